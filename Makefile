@@ -1,0 +1,106 @@
+# make repro: the whole study. make test: every check. `make` alone lists the rest.
+
+PYTHON ?=
+VENV ?= .venv
+TORCH_INDEX ?=
+
+# "3.11 /usr/bin/python3.11", or nothing; the recipe of the environment repeats the search with its message.
+FOUND := $(shell tools/find_python.sh $(PYTHON) 2>/dev/null)
+VERSION := $(firstword $(FOUND))
+INTERPRETER := $(lastword $(FOUND))
+
+# Stamps: present and newer than the lock means that the environment is in order.
+# They carry the Python version, so that another PYTHON makes another environment.
+INSTALLED := $(VENV)/.installed-$(VERSION)
+INSTALLED_TEST := $(VENV)/.installed-test-$(VERSION)
+PIP_INSTALL = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+# dvc, kedro and mlflow start one another by name.
+export PATH := $(abspath $(VENV)/bin):$(PATH)
+# For commands that start before radrl.offline is imported, such as `mlflow ui`.
+# "true" and not "1": MLflow knows no other spelling.
+export DO_NOT_TRACK := true
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+.PHONY: help env repro test lint types contracts pytest smoke offline-check ui viz format lock clean distclean
+
+help:  ## this list
+	@echo "make TARGET [PYTHON=python3.11] [TORCH_INDEX=URL] [VENV=.venv]"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "    %-14s %s\n", $$1, $$2}' Makefile
+	@echo "PYTHON       Python 3.10, 3.11 or 3.12; default: the first one found"
+	@echo "TORCH_INDEX  where torch comes from; on Linux the package index gives the CUDA build, the small one is at"
+	@echo "             https://download.pytorch.org/whl/cpu"
+
+env: $(INSTALLED)  ## the environment alone
+
+repro: $(INSTALLED)  ## environment, then every stage of the study that is out of date
+	dvc repro
+
+test: lint types contracts pytest  ## environment, then lint, types, import contracts and tests
+
+lint: $(INSTALLED_TEST)  ## ruff: style and layout
+	ruff check .
+	ruff format --check .
+
+# One Python, because each has another release of NumPy, whose stubs contradict those of the next.
+types: $(INSTALLED_TEST)  ## mypy --strict on the modules named in pyproject.toml; on Python 3.11
+ifeq ($(VERSION),3.11)
+	mypy
+else
+	@echo "types: skipped on Python $(VERSION); they are checked on 3.11"
+endif
+
+contracts: $(INSTALLED_TEST)  ## import-linter: who may import whom
+	lint-imports
+
+pytest: $(INSTALLED_TEST)  ## the tests alone; ARGS="tests/data -k csv" for some of them
+	pytest $(ARGS)
+
+format: $(INSTALLED_TEST)  ## mend what ruff can mend
+	ruff check --fix .
+	ruff format .
+
+smoke: $(INSTALLED)  ## every pipeline on a handful of films
+	kedro run --env=smoke
+
+offline-check: $(INSTALLED)  ## smoke run and `dvc repro` where no network interface exists (Linux)
+	@unshare --map-root-user --net true || { \
+		echo "offline-check needs Linux and the right to make a network namespace; this machine refuses it." >&2; \
+		echo "Mend: sudo sysctl kernel.unprivileged_userns_clone=1, or run it as root." >&2; exit 1; }
+	unshare --map-root-user --net kedro run --env=smoke
+	unshare --map-root-user --net dvc repro
+
+ui: $(INSTALLED)  ## MLflow's pages of all runs, on http://127.0.0.1:5000
+	mlflow ui --backend-store-uri sqlite:///mlflow.db
+
+viz: $(INSTALLED)  ## the pipelines as a drawing, on http://127.0.0.1:4141
+	$(PIP_INSTALL) --editable '.[viz]'
+	kedro viz run
+
+lock: $(INSTALLED)  ## resolve constraints.txt anew for every Python and platform; UPGRADE=1 takes newer releases
+	$(PIP_INSTALL) --editable '.[lock]'
+	uv pip compile pyproject.toml --output-file constraints.txt --quiet $(if $(UPGRADE),--upgrade) \
+		--universal --python-version 3.10 --all-extras --strip-extras --no-annotate --custom-compile-command "make lock"
+
+clean:  ## caches of the tools; data, runs and the environment stay
+	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .viz
+
+distclean: clean  ## the environment too
+	rm -rf $(VENV)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@tools/find_python.sh $(PYTHON) >/dev/null
+	@echo "Python $(VERSION): making $(VENV) from constraints.txt (some minutes)"
+	$(INTERPRETER) -m venv --clear $(VENV)
+ifneq ($(TORCH_INDEX),)
+	$(PIP_INSTALL) --no-deps --index-url $(TORCH_INDEX) torch
+endif
+	$(PIP_INSTALL) --editable .
+	@touch $@
+
+$(INSTALLED_TEST): $(INSTALLED)
+	$(PIP_INSTALL) --editable '.[test]'
+	@touch $@

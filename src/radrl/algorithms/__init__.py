@@ -1,0 +1,1 @@
+"""The papers' equations as pure functions: numbers in, numbers out."""

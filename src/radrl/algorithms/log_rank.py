@@ -1,0 +1,98 @@
+"""Logarithmic rank-based sampling of studies: DEER, eq. 4-5 (DDSampling)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from radrl.algorithms.f_measure import FloatArray
+
+IntArray = npt.NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class LogRankDraw:
+    """What was drawn, and with what chance.
+
+    Args:
+        rank: rank of each study by diversity, 1 the most diverse, shape (N,).
+        probability: P_r of each study, shape (N,).
+        drawn: indices of the drawn studies in the order of drawing, shape (n,).
+    """
+
+    rank: IntArray
+    probability: FloatArray
+    drawn: IntArray
+
+
+def log_rank_probabilities(studies: int) -> FloatArray:
+    """P_r = (1 / log(r + 1)) / sum_j 1 / log(j + 1), for ranks 1 to N; the base of the log cancels.
+
+    Args:
+        studies: N, at least 1.
+
+    Returns:
+        Probabilities by rank, falling, sum 1, shape (N,).
+
+    Raises:
+        ValueError: when there is no study.
+    """
+    if studies < 1:
+        raise ValueError(f"there are {studies} studies to rank; give at least 1")
+    weight = 1.0 / np.log(np.arange(1, studies + 1) + 1.0)
+    probability: FloatArray = weight / weight.sum()
+    return probability
+
+
+def diversity_ranks(diversity: FloatArray, rng: np.random.Generator) -> IntArray:
+    """Rank studies by diversity, descending; ties fall in the order of a seeded shuffle, not of the ids.
+
+    Args:
+        diversity: D of each study, shape (N,).
+        rng: source of the shuffle.
+
+    Returns:
+        Rank of each study, 1 the most diverse, shape (N,).
+
+    Raises:
+        ValueError: when a diversity is not finite, with its index.
+    """
+    diversity = np.asarray(diversity, np.float64)
+    if not np.all(np.isfinite(diversity)):
+        index = int(np.flatnonzero(~np.isfinite(diversity))[0])
+        raise ValueError(f"diversity of study {index} is {diversity[index]}; label its rollouts again")
+    shuffled = rng.permutation(len(diversity))
+    order = shuffled[np.argsort(-diversity[shuffled], kind="stable")]
+    ranks = np.empty(len(diversity), dtype=np.int64)
+    ranks[order] = np.arange(1, len(diversity) + 1)
+    return ranks
+
+
+def draw_log_rank(diversity: FloatArray, *, fraction: float, seed: int) -> LogRankDraw:
+    """Draw a share of the studies without replacement by log-rank probability.
+
+    The draw is one after another with renormalised probabilities, done at once by the Gumbel top-n trick
+    (the n largest of log P + Gumbel noise), so it costs one sort at any size.
+
+    Args:
+        diversity: D of each study, shape (N,).
+        fraction: share to draw, in (0, 1]; the paper draws 0.2. The count is rounded, at least 1.
+        seed: decides ties and the draw.
+
+    Returns:
+        Ranks, probabilities and the drawn indices.
+
+    Raises:
+        ValueError: when the fraction lies outside (0, 1], there is no study or a diversity is not finite.
+    """
+    if not 0 < fraction <= 1:
+        raise ValueError(f"fraction is {fraction}; give a share in (0, 1]")
+    rng = np.random.default_rng(seed)
+    ranks = diversity_ranks(diversity, rng)
+    probability = log_rank_probabilities(len(ranks))[ranks - 1]
+    keys = np.log(probability) + rng.gumbel(size=len(ranks))
+    count = max(1, round(fraction * len(ranks)))
+    return LogRankDraw(ranks, probability, np.argsort(-keys, kind="stable")[:count])

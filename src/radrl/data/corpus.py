@@ -1,0 +1,37 @@
+"""Reading the corpus: films and texts of a split, in the order ingest wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+TEXTS = ("film_id", "study_id", "patient_id", "split", "view", "findings", "impression", "report", "gold")
+"""Every column but the pixels, which are most of the bytes."""
+
+
+def read(corpus: ds.Dataset, *, split: str | None = None, columns: Sequence[str] = TEXTS) -> pd.DataFrame:
+    """Read columns of the corpus into memory.
+
+    Args:
+        corpus: the shards.
+        split: only this split; nothing for all.
+        columns: which columns; ask for `image` only where films are needed.
+
+    Returns:
+        One row a film.
+
+    Raises:
+        ValueError: when the split has no film, naming the splits there are.
+    """
+    found = corpus.to_table(columns=list(columns), filter=pc.field("split") == split if split else None)
+    if found.num_rows == 0:
+        there = corpus.to_table(columns=["split"]).column("split").unique().to_pylist()
+        raise ValueError(
+            f"the corpus has no film in split {split!r} (it has {', '.join(sorted(there)) or 'no film at all'}); "
+            "give the split films in ingest.phantom.studies or ingest.split_shares"
+        )
+    frame: pd.DataFrame = found.to_pandas()
+    return frame

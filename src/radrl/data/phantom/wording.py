@@ -1,0 +1,319 @@
+"""The report of a case: sentences with what each states, put together as findings and impression."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import numpy as np
+
+from radrl.data.phantom import phrases
+from radrl.data.phantom.findings import DRAWN, Case, Finding
+from radrl.observations import (
+    BLANK,
+    INDEX,
+    NEGATIVE,
+    NO_FINDING,
+    OBSERVATIONS,
+    POSITIVE,
+    SUPPORT_DEVICES,
+    UNCERTAIN,
+)
+
+_PRECEDENCE: Final = (POSITIVE, UNCERTAIN, NEGATIVE)
+_LUNG_FINDINGS: Final = ("Lung Opacity", "Lung Lesion", "Edema", "Consolidation", "Pneumonia", "Atelectasis")
+_FILLINGS: Final = frozenset({"Lung Opacity", "Consolidation", "Pneumonia"})
+_TORTUOUS_FROM: Final = 1.25
+_TARGET_WORDS: Final = (32, 54)
+"""Findings are filled with boilerplate and denials until they have a number of words in this range."""
+
+_TOPICS: Final[dict[str, str]] = {
+    **dict.fromkeys(_LUNG_FINDINGS, "lungs"),
+    **dict.fromkeys(("Pleural Effusion", "Pneumothorax", "Pleural Other"), "pleura"),
+    **dict.fromkeys(("Cardiomegaly", "Enlarged Cardiomediastinum"), "heart"),
+    "Fracture": "bones",
+    "Support Devices": "devices",
+}
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence, the class it gives each observation it speaks of, and its topic (one of `_TOPICS`)."""
+
+    text: str
+    states: tuple[tuple[str, int], ...] = ()
+    topic: str = "rest"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report in sentences; an empty section is a section the radiologist left out."""
+
+    findings: tuple[Sentence, ...]
+    impression: tuple[Sentence, ...]
+
+    def gold(self) -> tuple[int, ...]:
+        """What the text states, 14 class indices; positive goes before uncertain before negative (CheXpert).
+
+        No Finding is positive when no observation but Support Devices is positive or uncertain.
+        """
+        row = [BLANK] * len(OBSERVATIONS)
+        stated = {pair for sentence in self.findings + self.impression for pair in sentence.states}
+        for name in DRAWN:
+            row[INDEX[name]] = next((c for c in _PRECEDENCE if (name, c) in stated), BLANK)
+        abnormal = any(row[i] in (POSITIVE, UNCERTAIN) for i in range(NO_FINDING) if i != SUPPORT_DEVICES)
+        row[NO_FINDING] = BLANK if abnormal else POSITIVE
+        return tuple(row)
+
+
+def write_report(case: Case, rng: np.random.Generator, *, lateral: bool, prior: bool) -> Report:
+    """Word a case.
+
+    The impression states nothing that the findings do not, so that the findings alone state all there is.
+
+    Args:
+        case: what there is to tell.
+        rng: generator of the wording.
+        lateral: whether the study has a lateral film.
+        prior: whether the patient has an earlier study.
+
+    Returns:
+        Both sections.
+    """
+    body = [*_positive(case, rng), *_normal(case, rng)]
+    opening = _opening(case, rng, lateral=lateral, prior=prior)
+    findings = opening + _filled(body, sum(len(s.text.split()) for s in opening), case, rng)
+    return Report(tuple(findings), tuple(_impression(case, findings, rng)))
+
+
+def _pick(rng: np.random.Generator, options: Sequence[T]) -> T:
+    return options[int(rng.integers(len(options)))]
+
+
+def _opening(case: Case, rng: np.random.Generator, *, lateral: bool, prior: bool) -> list[Sentence]:
+    """Technique, comparison and breath, each often left out."""
+    kind = "lateral" if lateral else "portable" if case.portable else "frontal"
+    opening = []
+    if rng.random() < 0.6:
+        opening.append(_pick(rng, phrases.TECHNIQUE[kind]))
+    if rng.random() < 0.4:
+        opening.append(_pick(rng, phrases.COMPARISON[prior]))
+    if case.shallow and rng.random() < 0.8:
+        opening.append(_pick(rng, phrases.SHALLOW))
+    return [Sentence(text) for text in opening]
+
+
+def _positive(case: Case, rng: np.random.Generator) -> list[Sentence]:
+    """One sentence a finding; a finding that belongs to another joins its sentence."""
+    hosts = _hosts(case, rng)
+    guests = {id(guest): host for host, guest in hosts}
+    sentences = []
+    for finding in case.findings:
+        if id(finding) in guests:
+            continue
+        sentence = _state(finding, rng)
+        for host, guest in hosts:
+            if host is finding:
+                sentence = _join(sentence, guest, rng)
+        sentences.append(sentence)
+    return sentences
+
+
+def _hosts(case: Case, rng: np.random.Generator) -> list[tuple[Finding, Finding]]:
+    """Pairs of a sure finding and the one told in its sentence.
+
+    Pneumonia is told with the opacity it is seen in, atelectasis at times with the effusion beside it.
+    """
+    pairs = [*zip(case.of("Consolidation") or case.of("Lung Opacity"), case.of("Pneumonia"), strict=False)]
+    if rng.random() < 0.5:
+        plates = (f for f in case.of("Atelectasis") if not f.hedged)
+        pairs += zip(case.of("Pleural Effusion"), plates, strict=False)
+    return [(host, guest) for host, guest in pairs if not host.hedged]
+
+
+def _join(host: Sentence, guest: Finding, rng: np.random.Generator) -> Sentence:
+    links = phrases.ATELECTASIS_LINK if guest.label == "Atelectasis" else phrases.PNEUMONIA_LINK[guest.hedged]
+    text = host.text.removesuffix(".") + _pick(rng, links)
+    return Sentence(text, (*host.states, (guest.label, _class_of(guest))), host.topic)
+
+
+def _class_of(finding: Finding) -> int:
+    return UNCERTAIN if finding.hedged else POSITIVE
+
+
+def _state(finding: Finding, rng: np.random.Generator, *, brief: bool = False) -> Sentence:
+    """A sentence for one finding: in full for the findings, brief for the impression."""
+    if finding.label == "Support Devices":
+        options = phrases.DEVICES[finding.kind]
+    elif brief:
+        options = (phrases.IMPRESSION_HEDGED if finding.hedged else phrases.IMPRESSION_SURE)[finding.label]
+    else:
+        options = (phrases.HEDGED if finding.hedged else phrases.SURE)[finding.label]
+    text = _fill(_pick(rng, options), finding, rng)
+    return Sentence(text, ((finding.label, _class_of(finding)),), _TOPICS[finding.label])
+
+
+def _fill(template: str, finding: Finding, rng: np.random.Generator) -> str:
+    """Put a finding's side, place and severity into a template, and start with a capital."""
+    text = template.format(**_slots(finding, rng))
+    return text[0].upper() + text[1:]
+
+
+def _slots(finding: Finding, rng: np.random.Generator) -> dict[str, str]:
+    gain, both = finding.severity, finding.side == "both"
+    side = "bilateral" if both else finding.side
+    extent = "trace" if gain < 0.12 else _grade(gain, "small", "moderate", "large")
+    size = 5 * round(2 + 5 * gain)
+    faintness = _grade(gain, "faint", "patchy", "dense")
+    return {
+        "side": side,
+        "zone": finding.zone,
+        "place": _place(finding),
+        "lobe": "in both lower lobes" if both else f"in the {side} {_lobe_name(finding)} lobe",
+        "lobar": "bilateral lower lobe" if both else f"{side} {_lobe_name(finding)} lobe",
+        "basilar": _basilar(finding),
+        "degree": _grade(gain, "mild", "moderate", "severe"),
+        "extent": extent,
+        "a_extent": extent if both else f"a {extent}",
+        "effusion": "effusions" if both else "effusion",
+        "is_are": "are" if both else "is",
+        "angle": "angles" if both else "angle",
+        "amount": _grade(gain, "minimal", "linear", "marked"),
+        "faintness": faintness,
+        "a_faintness": f"a {faintness}",
+        "density": _grade(gain, "focal", "focal", "dense"),
+        "lesion": "nodule" if gain < 0.75 else "mass",
+        "measure": f"{size} mm",
+        "pleural": f"pleural {finding.kind}" if finding.zone != "apex" else f"apical pleural {finding.kind}",
+        "displacement": _grade(gain, "nondisplaced", "minimally displaced", "displaced"),
+        "centimetres": str(int(rng.integers(3, 7))),
+    }
+
+
+def _grade(severity: float, low: str, middle: str, high: str) -> str:
+    return low if severity < 0.4 else middle if severity < 0.75 else high
+
+
+def _place(finding: Finding) -> str:
+    if finding.side == "both":
+        return "at both lung bases"
+    if finding.zone == "base":
+        return f"at the {finding.side} lung base"
+    return f"in the {finding.side} {finding.zone} lung"
+
+
+def _lobe_name(finding: Finding) -> str:
+    return {"base": "lower", "mid": "middle" if finding.side == "right" else "upper"}.get(
+        finding.zone, finding.zone
+    )
+
+
+def _basilar(finding: Finding) -> str:
+    if finding.side == "both":
+        return "bibasilar"
+    return f"{finding.side} {'basilar' if finding.zone == 'base' else 'mid lung'}"
+
+
+def _normal(case: Case, rng: np.random.Generator) -> list[Sentence]:
+    """What is said of a normal heart, mediastinum and lungs."""
+    normal = {name: not case.has(name) for name in ("Cardiomegaly", "Enlarged Cardiomediastinum")}
+    sentences = []
+    if all(normal.values()) and rng.random() < 0.4:
+        sentences.append(_deny(phrases.NORMAL_BOTH, normal, "heart", rng))
+    else:
+        for (name, options), share in zip(phrases.NORMAL.items(), (0.75, 0.5), strict=True):
+            if normal[name] and rng.random() < share:
+                sentences.append(_deny(options, (name,), "heart", rng))
+    if not any(case.has(name) for name in _LUNG_FINDINGS) and rng.random() < 0.75:
+        sentences.append(_deny(phrases.CLEAR_LUNGS, (), "lungs", rng))
+    return sentences
+
+
+def _deny(options: Sequence[str], names: Iterable[str], topic: str, rng: np.random.Generator) -> Sentence:
+    return Sentence(_pick(rng, options), tuple((name, NEGATIVE) for name in names), topic)
+
+
+def _filled(body: list[Sentence], words: int, case: Case, rng: np.random.Generator) -> list[Sentence]:
+    """Add denials and boilerplate up to a drawn length, then put the whole in a drawn order."""
+    target = int(rng.integers(*_TARGET_WORDS))
+    body = body + _denials(case, rng)
+    words += sum(len(s.text.split()) for s in body)
+    spare = [text for text in phrases.BOILERPLATE if not (case.has("Fracture") and text in phrases.BONES)]
+    if case.anatomy.aorta > _TORTUOUS_FROM:
+        spare.append(phrases.TORTUOUS)
+    for text in rng.permutation(np.array(spare, dtype=object)):
+        if words >= target:
+            break
+        body.append(Sentence(text))
+        words += len(text.split())
+    return _ordered(body, rng)
+
+
+def _denials(case: Case, rng: np.random.Generator) -> list[Sentence]:
+    """One to three sentences that deny what is absent, no observation twice.
+
+    Where a lung is filled, under whatever name, no kind of filling is denied.
+    """
+    sentences: list[Sentence] = []
+    denied: set[str] = set()
+    undeniable = {name for name in DRAWN if case.has(name)}
+    if undeniable & _FILLINGS:
+        undeniable |= _FILLINGS - {"Pneumonia"}
+    weights = np.array(phrases.DENIAL_WEIGHTS) / sum(phrases.DENIAL_WEIGHTS)
+    order = rng.choice(len(weights), size=len(weights), replace=False, p=weights)
+    wanted = int(rng.integers(1, 4))
+    for index in order:
+        group = phrases.DENIALS[index]
+        names = {name for name, _ in group}
+        if names & (denied | undeniable):
+            continue
+        denied |= names
+        options = [deny.format(list=_listed([noun for _, noun in group])) for deny in phrases.DENY]
+        sentences.append(_deny(options, [name for name, _ in group], _TOPICS[group[0][0]], rng))
+        if len(sentences) == wanted:
+            break
+    return sentences
+
+
+def _listed(nouns: list[str]) -> str:
+    if len(nouns) < 3:
+        return " or ".join(nouns)
+    return ", ".join(nouns[:-1]) + f", or {nouns[-1]}"
+
+
+def _ordered(body: list[Sentence], rng: np.random.Generator) -> list[Sentence]:
+    """Sort by topic; the heart may come before the lungs and the devices last."""
+    lungs_and_heart = ["heart", "lungs", "pleura"] if rng.random() < 0.5 else ["lungs", "pleura", "heart"]
+    order = [*lungs_and_heart, "bones", "rest"]
+    order.insert(len(order) if rng.random() < 0.4 else 0, "devices")
+    return sorted(body, key=lambda sentence: order.index(sentence.topic))
+
+
+def _impression(case: Case, findings: Sequence[Sentence], rng: np.random.Generator) -> list[Sentence]:
+    """The one to three gravest findings, briefly; a normal study gets a stock phrase."""
+    diseases = sorted((f for f in case.findings if f.label != "Support Devices"), key=lambda f: -f.severity)
+    if not diseases:
+        return [Sentence(_pick(rng, phrases.IMPRESSION_NORMAL))]
+    told = diseases[: int(rng.integers(1, 3)) + (len(diseases) > 3)]
+    return [_state(finding, rng, brief=True) for finding in told]
+
+
+def print_section(sentences: Sequence[Sentence], rng: np.random.Generator, *, numbered: bool = False) -> str:
+    """Set sentences as a section: running text, at times capitals, small letters, line breaks or a list.
+
+    Args:
+        sentences: the section.
+        rng: generator of the typing habits.
+        numbered: whether a section of several sentences may be a numbered list.
+    """
+    habit = rng.random()
+    texts = [s.text for s in sentences]
+    if numbered and len(texts) > 1 and rng.random() < 0.3:
+        texts = [f"{i}. {text}" for i, text in enumerate(texts, start=1)]
+    text = ("\n" if rng.random() < 0.1 else "  " if rng.random() < 0.15 else " ").join(texts)
+    if habit < 0.03:
+        return text.upper()
+    return text.lower() if habit < 0.08 else text

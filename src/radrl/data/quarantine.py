@@ -1,0 +1,141 @@
+"""What ingest refuses, why, and what it says when too much is refused."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import pyarrow as pa
+
+from radrl.data.schema import QUARANTINE
+
+Reason = Literal[
+    "malformed_row",
+    "missing_id",
+    "missing_image",
+    "outside_root",
+    "unreadable_image",
+    "unsupported_format",
+    "too_large",
+    "too_small",
+    "blank_image",
+    "empty_report",
+    "short_report",
+    "unknown_split",
+    "duplicate_film",
+    "duplicate_id",
+]
+
+REASONS: Final[dict[Reason, str]] = {
+    "malformed_row": "the row cannot be read as the header promises",
+    "missing_id": "a column named as patient or study is empty",
+    "missing_image": "no film is named, or none is there",
+    "outside_root": "the path leaves the image root",
+    "unreadable_image": "the film is damaged or no image",
+    "unsupported_format": "an image format that is not read",
+    "too_large": "more pixels than any film has",
+    "too_small": "fewer pixels than any film has",
+    "blank_image": "the film shows one grey only",
+    "empty_report": "no text for the target",
+    "short_report": "fewer words than min_report_words",
+    "unknown_split": "the split's name is unknown",
+    "duplicate_film": "the same pixels came before",
+    "duplicate_id": "one study id with two patients or two reports",
+}
+"""The closed vocabulary of reasons, each in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One record that does not enter the corpus.
+
+    Args:
+        key: where the record stands in its source.
+        reason: one of `REASONS`.
+        detail: what exactly is wrong, and the mend where one is known.
+        study_id: the study, empty when the source names none.
+        image: the film's path as the source gives it, or nothing.
+    """
+
+    key: str
+    reason: Reason
+    detail: str
+    study_id: str = ""
+    image: str | None = None
+
+
+class Refused(Exception):
+    """Raised by a check on one record, turned into its `Refusal` by ingest."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(reason, detail)
+        self.reason: Reason = reason
+        self.detail = detail
+
+
+class TooManyQuarantined(ValueError):
+    """More was refused than the parameter allows.
+
+    Attributes:
+        quarantine: all that was refused.
+    """
+
+    def __init__(self, message: str, quarantine: Quarantine) -> None:
+        super().__init__(message)
+        self.quarantine = quarantine
+
+
+class Quarantine:
+    """The records refused so far, in source order."""
+
+    def __init__(self) -> None:
+        self._refusals: list[Refusal] = []
+
+    def __len__(self) -> int:
+        return len(self._refusals)
+
+    def add(self, refusal: Refusal) -> None:
+        """Take in one refused record."""
+        self._refusals.append(refusal)
+
+    def counts(self) -> dict[Reason, int]:
+        """Count records by reason, the commonest first, ties by name."""
+        counter = Counter(refusal.reason for refusal in self._refusals)
+        return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
+
+    def table(self) -> pa.Table:
+        """Give the refused records as a table with the columns of `radrl.data.schema.QUARANTINE`."""
+        rows = [(r.key, r.study_id, r.image, r.reason, r.detail) for r in self._refusals]
+        columns = zip(*rows, strict=True) if rows else [()] * len(QUARANTINE)
+        return pa.table([list(column) for column in columns], schema=QUARANTINE)
+
+    def summary(self, *, examples: int = 3) -> str:
+        """Say how many records were refused for each reason, with a few examples of each."""
+        lines = []
+        for reason, count in self.counts().items():
+            lines.append(f"  {reason}: {count} ({REASONS[reason]})")
+            shown = [r for r in self._refusals if r.reason == reason][:examples]
+            lines += [f"    {r.key}{f', {r.image}' if r.image else ''}: {r.detail}" for r in shown]
+        return "\n".join(lines)
+
+    def check_share(self, read: int, *, limit: float) -> None:
+        """Refuse a source of which too much was refused.
+
+        Args:
+            read: how many records the source gave.
+            limit: the largest share that may be refused.
+
+        Raises:
+            TooManyQuarantined: with the summary and the parameter to raise.
+        """
+        if read == 0 or len(self) <= limit * read:
+            return
+        share = len(self) / read
+        raise TooManyQuarantined(
+            f"{len(self)} of {read} records were quarantined ({share:.1%}), more than "
+            f"max_quarantined_share = {limit:g}:\n{self.summary()}\nMend the source, or raise "
+            f"max_quarantined_share to {math.ceil(share * 1000) / 1000:g} or more.",
+            self,
+        )

@@ -1,0 +1,51 @@
+"""Columns of the two tables ingest writes: the corpus and the quarantine."""
+
+from __future__ import annotations
+
+from typing import Final, TypedDict
+
+import pyarrow as pa
+
+CORPUS: Final = pa.schema(
+    [
+        pa.field("film_id", pa.string(), nullable=False),  # study_id, "_", running number: unique
+        pa.field("study_id", pa.string(), nullable=False),
+        pa.field("patient_id", pa.string(), nullable=False),
+        pa.field("split", pa.string(), nullable=False),  # one of radrl.data.splits.SPLITS
+        pa.field("view", pa.string(), nullable=False),  # one of radrl.data.views.VIEWS
+        pa.field("image", pa.binary(), nullable=False),  # PNG, 8 bit, grey
+        pa.field("findings", pa.string()),
+        pa.field("impression", pa.string()),
+        pa.field("report", pa.string(), nullable=False),  # the target text
+        pa.field("gold", pa.list_(pa.int8())),  # 14 class indices, or null
+        pa.field("source_key", pa.string(), nullable=False),
+    ]
+)
+"""One row a kept film. Parquet shards of the corpus have exactly these columns."""
+
+QUARANTINE: Final = pa.schema(
+    [
+        pa.field("source_key", pa.string(), nullable=False),
+        pa.field("study_id", pa.string(), nullable=False),  # empty when the source names none
+        pa.field("image", pa.string()),  # path as the source gives it
+        pa.field("reason", pa.string(), nullable=False),  # one of radrl.data.quarantine.REASONS
+        pa.field("detail", pa.string(), nullable=False),
+    ]
+)
+"""One row a record that was refused."""
+
+
+class CorpusRow(TypedDict):
+    """One row of `CORPUS` as Python values."""
+
+    film_id: str
+    study_id: str
+    patient_id: str
+    split: str
+    view: str
+    image: bytes
+    findings: str | None
+    impression: str | None
+    report: str
+    gold: list[int] | None
+    source_key: str

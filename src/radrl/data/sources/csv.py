@@ -1,0 +1,111 @@
+"""Any CSV or TSV of film paths and reports as a source."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from radrl.data import views as view_words
+from radrl.data.quarantine import Refusal
+from radrl.data.study import Record
+from radrl.data.tables import BrokenRow, Row, SourceError, Table, open_table
+
+_log = logging.getLogger(__name__)
+
+TEXTS: Final = ("report", "findings", "impression")
+ROLES: Final = ("image", *TEXTS, "patient", "study", "split", "view")
+"""What a column can be."""
+
+_NULLS: Final = frozenset({"", "nan", "na", "n/a", "null", "none", "<na>"})
+
+
+def read(
+    *, path: Path, image_root: Path, columns: Mapping[str, str | None], views: Mapping[str, str] | None = None
+) -> Iterator[Record | Refusal]:
+    """Read a table with one film a row.
+
+    Without a patient column each study counts as a patient of its own, so two studies of one patient may
+    come to stand on both sides of a split; without a study column each row is a study of its own. A patient
+    or study column that is named must be filled in every row. Cells such as `nan`, `NA` or `NULL`, which
+    programs write for nothing, are empty.
+
+    Args:
+        path: the CSV or TSV file; encoding and delimiter as `radrl.data.tables.open_table` finds them.
+        image_root: the folder that the paths in the image column start from.
+        columns: role to column name, or to nothing: `image` and one of `report`, `findings`, `impression` at
+            least; `patient`, `study`, `split`, `view` as available.
+        views: view words of this file to `frontal`, `lateral` or `unknown`, added to
+            `radrl.data.views.WORDS`; a word that is in neither is `unknown`.
+
+    Returns:
+        A record a row in the file's order, or the refusal of a row that cannot be read. Keys are
+        `reports.csv row 12`, with `(latin-1)` where the file is no UTF-8.
+
+    Raises:
+        SourceError: the file cannot be read or a column is missing.
+        ValueError: a role or view is unknown.
+    """
+    table = open_table(path)
+    return _records(table, image_root, _named(columns, table), view_words.table(views))
+
+
+def _named(columns: Mapping[str, str | None], table: Table) -> dict[str, str]:
+    if unknown := sorted(set(columns) - set(ROLES)):
+        raise ValueError(f"columns names {unknown}; valid: {', '.join(ROLES)}")
+    named = {role: column for role, column in columns.items() if column is not None}
+    if "image" not in named or not any(role in named for role in TEXTS):
+        raise ValueError(f"columns must name image and at least one of {', '.join(TEXTS)}")
+    for role, column in named.items():
+        if column not in table.columns:
+            raise SourceError(
+                f"{table.path} has no column {column!r}, which columns.{role} names; "
+                f"it has: {', '.join(table.columns)}"
+            )
+    return named
+
+
+def _records(
+    table: Table, image_root: Path, named: Mapping[str, str], words: Mapping[str, str]
+) -> Iterator[Record | Refusal]:
+    source = table.path.name if table.encoding != "latin-1" else f"{table.path.name} (latin-1)"
+    unmapped: set[str] = set()
+    for row in table.rows():
+        key = f"{source} row {row.number}"
+        if isinstance(row, BrokenRow):
+            yield Refusal(key, "malformed_row", row.problem)
+            continue
+        cells = {role: _cell(row, column) for role, column in named.items()}
+        view = view_words.normalise(cells.get("view", ""))
+        if view and view not in words and view not in unmapped:
+            unmapped.add(view)
+            _log.warning("%s: view %r is in no table of view words and counts as unknown", key, view)
+        yield _missing_id(key, cells, named) or _record(key, cells, image_root, words.get(view, "unknown"))
+
+
+def _cell(row: Row, column: str) -> str:
+    text = row.cells[column].strip()
+    return "" if text.casefold() in _NULLS else text
+
+
+def _missing_id(key: str, cells: Mapping[str, str], named: Mapping[str, str]) -> Refusal | None:
+    for role in ("patient", "study"):
+        if role in named and not cells[role]:
+            mend = f"column {named[role]!r} is empty; fill it, or set columns.{role} to null to do without"
+            return Refusal(key, "missing_id", mend, cells.get("study", ""), cells["image"] or None)
+    return None
+
+
+def _record(key: str, cells: Mapping[str, str], image_root: Path, view: str) -> Record:
+    return Record(
+        key=key,
+        study_id=cells.get("study", ""),
+        patient_id=cells.get("patient", ""),
+        image=image_root / cells["image"] if cells["image"] else None,
+        view=view,
+        split=cells.get("split") or None,
+        findings=cells.get("findings") or None,
+        impression=cells.get("impression") or None,
+        report=cells.get("report") or None,
+    )

@@ -1,0 +1,175 @@
+"""The embedded source: drawn films with reports, from one seed (`radrl.data.phantom`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from radrl.data.phantom.film import draw_film
+from radrl.data.phantom.findings import DRAWN, MOST_HEDGES, PREVALENCE, Case, Patient, draw_case, draw_patient
+from radrl.data.phantom.wording import Report, print_section, write_report
+from radrl.data.study import Record
+
+SPLITS: Final = ("pretrain", "train", "val", "test")
+
+# A block of four studies belongs to one to four patients; blocks are drawn apart, so that a split can grow.
+_BLOCK: Final = 4
+_PARTITIONS: Final = ((1, 1, 1, 1), (2, 1, 1), (1, 1, 2), (2, 2), (3, 1), (4,))
+_PARTITION_CHANCES: Final = (0.35, 0.2, 0.2, 0.1, 0.1, 0.05)
+_PATIENT, _STUDY, _PARTITION = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a study stands: its split, its number there, its patient, and which visit it is."""
+
+    split: str
+    index: int
+    patient: int
+    visit: int
+
+
+def read(
+    *,
+    seed: int,
+    studies: Mapping[str, int],
+    image_size: int = 112,
+    prevalence: float | Mapping[str, float] = 1.0,
+    noise: float = 0.03,
+    lateral_share: float = 0.25,
+    hedge_share: float = 0.18,
+    missing_findings: float = 0.04,
+    missing_impression: float = 0.08,
+) -> Iterator[Record]:
+    """Draw studies, one after another.
+
+    Every study has its own seed, derived from `seed`, its split and its number: a split can grow or shrink
+    and the other studies keep their bytes. Patients never cross splits.
+
+    Args:
+        seed: of everything drawn, at least 0.
+        studies: number of studies a split; splits are "pretrain", "train", "val" and "test".
+        image_size: height and width of the films in pixels.
+        prevalence: share of studies with each observation; a number scales the usual ones
+            (`radrl.data.phantom.findings.PREVALENCE`), a mapping replaces those it names.
+        noise: grain of the films, standard deviation as a share of the full scale.
+        lateral_share: share of studies with a lateral film beside the frontal one.
+        hedge_share: share of findings stated with a hedge, at most 0.3; subtle ones carry it.
+        missing_findings: share of studies whose report has no findings section.
+        missing_impression: share of studies whose report has no impression; none lacks both.
+
+    Yields:
+        One record a film; the films of a study share study_id, report and gold.
+
+    Raises:
+        ValueError: for an unknown split or observation, a negative number, or a share outside its range.
+    """
+    _check_shares(lateral_share, hedge_share, missing_findings, missing_impression)
+    shares = _shares(prevalence)
+    if unknown := sorted(set(studies) - set(SPLITS)):
+        raise ValueError(f"no such split: {', '.join(unknown)}; splits are {', '.join(SPLITS)}")
+    if seed < 0 or any(count < 0 for count in studies.values()):
+        raise ValueError(
+            f"seed and numbers of studies must be at least 0, got seed {seed} and {dict(studies)}"
+        )
+    for split in SPLITS:
+        for place in _places(seed, split, studies.get(split, 0)):
+            rng = _generator(seed, split, _STUDY, place.index)
+            case = draw_case(_patient(seed, place), rng, prevalence=shares, hedge_share=hedge_share)
+            lateral = bool(rng.random() < lateral_share)
+            report = write_report(case, rng, lateral=lateral, prior=place.visit > 0)
+            report = _leave_out(report, rng.random(), missing_findings, missing_impression)
+            yield from _records(case, report, place, rng, image_size=image_size, noise=noise, lateral=lateral)
+
+
+def _records(
+    case: Case,
+    report: Report,
+    place: _Place,
+    rng: np.random.Generator,
+    *,
+    image_size: int,
+    noise: float,
+    lateral: bool,
+) -> Iterator[Record]:
+    """The films of one study."""
+    findings = print_section(report.findings, rng) if report.findings else None
+    impression = print_section(report.impression, rng, numbered=True) if report.impression else None
+    views = ("frontal", "lateral")[: 1 + lateral]
+    for view, film_rng in zip(views, rng.spawn(len(views)), strict=True):
+        yield Record(
+            key=f"phantom {place.split} study {place.index} {view}",
+            study_id=f"{place.split}-s{place.index:06d}",
+            patient_id=f"{place.split}-p{place.patient:06d}",
+            image=draw_film(case, film_rng, image_size, view, noise),
+            view=view,
+            split=place.split,
+            findings=findings,
+            impression=impression,
+            gold=report.gold(),
+        )
+
+
+def _generator(seed: int, split: str, purpose: int, index: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence([seed, SPLITS.index(split), purpose, index]))
+
+
+def _patient(seed: int, place: _Place) -> Patient:
+    return draw_patient(_generator(seed, place.split, _PATIENT, place.patient))
+
+
+def _places(seed: int, split: str, count: int) -> Iterator[_Place]:
+    """Share a split's studies out to patients, block by block; a patient's number is its first study's."""
+    for start in range(0, count, _BLOCK):
+        rng = _generator(seed, split, _PARTITION, start)
+        index = start
+        for visits in _PARTITIONS[int(rng.choice(len(_PARTITIONS), p=_PARTITION_CHANCES))]:
+            patient = index
+            for visit in range(visits):
+                if index < count:
+                    yield _Place(split, index, patient, visit)
+                index += 1
+
+
+def _leave_out(report: Report, draw: float, missing_findings: float, missing_impression: float) -> Report:
+    """Leave out one section by a uniform draw."""
+    if draw < missing_findings:
+        return Report((), report.impression)
+    if draw < missing_findings + missing_impression:
+        return Report(report.findings, ())
+    return report
+
+
+def _shares(prevalence: float | Mapping[str, float]) -> dict[str, float]:
+    """Share of studies for each observation that can be drawn."""
+    if isinstance(prevalence, Mapping):
+        if unknown := sorted(set(prevalence) - set(DRAWN)):
+            raise ValueError(
+                f"no prevalence can be set for {', '.join(unknown)}; observations: {', '.join(DRAWN)}"
+            )
+        shares = {**PREVALENCE, **prevalence}
+    else:
+        shares = {name: prevalence * share for name, share in PREVALENCE.items()}
+    for name, share in shares.items():
+        if not 0 < share < 1:
+            raise ValueError(f"prevalence of {name} must lie between 0 and 1, got {share}")
+    return shares
+
+
+def _check_shares(lateral: float, hedge: float, findings: float, impression: float) -> None:
+    for name, share in (
+        ("lateral_share", lateral),
+        ("missing_findings", findings),
+        ("missing_impression", impression),
+    ):
+        if not 0 <= share <= 1:
+            raise ValueError(f"{name} must lie in [0, 1], got {share}")
+    if not 0 <= hedge <= MOST_HEDGES:
+        raise ValueError(f"hedge_share must lie in [0, {MOST_HEDGES}], got {hedge}")
+    if findings + impression > 1:
+        raise ValueError(
+            f"missing_findings + missing_impression must not exceed 1, got {findings + impression}"
+        )

@@ -1,0 +1,163 @@
+"""The table of arms: values with intervals, paired differences from a reference arm, and honest marks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from radrl.algorithms.f_measure import Labels
+from radrl.evaluation.bootstrap import Interval, bootstrap_intervals
+from radrl.evaluation.clinical_efficacy import clinical_efficacy_sums
+from radrl.evaluation.paired import PairedDifference, holm, paired_differences
+from radrl.evaluation.summed import SummedMetrics
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRow:
+    """One arm on one metric.
+
+    Args:
+        arm: its name.
+        metric: the metric's name.
+        value: the estimate with its interval (mean over runs).
+        runs: number of runs (training seeds).
+        run_std: sample standard deviation between the runs; nothing with one run.
+        trivial: whether the arm is one of the trivial rows.
+        difference: paired difference from the reference arm; nothing for the reference arm itself.
+        p_holm: the difference's bootstrap p corrected over the arms under study; nothing for the reference
+            arm and for trivial rows, which are yardsticks and no hypotheses.
+        beaten_by: trivial rows with a higher value, in the order given.
+    """
+
+    arm: str
+    metric: str
+    value: Interval
+    runs: int
+    run_std: float | None
+    trivial: bool
+    difference: PairedDifference | None
+    p_holm: float | None
+    beaten_by: tuple[str, ...]
+
+
+def compare(
+    arms: Mapping[str, Sequence[SummedMetrics]],
+    patients: Sequence[str],
+    *,
+    reference: str,
+    trivial: Collection[str] = (),
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int,
+) -> list[ComparisonRow]:
+    """Compare arms scored on the same studies with the same metrics, all of which are better when higher.
+
+    Args:
+        arms: by name, the metrics of each run over the same N studies, in the same order.
+        patients: the patient of each study, N.
+        reference: the arm the others are compared with.
+        trivial: arms that need no model; an arm that one of them beats is marked. The reference reports
+            scored against themselves are a ceiling and belong in `arms` but not here.
+        resamples: number of resamples of every interval and test.
+        level: coverage of the intervals.
+        seed: decides the resamples.
+
+    Returns:
+        A row per arm and metric, by arm in the given order.
+
+    Raises:
+        ValueError: when a named arm is missing, or the arms do not carry the same metrics and studies.
+    """
+    unknown = sorted({reference, *trivial} - arms.keys())
+    if unknown:
+        raise ValueError(f"no such arm: {', '.join(unknown)}; arms: {', '.join(arms)}")
+    values = {
+        arm: bootstrap_intervals(runs, patients, resamples=resamples, level=level, seed=seed)
+        for arm, runs in arms.items()
+    }
+    differences = {
+        arm: paired_differences(runs, arms[reference], patients, resamples=resamples, level=level, seed=seed)
+        for arm, runs in arms.items()
+        if arm != reference
+    }
+    spread = {arm: _run_std(runs) for arm, runs in arms.items()}
+    rows = [
+        ComparisonRow(
+            arm,
+            metric,
+            value,
+            len(runs),
+            spread[arm].get(metric),
+            arm in trivial,
+            differences[arm][metric] if arm in differences else None,
+            None,
+            tuple(t for t in trivial if t != arm and values[t][metric].estimate > value.estimate),
+        )
+        for arm, runs in arms.items()
+        for metric, value in values[arm].items()
+    ]
+    return _with_holm(rows)
+
+
+def compare_labels(
+    reference_labels: Labels,
+    hypothesis_labels: Mapping[str, Sequence[Labels]],
+    patients: Sequence[str],
+    *,
+    labeler: str,
+    reference: str,
+    trivial: Collection[str] = (),
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int,
+) -> list[ComparisonRow]:
+    """Compare arms by clinical efficacy alone, from label matrices.
+
+    Args:
+        reference_labels: class indices of the N reference reports, shape (N, 14).
+        hypothesis_labels: by arm, the class indices of each run's reports, shape (N, 14) each.
+        patients: the patient of each study, N.
+        labeler: name of the labeler that read all of them.
+        reference: as in `compare`.
+        trivial: as in `compare`.
+        resamples: as in `compare`.
+        level: as in `compare`.
+        seed: as in `compare`.
+
+    Returns:
+        A row per arm and metric.
+
+    Raises:
+        ValueError: as `compare` and `clinical_efficacy`.
+    """
+    arms = {
+        arm: [clinical_efficacy_sums(reference_labels, labels, labeler=labeler) for labels in runs]
+        for arm, runs in hypothesis_labels.items()
+    }
+    return compare(
+        arms, patients, reference=reference, trivial=trivial, resamples=resamples, level=level, seed=seed
+    )
+
+
+def _run_std(runs: Sequence[SummedMetrics]) -> dict[str, float]:
+    """Sample standard deviation between the runs by metric; empty for a single run."""
+    if len(runs) < 2:
+        return {}
+    values = [run.values() for run in runs]
+    return {metric: float(np.std([one[metric] for one in values], ddof=1)) for metric in values[0]}
+
+
+def _with_holm(rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:
+    """Correct the arms' p-values within each metric."""
+    corrected = list(rows)
+    for metric in dict.fromkeys(row.metric for row in rows):
+        family = [
+            (i, row.difference.p_bootstrap)
+            for i, row in enumerate(rows)
+            if row.metric == metric and row.difference is not None and not row.trivial
+        ]
+        for (i, _), p in zip(family, holm([p for _, p in family]), strict=True):
+            corrected[i] = replace(corrected[i], p_holm=p)
+    return corrected

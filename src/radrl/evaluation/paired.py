@@ -1,0 +1,157 @@
+"""Is one arm better than another on the same studies? Paired bootstrap, approximate randomisation, Holm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from radrl.evaluation.bootstrap import patient_groups, quantile_ends, replicates, sums_by_patient
+from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, mean_of_runs
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDifference:
+    """Arm minus reference arm on one metric.
+
+    Args:
+        difference: of the estimates.
+        low: lower end of its bootstrap interval.
+        high: upper end.
+        p_bootstrap: two-sided, from the same resamples as the interval: under 1 - level where the interval
+            leaves out 0, but for the +1 correction.
+        p_randomisation: two-sided, from swapping the arms' reports patient by patient; nothing when the arms
+            have different numbers of runs, which leaves no pairs of runs to swap.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p_bootstrap: float
+    p_randomisation: float | None
+
+
+def paired_differences(
+    arm: Sequence[SummedMetrics],
+    reference: Sequence[SummedMetrics],
+    patients: Sequence[str],
+    *,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int,
+) -> dict[str, PairedDifference]:
+    """Compare two arms scored on the same studies.
+
+    Args:
+        arm: the arm's metrics, one family a run, over N studies.
+        reference: the same metrics of the arm it is compared with, over the same studies in the same order.
+        patients: the patient of each study, N.
+        resamples: number of bootstrap resamples and of random swaps.
+        level: coverage of the interval.
+        seed: decides both.
+
+    Returns:
+        A paired difference by metric name.
+
+    Raises:
+        ValueError: when the arms do not carry the same metrics or the numbers of studies differ.
+    """
+    groups = patient_groups(patients)
+    ours, theirs = mean_of_runs(arm).values(), mean_of_runs(reference).values()
+    if ours.keys() != theirs.keys():
+        raise ValueError(f"metrics of one arm only: {', '.join(sorted(ours.keys() ^ theirs.keys()))}")
+    draws = _differences(
+        replicates(arm, groups, resamples=resamples, seed=seed, arm=1),
+        replicates(reference, groups, resamples=resamples, seed=seed, arm=0),
+    )
+    p_swapped: dict[str, float] = {}
+    if len(arm) == len(reference):
+        p_swapped = randomisation_p(arm, reference, groups_of=patients, resamples=resamples, seed=seed)
+    return {
+        name: PairedDifference(
+            ours[name] - theirs[name],
+            *quantile_ends(draws[name], level),
+            _two_sided(draws[name]),
+            p_swapped.get(name),
+        )
+        for name in ours
+    }
+
+
+def randomisation_p(
+    arm: Sequence[SummedMetrics],
+    reference: Sequence[SummedMetrics],
+    *,
+    groups_of: Sequence[str],
+    resamples: int = 1000,
+    seed: int,
+) -> dict[str, float]:
+    """Approximate randomisation test (Noreen 1989) with patients as the units of exchange.
+
+    If the arms were equal, either arm's reports could have come from the other. Each resample swaps the
+    arms of each patient with probability one half; p is the share of resamples, the observed one counted,
+    whose absolute difference is at least the observed one.
+
+    Args:
+        arm: S runs over the same N studies.
+        reference: S runs over the same studies.
+        groups_of: the patient of each study, N.
+        resamples: number of random swaps.
+        seed: decides the swaps.
+
+    Returns:
+        Two-sided p by metric name.
+
+    Raises:
+        ValueError: when the numbers of runs or studies differ.
+    """
+    if len(arm) != len(reference):
+        raise ValueError(f"{len(arm)} runs against {len(reference)}; the test swaps run for run")
+    groups = patient_groups(groups_of)
+    ours, theirs = mean_of_runs(arm), mean_of_runs(reference)
+    own, other = sums_by_patient(ours.per_study, groups), sums_by_patient(theirs.per_study, groups)
+    swapped = np.random.default_rng([seed, 2]).integers(0, 2, size=(resamples, len(own))).astype(np.float64)
+    moved = swapped @ (other - own)
+    draws = _differences(ours.of_sums(own.sum(axis=0) + moved), theirs.of_sums(other.sum(axis=0) - moved))
+    observed = _differences(ours.of_sums(own.sum(axis=0)), theirs.of_sums(other.sum(axis=0)))
+    # Swaps that reproduce the observed difference must count as ties in spite of rounding.
+    slack = 1e-12
+    return {
+        name: float((1 + np.sum(np.abs(draws[name]) >= np.abs(observed[name]) - slack)) / (1 + resamples))
+        for name in draws
+    }
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down correction: family-wise error over several comparisons (Holm 1979).
+
+    Args:
+        p_values: one per comparison.
+
+    Returns:
+        Adjusted p-values in the same order.
+
+    Raises:
+        ValueError: when a p-value lies outside [0, 1].
+    """
+    p = np.asarray(p_values, np.float64)
+    if not bool(np.all((p >= 0) & (p <= 1))):
+        raise ValueError(f"p-values outside [0, 1]: {list(p_values)}")
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return [float(value) for value in adjusted]
+
+
+def _differences(ours: Metrics, theirs: Metrics) -> Metrics:
+    return {name: ours[name] - theirs[name] for name in ours}
+
+
+def _two_sided(draws: FloatArray) -> float:
+    """Twice the smaller tail of the replicates beyond 0, with the +1 correction that keeps p above 0."""
+    if np.isnan(draws).any():
+        return float("nan")
+    tail = min(int(np.sum(draws <= 0)), int(np.sum(draws >= 0)))
+    return min(1.0, 2 * (1 + tail) / (1 + len(draws)))

@@ -1,0 +1,121 @@
+"""Corpus metrics as functions of sums over studies.
+
+Micro F1, sample-wise F1, corpus BLEU: each is some function of numbers that add up over studies. Written
+so, a point estimate is the function of the total, a bootstrap resample the function of a reweighted total,
+and a thousand resamples are one matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+Metrics = dict[str, FloatArray]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SummedMetrics:
+    """A family of metrics over the same N studies.
+
+    Args:
+        per_study: what each study adds, shape (N, D).
+        of_sums: maps sums over studies, shape (..., D), to the metrics by name, each of shape (...).
+    """
+
+    per_study: FloatArray
+    of_sums: Callable[[FloatArray], Metrics]
+
+    def __post_init__(self) -> None:
+        if self.per_study.ndim != 2 or len(self.per_study) == 0:
+            raise ValueError(f"statistics have shape {self.per_study.shape}; give at least one study's row")
+        bad = np.argwhere(~np.isfinite(self.per_study))
+        if bad.size:
+            study, column = (int(i) for i in bad[0])
+            raise ValueError(f"statistic {column} of study {study} is {self.per_study[study, column]}")
+
+    def values(self) -> dict[str, float]:
+        """The metrics over all studies."""
+        return {name: float(value) for name, value in self.of_sums(self.per_study.sum(axis=0)).items()}
+
+
+def mean_metrics(values: Mapping[str, npt.ArrayLike]) -> SummedMetrics:
+    """Metrics that are plain means of one value a study (ROUGE-L, CIDEr, a reward).
+
+    Args:
+        values: by metric name, one value per study, shape (N,) each.
+
+    Returns:
+        The family of their means.
+
+    Raises:
+        ValueError: when a value is not finite or the lengths differ.
+    """
+    names = list(values)
+    columns = [np.asarray(values[name], np.float64) for name in names]
+    per_study = np.column_stack([*columns, np.ones_like(columns[0])])
+
+    def of_sums(sums: FloatArray) -> Metrics:
+        return {name: sums[..., i] / sums[..., -1] for i, name in enumerate(names)}
+
+    return SummedMetrics(per_study, of_sums)
+
+
+def join(*families: SummedMetrics) -> SummedMetrics:
+    """Several families over the same studies as one.
+
+    Args:
+        families: over the same N studies in the same order.
+
+    Returns:
+        One family with all their metrics.
+
+    Raises:
+        ValueError: when the numbers of studies differ. A name that two families share raises when the
+            metrics are computed.
+    """
+    _require_same_studies(families)
+    ends = np.cumsum([family.per_study.shape[1] for family in families])
+
+    def of_sums(sums: FloatArray) -> Metrics:
+        together: Metrics = {}
+        for family, part in zip(families, np.split(sums, ends[:-1], axis=-1), strict=True):
+            found = family.of_sums(part)
+            if twice := together.keys() & found.keys():
+                raise ValueError(f"metrics named twice: {', '.join(sorted(twice))}")
+            together |= found
+        return together
+
+    return SummedMetrics(np.concatenate([family.per_study for family in families], axis=1), of_sums)
+
+
+def mean_of_runs(runs: Sequence[SummedMetrics]) -> SummedMetrics:
+    """The metrics' means over runs (training seeds) of one arm on the same studies.
+
+    Args:
+        runs: the same metrics over the same N studies, one family a run.
+
+    Returns:
+        One family; a metric is the mean of the runs' values, not the value of pooled reports.
+
+    Raises:
+        ValueError: when there is no run or the numbers of studies differ.
+    """
+    _require_same_studies(runs)
+    ends = np.cumsum([run.per_study.shape[1] for run in runs])
+
+    def of_sums(sums: FloatArray) -> Metrics:
+        parts = np.split(sums, ends[:-1], axis=-1)
+        found = [run.of_sums(part) for run, part in zip(runs, parts, strict=True)]
+        return {name: np.mean([one[name] for one in found], axis=0) for name in found[0]}
+
+    return SummedMetrics(np.concatenate([run.per_study for run in runs], axis=1), of_sums)
+
+
+def _require_same_studies(families: Sequence[SummedMetrics]) -> None:
+    sizes = [len(family.per_study) for family in families]
+    if len(set(sizes)) != 1:
+        raise ValueError(f"families cover {sizes} studies; all must cover the same studies in the same order")

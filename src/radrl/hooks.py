@@ -1,0 +1,232 @@
+"""Kedro hooks: parameters are checked before anything loads, and every run is recorded in MLflow.
+
+One MLflow run is one stage (of one arm), tagged `stage` and `arm`, so that `tags.stage = 'eval'` lists the arms
+side by side whether they were run by DVC one by one or by Kedro in one process. Nodes know nothing of it.
+kedro-mlflow opens one run for a whole `kedro run`, which cannot tell arms of one process apart; hence these hooks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kedro.framework.context import KedroContext
+from kedro.framework.hooks import hook_impl
+from kedro.io import CatalogProtocol, MemoryDataset
+from kedro.pipeline.node import Node
+
+from radrl import params
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+logger = logging.getLogger(__name__)
+
+STEP_REPORT = "step_report"
+"""Name of the catalog entry through which a training node reports its steps."""
+
+
+class ProjectHooks:
+    """Refuses bad parameters before anything is loaded."""
+
+    @hook_impl
+    def after_context_created(self, context: KedroContext) -> None:
+        """Check the parameters as this environment sees them.
+
+        Raises:
+            radrl.params.ParamsError: naming every wrong key.
+        """
+        params.validate(dict(context.params), source="params.yaml")
+
+
+class TrackingHooks:
+    """Records stages in MLflow on SQLite at the project's root."""
+
+    def __init__(self) -> None:
+        self._tracker: _Tracker | None = None
+
+    @hook_impl
+    def after_context_created(self, context: KedroContext) -> None:
+        """Read conf/*/mlflow.yml; `MLFLOW_TRACKING_URI` in the environment wins, ``off`` switches tracking off."""
+        conf = dict(context.config_loader["tracking"])
+        conf["tracking_uri"] = os.environ.get("MLFLOW_TRACKING_URI", conf["tracking_uri"])
+        if conf["tracking_uri"] != "off":
+            self._tracker = _Tracker(conf, root=_record_root(Path(context.project_path)))
+
+    @hook_impl
+    def after_catalog_created(self, catalog: CatalogProtocol) -> None:
+        """Hand training nodes a way to report their steps."""
+        catalog[STEP_REPORT] = MemoryDataset(self._report_step, copy_mode="assign")
+
+    @hook_impl
+    def before_node_run(self, node: Node, inputs: dict[str, Any]) -> None:
+        """Open the run of the node's stage and arm and note its parameters."""
+        if self._tracker:
+            self._tracker.enter(stage_of(node), node.namespace or "")
+            self._tracker.parameters({k: v for k, v in inputs.items() if k.startswith("params:")})
+
+    @hook_impl
+    def after_dataset_loaded(self, dataset_name: str, node: Node) -> None:
+        """Note what the stage read."""
+
+    @hook_impl
+    def after_node_run(self, node: Node, catalog: CatalogProtocol, outputs: dict[str, Any]) -> None:
+        """Keep what the catalog marks with `mlflow`, and the digests of what was read and written."""
+        if not self._tracker:
+            return
+        for name in node.inputs:
+            self._tracker.dataset(name, _path_of(catalog, name), "read")
+        for name, value in outputs.items():
+            path = _path_of(catalog, name)
+            self._tracker.dataset(name, path, "written")
+            kind = (getattr(catalog.get(name), "metadata", None) or {}).get("mlflow")
+            if kind == "metrics":
+                self._tracker.metrics(value)
+            elif kind == "artifact" and path is not None:
+                self._tracker.artifact(path)
+
+    @hook_impl
+    def after_pipeline_run(self) -> None:
+        """Close the last run."""
+        if self._tracker:
+            self._tracker.leave("FINISHED")
+
+    @hook_impl
+    def on_pipeline_error(self) -> None:
+        """Mark the run that failed."""
+        if self._tracker:
+            self._tracker.leave("FAILED")
+
+    def _report_step(self, step: int, metrics: Mapping[str, float]) -> None:
+        if self._tracker:
+            self._tracker.metrics(metrics, step=step)
+
+
+class _Tracker:
+    """The one place that talks to MLflow."""
+
+    def __init__(self, conf: Mapping[str, str], root: Path) -> None:
+        self._conf, self._root = conf, root
+        self._run: str | None = None
+        self._key: tuple[str, str] | None = None
+        self._client_: MlflowClient | None = None
+
+    @property
+    def _client(self) -> MlflowClient:
+        if self._client_ is None:
+            from mlflow import MlflowClient  # 1.3 s, paid when the first run opens
+
+            logging.getLogger("alembic").setLevel(logging.WARNING)
+            uri = self._conf["tracking_uri"]
+            scheme, _, rest = uri.partition(":///")
+            self._client_ = MlflowClient(f"{scheme}:///{self._root / rest}" if scheme == "sqlite" else uri)
+        return self._client_
+
+    def enter(self, stage: str, arm: str) -> None:
+        """Go on in the open run when it is this stage's and arm's, else open a new one."""
+        if self._key == (stage, arm):
+            return
+        self.leave("FINISHED")
+        tags = {"mlflow.runName": f"{stage} {arm}".strip(), "stage": stage, "arm": arm, **_identity(self._root)}
+        run = self._client.create_run(self._experiment(), tags={k: v for k, v in tags.items() if v})
+        self._run, self._key = run.info.run_id, (stage, arm)
+
+    def leave(self, status: str) -> None:
+        """Close the open run, if any."""
+        if self._run:
+            self._client.set_terminated(self._run, status)
+        self._run, self._key = None, None
+
+    def parameters(self, inputs: Mapping[str, Any]) -> None:
+        """Note parameters under the keys they have in params.yaml."""
+        from mlflow.entities import Param
+
+        flat = {k: v for name, value in inputs.items() for k, v in _flatten(name.removeprefix("params:"), value)}
+        known = self._client.get_run(self._run).data.params
+        fresh = [Param(key, str(value)[:6000]) for key, value in flat.items() if key not in known]
+        self._client.log_batch(self._run, params=fresh)
+
+    def metrics(self, values: Mapping[str, Any], step: int = 0) -> None:
+        """Note the numbers among the values."""
+        from mlflow.entities import Metric
+        from mlflow.utils.time import get_current_time_millis
+
+        now = get_current_time_millis()
+        flat = [(k, v) for name, value in values.items() for k, v in _flatten(str(name), value)]
+        rows = [
+            Metric(k, float(v), now, step) for k, v in flat if isinstance(v, (int, float)) and not isinstance(v, bool)
+        ]
+        for start in range(0, len(rows), 1000):
+            self._client.log_batch(self._run, metrics=rows[start : start + 1000])
+
+    def artifact(self, path: Path) -> None:
+        """Keep a copy of a file."""
+        self._client.log_artifact(self._run, str(path))
+
+    def dataset(self, name: str, path: Path | None, context: str) -> None:
+        """Note an artifact of the pipeline by name and digest, never by what is in it."""
+        if path is None or not path.exists():
+            return
+        from mlflow.entities import Dataset, DatasetInput, InputTag
+
+        entry = Dataset(name, _digest(path), "local", json.dumps({"uri": path.name}))
+        self._client.log_inputs(self._run, [DatasetInput(entry, [InputTag("mlflow.data.context", context)])])
+
+    def _experiment(self) -> str:
+        name = self._conf["experiment"]
+        found = self._client.get_experiment_by_name(name)
+        if found:
+            return str(found.experiment_id)
+        artifacts = (self._root / self._conf["artifacts"]).as_uri()
+        return str(self._client.create_experiment(name, artifact_location=artifacts))
+
+
+def stage_of(node: Node) -> str:
+    """The stage a node belongs to: the tag its pipeline gave it."""
+    return next((tag.removeprefix("stage.") for tag in sorted(node.tags) if tag.startswith("stage.")), "")
+
+
+def _record_root(project: Path) -> Path:
+    # `dvc exp run --temp` and queued experiments run in a copy that is thrown away; DVC_ROOT is the real one
+    return Path(os.environ.get("DVC_ROOT", project)).resolve()
+
+
+def _identity(root: Path) -> dict[str, str]:
+    """Git commit and what DVC says of itself, so that a run can be found from the code and back."""
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=False)
+    dirty = subprocess.run(["git", "status", "--porcelain", "-uno"], cwd=root, capture_output=True, text=True, check=False)
+    tags = {"git.commit": commit.stdout.strip(), "git.dirty": str(bool(dirty.stdout.strip())).lower()}
+    for name in ("DVC_STAGE", "DVC_EXP_NAME", "DVC_EXP_BASELINE_REV"):
+        tags[name.lower().replace("_", ".", 1)] = os.environ.get(name, "")
+    return tags
+
+
+def _flatten(prefix: str, value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        return [pair for key, inner in value.items() for pair in _flatten(f"{prefix}.{key}", inner)]
+    return [(prefix, value)]
+
+
+def _path_of(catalog: CatalogProtocol, name: str) -> Path | None:
+    if name.startswith("params:") or name == "parameters" or name not in catalog:
+        return None
+    path = getattr(catalog.get(name), "_filepath", None)
+    return Path(str(path)) if path is not None and not name.endswith("workspace") else None
+
+
+def _digest(path: Path) -> str:
+    """A short digest of a file or of all files of a folder; names count, times do not."""
+    digest = hashlib.sha256()
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if file.is_file():
+            digest.update(file.name.encode())
+            with file.open("rb") as stream:
+                while chunk := stream.read(1 << 20):
+                    digest.update(chunk)
+    return digest.hexdigest()[:32]

@@ -1,0 +1,33 @@
+"""The one interface of every labeler: report texts in, 14 class indices a report out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+LabelMatrix = npt.NDArray[np.int8]
+"""Labels of N reports, shape (N, 14), class indices in the order of `radrl.observations`."""
+
+
+class Labeler(Protocol):
+    """Reads the 14 CheXpert observations out of report texts.
+
+    Attributes:
+        name: goes into every metric's name (``"rules"``, ``"chexbert"``, ``"chexbert_compact"``).
+    """
+
+    name: str
+
+    def label(self, reports: Sequence[str]) -> LabelMatrix:
+        """Label reports.
+
+        Args:
+            reports: N report texts; an empty text has every observation blank.
+
+        Returns:
+            Class indices, shape (N, 14), dtype int8.
+        """
+        ...

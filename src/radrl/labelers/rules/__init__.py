@@ -1,0 +1,1 @@
+"""Rule labeler in CheXpert's manner: text -> sentences -> lexicon items -> assertion -> 14 classes."""

@@ -1,0 +1,125 @@
+"""The rule labeler: CheXpert's reading of a report by mentions and assertion rules, pure Python and fast.
+
+As CheXpert (Irvin et al. 2019, arXiv:1901.07031) it finds mentions of 13 observations, decides for each
+whether its sentence denies, hedges or asserts it, and aggregates over the report: positive over uncertain
+over negative, blank where nothing is mentioned. No Finding is 1 when no observation but Support Devices is
+positive or uncertain. Followed in particular: "lungs are clear" says nothing of Lung Opacity; a normal
+cardiomediastinal silhouette speaks of Enlarged Cardiomediastinum, not of Cardiomegaly; "upper limits of
+normal" is negative; "A or B" and "A versus B" make both uncertain; "likely" and "consistent with" are
+positive; vascular congestion is Edema, uncertain at most; heart failure is Edema and an uncertain
+Cardiomegaly; fibrosis is Pleural Other, a scar Lung Opacity, a nodular opacity both Lung Lesion and Lung
+Opacity; a calcified nodule is no Lung Lesion; "history of" denies.
+
+Departures from CheXpert:
+
+- cues reach by clause rules over the sentence's items instead of a dependency parse;
+- heart and mediastinum count only where a size is stated of them (CheXpert takes a bare "heart size" as
+  positive and a "stable" one as uncertain: blank here);
+- "no new X" is negative (CheXpert: uncertain); "unlikely" denies (CheXpert: no cue, hence positive);
+- "suggests", "suggestive of", "to exclude X" and "to rule out X" are uncertain (CheXpert: the first two are
+  no cues, the last two deny);
+- "near complete resolution of" and "document resolution of" do not deny; "no change in X" is positive;
+- more phrases: pleural plaque, sternal wires and stents, lung lesions, ground glass; an infection named as
+  granulomatous or tuberculous is no Pneumonia, cystic fibrosis no Pleural Other;
+- CheXpert's list of other findings (emphysema, scoliosis, ...) withholds No Finding only with
+  ``other_findings=True``, so that by default the 14 columns agree among themselves;
+- an empty report is blank throughout, No Finding included;
+- text under the headings indication, history, technique and comparison is not read.
+
+Own rules instead of medspacy's ConText: on one core and the same real reports medspacy 1.3.1 (its sentence
+splitter, target matcher and context, 18 target phrases) read 140 reports a second, these rules 8,000
+without their cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from typing import Final
+
+import numpy as np
+
+from radrl.labelers.base import LabelMatrix
+from radrl.labelers.rules.assertion import claims
+from radrl.labelers.rules.text import sentences
+from radrl.observations import (
+    BLANK,
+    NEGATIVE,
+    NO_FINDING,
+    OBSERVATIONS,
+    POSITIVE,
+    SUPPORT_DEVICES,
+    UNCERTAIN,
+)
+
+_BY_RANK: Final = (BLANK, NEGATIVE, UNCERTAIN, POSITIVE)
+_RANK: Final = {said: rank for rank, said in enumerate(_BY_RANK)}
+
+
+class RulesLabeler:
+    """Labels reports by rules; the same text always gets the same labels.
+
+    Sentences are cached, since reports (and rollouts of one film) repeat them.
+
+    Args:
+        alternatives: class of "A or B", "A versus B" where nothing else hedges them. Uncertain as in
+            CheXpert; positive as human indexers of reports take them.
+        other_findings: whether the findings that CheXpert lists beside its observations (emphysema,
+            scoliosis, degenerative change, ...) withhold No Finding, as in CheXpert's code.
+        cache_size: sentences remembered; 0 for none.
+
+    Raises:
+        ValueError: ``alternatives`` is neither positive nor uncertain.
+
+    Example:
+        >>> labels = RulesLabeler().label(["Mild cardiomegaly. No effusion or pneumothorax."])
+        >>> [name for name, said in zip(OBSERVATIONS, labels[0]) if said == NEGATIVE]
+        ['Pneumothorax', 'Pleural Effusion']
+    """
+
+    name = "rules"
+
+    def __init__(
+        self, *, alternatives: int = UNCERTAIN, other_findings: bool = False, cache_size: int = 200_000
+    ) -> None:
+        if alternatives not in (POSITIVE, UNCERTAIN):
+            valid = f"{POSITIVE} (positive) or {UNCERTAIN} (uncertain)"
+            raise ValueError(f"alternatives is {alternatives}: give {valid}")
+        self._other_findings = other_findings
+        self._claims = lru_cache(maxsize=cache_size)(partial(claims, alternatives=alternatives))
+
+    def label(self, reports: Sequence[str]) -> LabelMatrix:
+        """Label reports.
+
+        Args:
+            reports: N report texts, raw or cleaned, with or without headings.
+
+        Returns:
+            Class indices in the order of `radrl.observations.OBSERVATIONS`, shape (N, 14), dtype int8.
+
+        Raises:
+            TypeError: a report is no string; the message names its number.
+        """
+        rows = np.zeros((len(reports), len(OBSERVATIONS)), dtype=np.int8)  # (N, 14)
+        for number, report in enumerate(reports):
+            if not isinstance(report, str):
+                kind = type(report).__name__
+                raise TypeError(f"report {number} is {kind}, not text: leave missing reports out")
+            rows[number] = self._row(report)
+        return rows
+
+    def _row(self, report: str) -> list[int]:
+        """The 14 class indices of one report."""
+        ranks = [0] * len(OBSERVATIONS)
+        read = sentences(report)
+        for sentence in read:
+            for observation, said in self._claims(sentence):
+                ranks[observation] = max(ranks[observation], _RANK[said])
+        row = [_BY_RANK[rank] for rank in ranks]
+        row[NO_FINDING] = int(bool(read) and not self._anything_found(row))
+        return row
+
+    def _anything_found(self, row: list[int]) -> bool:
+        """Whether a row speaks against No Finding; its own column holds the other findings at this point."""
+        passed_over = {SUPPORT_DEVICES} if self._other_findings else {SUPPORT_DEVICES, NO_FINDING}
+        return any(said in (POSITIVE, UNCERTAIN) for i, said in enumerate(row) if i not in passed_over)

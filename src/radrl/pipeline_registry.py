@@ -1,0 +1,53 @@
+"""Every pipeline, by the name of its DVC stage.
+
+`kedro run --pipeline=eval` runs a stage for every arm, `--namespaces=grpo` keeps one arm of it, and
+`kedro run` runs the whole study in one process.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from kedro.pipeline import Pipeline, pipeline
+
+from radrl.params import Arm, read
+from radrl.settings import PARAMS_FILE
+
+ONCE = ("ingest", "labeler", "label", "policy", "sft", "rollouts", "selection")
+"""Stages that run once, before the arms part."""
+
+PER_ARM = ("train", "generate", "eval")
+"""Stages that run for each arm, under its name as namespace."""
+
+SHARED = {"corpus", "step_report"}
+"""Datasets of those stages that all arms have in common."""
+
+
+def register_pipelines() -> dict[str, Pipeline]:
+    """Build the pipelines of the arms that params.yaml lists."""
+    arms = read(PARAMS_FILE).arms
+    stages = {name: _tagged(name, _create(name)) for name in ONCE}
+    for name in PER_ARM:
+        stage = _create(name)
+        stages[name] = _tagged(name, sum((_for_arm(stage, arm, entry) for arm, entry in arms.items()), Pipeline([])))
+    stages["compare"] = _tagged("compare", _create("compare", list(arms)))
+    return stages | {"__default__": sum(stages.values(), Pipeline([]))}
+
+
+def _create(name: str, *args: object) -> Pipeline:
+    stage: Pipeline = import_module(f"radrl.pipelines.{name}.pipeline").create_pipeline(*args)
+    return stage
+
+
+def _tagged(name: str, stage: Pipeline) -> Pipeline:
+    return pipeline(stage.nodes, tags=f"stage.{name}")
+
+
+def _for_arm(stage: Pipeline, name: str, arm: Arm) -> Pipeline:
+    """A stage under an arm's name: its own datasets, the shared ones, its own start and subset."""
+    inputs = {shared: shared for shared in SHARED & stage.inputs()}
+    inputs |= {"start": f"{arm.start}_policy", "subset": f"subset_{arm.selection}"} if "start" in stage.inputs() else {}
+    parameters = {p: p for p in stage.inputs() if p.startswith("params:")}
+    if "params:arm" in parameters:
+        parameters["params:arm"] = f"params:arms.{name}"
+    return pipeline(stage, namespace=name, inputs=inputs, parameters=parameters)

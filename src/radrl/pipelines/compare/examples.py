@@ -1,0 +1,136 @@
+"""Films for the page: the reference and every arm's report side by side, label by label."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from radrl.observations import OBSERVATIONS, POSITIVE, UNCERTAIN
+
+LARGEST: Final = 384
+"""Pixels of the longer side of a film on the page."""
+
+_ASSERTED: Final = (POSITIVE, UNCERTAIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One observation of one report.
+
+    Args:
+        observation: its name.
+        verdict: right, hedged, missed or wrong, or stated for the reference itself.
+    """
+
+    observation: str
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One report on a film.
+
+    Args:
+        arm: who wrote it; nothing for the reference.
+        text: the report.
+        chips: its observations, held against the reference's.
+    """
+
+    arm: str | None
+    text: str
+    chips: list[Chip]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A film with all reports on it.
+
+    Args:
+        film_id: its id.
+        picture: the film as a data URI.
+        answers: the reference first.
+    """
+
+    film_id: str
+    picture: str
+    answers: list[Answer]
+
+
+def draw(arms: Mapping[str, pd.DataFrame], *, count: int, seed: int) -> list[str]:
+    """Choose films at random, so that nobody chooses the best ones.
+
+    Args:
+        arms: by arm, its reports, all over the same films in the same order.
+        count: how many; all where there are fewer.
+        seed: decides.
+
+    Returns:
+        Film ids, in the order of the table.
+    """
+    films = next(iter(arms.values()))["film_id"]
+    chosen = np.random.default_rng([seed, 3]).choice(len(films), size=min(count, len(films)), replace=False)
+    return [films.iloc[i] for i in sorted(chosen)]
+
+
+def show(film_id: str, film: bytes, arms: Mapping[str, pd.DataFrame]) -> Example:
+    """Put a film's reports side by side.
+
+    Args:
+        film_id: which.
+        film: as PNG.
+        arms: by arm, its reports.
+
+    Returns:
+        The example.
+    """
+    rows = {arm: frame.loc[frame["film_id"] == film_id].iloc[0] for arm, frame in arms.items()}
+    any_row = next(iter(rows.values()))
+    truth = [int(label) for label in any_row["reference_labels"]]
+    stated = [
+        Chip(f"{name}?" if label == UNCERTAIN else name, "stated")
+        for name, label in zip(OBSERVATIONS, truth, strict=True)
+        if label in _ASSERTED
+    ]
+    answers = [Answer(None, any_row["reference"], stated)]
+    answers += [Answer(arm, row["report"], compare_labels(truth, row["labels"])) for arm, row in rows.items()]
+    return Example(film_id, _data_uri(film), answers)
+
+
+def compare_labels(reference: Sequence[int], labels: Sequence[int]) -> list[Chip]:
+    """What a report got right, hedged, missed or made up.
+
+    Args:
+        reference: 14 class indices.
+        labels: 14 class indices of the report.
+
+    Returns:
+        A chip an observation that either asserts: ``right`` where both are positive or both uncertain,
+        ``hedged`` where one is positive and the other uncertain, ``missed`` and ``wrong`` where only the
+        reference or only the report asserts it.
+    """
+    chips = []
+    for name, known, said in zip(OBSERVATIONS, reference, labels, strict=True):
+        if known in _ASSERTED and said in _ASSERTED:
+            chips.append(Chip(name, "right" if known == said else "hedged"))
+        elif known in _ASSERTED:
+            chips.append(Chip(name, "missed"))
+        elif said in _ASSERTED:
+            chips.append(Chip(name, "wrong"))
+    return chips
+
+
+def _data_uri(film: bytes) -> str:
+    image = Image.open(io.BytesIO(film))
+    if max(image.size) > LARGEST:
+        image.thumbnail((LARGEST, LARGEST), Image.Resampling.LANCZOS)
+        buffer = io.BytesIO()
+        image.save(buffer, format="PNG")
+        film = buffer.getvalue()
+    return f"data:image/png;base64,{base64.b64encode(film).decode()}"

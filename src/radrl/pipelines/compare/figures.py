@@ -1,0 +1,148 @@
+"""The comparison and the training curves, drawn.
+
+Text and axes have a grey that can be read on white paper and, in the page's inline SVG, on a dark screen.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
+
+from radrl.pipelines.compare.rows import CEILING
+
+INK: Final = "#6e7781"
+ARM, REFERENCE, TRIVIAL = "#2f81f7", "#d9822b", "#8b949e"
+LINES: Final = ("#2f81f7", "#d9822b", "#2da44e", "#bf4b8a", "#8250df", "#1b9e9e", "#b08800", "#cf222e")
+PANELS: Final = {
+    "reward": "reward",
+    "kl": "KL to the start",
+    "entropy": "entropy, nats a token",
+    "completions/mean_length": "report length, tokens",
+    "groups/zero_variance_share": "groups of equal rewards",
+}
+"""What is drawn of a training history, where it is there, and what it is called."""
+
+
+def forest(comparison: pd.DataFrame, *, reference: str) -> Figure:
+    """Values with their intervals: a panel a metric, a line a row; the ceiling is left out of the scale.
+
+    Args:
+        comparison: a line a row and metric.
+        reference: the arm that the others are compared with; its value is the dashed line.
+
+    Returns:
+        The figure.
+    """
+    lines = comparison[comparison["arm"] != CEILING]
+    rows, metrics = list(dict.fromkeys(lines["arm"])), list(dict.fromkeys(lines["metric"]))
+    columns = min(3, len(metrics))
+    height = 0.24 * len(rows) + 0.75
+    figure, panels = _grid(len(metrics), columns, width=3.3, height=height, left=1.6)
+    for number, (panel, metric) in enumerate(zip(panels, metrics, strict=True)):
+        _forest_panel(panel, lines[lines["metric"] == metric], rows, reference)
+        panel.set_title(metric, fontsize=9, color=INK, loc="left")
+        panel.set_yticks(range(len(rows)), rows if number % columns == 0 else [""] * len(rows))
+        panel.tick_params(axis="y", length=0)
+        panel.set_ylim(len(rows) - 0.5, -0.5)
+    return figure
+
+
+def curves(histories: Mapping[str, pd.DataFrame]) -> Figure:
+    """Training curves: a panel a quantity, a line an arm, its running mean drawn over it.
+
+    Args:
+        histories: by arm, step and what the trainer logged; a column that is missing is not drawn.
+
+    Returns:
+        The figure; a line of text when no arm trained.
+    """
+    shown = _columns(histories)
+    if not shown:
+        figure = Figure(figsize=(5, 1), layout="constrained")
+        figure.text(0.5, 0.5, "no arm trained", ha="center", va="center", color=INK)
+        return figure
+    figure, panels = _grid(len(shown), min(3, len(shown)), width=3.4, height=2.2, left=0.2)
+    colours = {arm: LINES[i % len(LINES)] for i, arm in enumerate(histories)}
+    for panel, (column, title) in zip(panels, shown.items(), strict=True):
+        for arm, history in histories.items():
+            if column in history:
+                _curve(panel, history[["step", column]].dropna(), colours[arm])
+        panel.set_title(title, fontsize=9, color=INK, loc="left")
+        panel.set_xlabel("step", fontsize=8, color=INK)
+    handles = [Line2D([], [], color=colour, label=arm) for arm, colour in colours.items()]
+    figure.legend(
+        handles=handles, loc="outside upper left", ncols=6, frameon=False, fontsize=9, labelcolor=INK
+    )
+    return figure
+
+
+def svg(figure: Figure, *, name: str) -> str:
+    """The figure as an SVG element for a page, transparent, its text kept as text.
+
+    Args:
+        figure: to render.
+        name: makes its inner ids differ from another figure's.
+
+    Returns:
+        The element, the same for the same figure.
+    """
+    buffer = io.StringIO()
+    plain: dict[str, Any] = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg", transparent=True, metadata=plain)
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
+
+
+def _columns(histories: Mapping[str, pd.DataFrame]) -> dict[str, str]:
+    logged = list(dict.fromkeys(str(name) for history in histories.values() for name in history))
+    shown = {name: title for name, title in PANELS.items() if name in logged}
+    parts = [name for name in logged if name.startswith("rewards/") and name.endswith("/mean")]
+    # a single part is the reward itself
+    return shown | ({name: name.removesuffix("/mean") for name in parts} if len(parts) > 1 else {})
+
+
+def _forest_panel(panel: Axes, lines: pd.DataFrame, rows: Sequence[str], reference: str) -> None:
+    for line in lines.to_dict("records"):
+        at = rows.index(line["arm"])
+        colour = REFERENCE if line["arm"] == reference else TRIVIAL if line["kind"] == "trivial" else ARM
+        panel.plot([line["low"], line["high"]], [at, at], color=colour, linewidth=2, solid_capstyle="round")
+        face = "none" if line["kind"] == "trivial" else colour
+        panel.plot(
+            [line["value"]], [at], marker="o", markersize=5, markerfacecolor=face, markeredgecolor=colour
+        )
+        if line["arm"] == reference:
+            panel.axvline(line["value"], color=colour, linewidth=1, linestyle=(0, (3, 3)), alpha=0.7)
+
+
+def _curve(panel: Axes, points: pd.DataFrame, colour: str) -> None:
+    step, values = points.iloc[:, 0], points.iloc[:, 1]
+    window = max(1, len(values) // 10)
+    panel.plot(step, values, color=colour, linewidth=0.8, alpha=0.35)
+    panel.plot(step, values.rolling(window, center=True, min_periods=1).mean(), color=colour, linewidth=1.8)
+
+
+def _grid(count: int, columns: int, *, width: float, height: float, left: float) -> tuple[Figure, list[Axes]]:
+    """`count` panels on a grid, each of width x height inches."""
+    lines = math.ceil(count / columns)
+    figure = Figure(
+        figsize=(left + width * columns, height * lines), layout=ConstrainedLayoutEngine(h_pad=0.1)
+    )
+    panels = [figure.add_subplot(lines, columns, i + 1) for i in range(count)]
+    for panel in panels:
+        panel.tick_params(labelsize=8, colors=INK)
+        panel.grid(axis="x", color=INK, alpha=0.2, linewidth=0.6)
+        panel.set_facecolor("none")
+        for side, spine in panel.spines.items():
+            spine.set_visible(side == "bottom")
+            spine.set_color(INK)
+    return figure, panels

@@ -1,0 +1,207 @@
+"""Nodes of the stage compare."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from radrl.data import corpus as corpora
+from radrl.pipelines.eval.names import unknown_metric
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ArmTables = dict[str, pd.DataFrame]
+"""A table by arm."""
+
+
+def gather_reports(**per_report: pd.DataFrame) -> ArmTables:
+    """Put the arms' reports side by side, in the same order of films.
+
+    Args:
+        per_report: by arm, its reports with labels and scores.
+
+    Returns:
+        The same, each in the order of the first arm's films.
+
+    Raises:
+        ValueError: when an arm has other films or other references than the first one, naming a film.
+    """
+    first, base = next(iter(per_report.items()))
+    together: ArmTables = {}
+    for arm, frame in per_report.items():
+        _require_same_films(first, base["film_id"], arm, frame["film_id"])
+        ordered = frame.set_index("film_id").loc[base["film_id"]].reset_index()
+        changed = ordered["reference"] != base["reference"].reset_index(drop=True)
+        if changed.any():
+            film = ordered.loc[changed, "film_id"].iloc[0]
+            raise ValueError(
+                f"arms {first!r} and {arm!r} have other references for film {film}; run eval again for both"
+            )
+        together[arm] = ordered
+    return together
+
+
+def gather_histories(**histories: pd.DataFrame) -> ArmTables:
+    """The training curves of the arms that trained.
+
+    Args:
+        histories: by arm, its curve; without rows where the arm did not train.
+
+    Returns:
+        Those with rows.
+    """
+    return {arm: history for arm, history in histories.items() if len(history)}
+
+
+def compare_arms(
+    arm_reports: ArmTables,
+    corpus: ds.Dataset,
+    settings: dict[str, Any],
+    eval_settings: dict[str, Any],
+    labeler: dict[str, Any],
+    seed: int,
+) -> pd.DataFrame:
+    """Compare arms, trivial rows and the ceiling on the metrics of `compare.metrics`, and print the table.
+
+    Args:
+        arm_reports: of `gather_reports`.
+        corpus: the films; training reports are drawn from it.
+        settings: the section `compare`.
+        eval_settings: the section `eval`.
+        labeler: the section `labeler`.
+        seed: of the resamples and of the drawn reports.
+
+    Returns:
+        A line a row and metric, as `radrl.pipelines.compare.rows.tabulate` gives them.
+
+    Raises:
+        ValueError: when a metric is unknown or has no interval, listing the valid ones.
+    """
+    from radrl.labelers.build import build
+    from radrl.pipelines.compare import rows, table
+
+    reader = build(labeler["name"])
+    training = corpora.read(corpus, split="train", columns=["report"])["report"].tolist()
+    every = rows.all_rows(arm_reports, training, reader, seed=seed)
+    families = [
+        rows.label_metrics(every, labeler=reader.name),
+        rows.word_metrics(every, preparation=eval_settings["nlg"]["preparation"]),
+    ]
+    _require_known(settings["metrics"], families)
+    comparison = rows.tabulate(
+        families,
+        settings["metrics"],
+        next(iter(arm_reports.values()))["patient_id"].tolist(),
+        reference=settings["reference"],
+        bootstrap=settings["bootstrap"],
+        seed=seed,
+    )
+    table.show(comparison, settings)
+    return comparison
+
+
+def draw_comparison(comparison: pd.DataFrame, settings: dict[str, Any]) -> Figure:
+    """Draw every row's value and interval, a panel a metric.
+
+    Args:
+        comparison: of `compare_arms`.
+        settings: the section `compare`.
+    """
+    from radrl.pipelines.compare import figures
+
+    return figures.forest(comparison, reference=settings["reference"])
+
+
+def draw_curves(arm_histories: ArmTables) -> Figure:
+    """Draw the training curves of the arms that trained.
+
+    Args:
+        arm_histories: of `gather_histories`.
+    """
+    from radrl.pipelines.compare import figures
+
+    return figures.curves(arm_histories)
+
+
+def write_page(
+    comparison: pd.DataFrame,
+    arm_reports: ArmTables,
+    arm_histories: ArmTables,
+    corpus: ds.Dataset,
+    published: pd.DataFrame,
+    ingest_summary: dict[str, Any],
+    labeler_report: dict[str, Any],
+    source: str,
+    arms: dict[str, Any],
+    settings: dict[str, Any],
+    eval_settings: dict[str, Any],
+    labeler: dict[str, Any],
+    seed: int,
+) -> str:
+    """Write the page that holds the whole comparison.
+
+    Args:
+        comparison: of `compare_arms`.
+        arm_reports: of `gather_reports`.
+        arm_histories: of `gather_histories`.
+        corpus: the films.
+        published: the papers' results.
+        ingest_summary: counts of the stage ingest.
+        labeler_report: of the stage labeler.
+        source: `ingest.source`.
+        arms: the section `arms`.
+        settings: the section `compare`.
+        eval_settings: the section `eval`.
+        labeler: the section `labeler`.
+        seed: decides which films are shown.
+
+    Returns:
+        One HTML page that needs nothing else.
+    """
+    from radrl.pipelines.compare import examples, page
+
+    shown = examples.draw(arm_reports, count=settings["examples"], seed=seed)
+    films = corpus.to_table(columns=["film_id", "image"], filter=pc.field("film_id").isin(shown)).to_pandas()
+    return page.render(
+        comparison=comparison,
+        arm_reports=arm_reports,
+        arm_histories=arm_histories,
+        films=dict(zip(films["film_id"], films["image"], strict=True)),
+        shown=shown,
+        published=published,
+        about={"source": source, "ingest": ingest_summary, "labeler": labeler_report},
+        arms=arms,
+        settings=settings,
+        parameters={
+            "seed": seed,
+            "labeler": labeler,
+            "eval": eval_settings,
+            "compare": settings,
+            "arms": arms,
+        },
+    )
+
+
+def _require_same_films(first: str, known: pd.Series, arm: str, films: pd.Series) -> None:
+    if not films.is_unique:
+        raise ValueError(
+            f"arm {arm!r} has film {films[films.duplicated()].iloc[0]} twice; run generate again for it"
+        )
+    lacking, extra = sorted({*known} - {*films}), sorted({*films} - {*known})
+    if lacking or extra:
+        raise ValueError(
+            f"arms {first!r} and {arm!r} were scored on other films: {arm!r} lacks {len(lacking)} "
+            f"and has {len(extra)} more, such as {(lacking or extra)[0]}; run generate and eval again for both"
+        )
+
+
+def _require_known(metrics: list[str], families: list[Any]) -> None:
+    # the first row of a family has every metric of it
+    known = [name for family in families for name in next(iter(family.values())).values()]
+    for name in metrics:
+        if name not in known:
+            raise ValueError(unknown_metric(name, known, key="compare.metrics"))

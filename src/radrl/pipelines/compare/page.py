@@ -1,0 +1,165 @@
+"""The comparison as one self-contained page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import jinja2
+import numpy as np
+import pandas as pd
+import yaml
+
+from radrl.evaluation.clinical_efficacy import clinical_efficacy
+from radrl.pipelines.compare import examples, figures
+from radrl.pipelines.compare.rows import CEILING, TRIVIAL
+from radrl.pipelines.compare.table import mark
+
+BANNERS: Final = {
+    "phantom": "Drawn films: these numbers show that the machinery works. They say nothing about patients.",
+    "csv": "Films and reports of a table of the user's own. What the numbers say depends on who is in it.",
+}
+"""Which data the page speaks of, by `ingest.source`."""
+
+VERDICTS: Final = {"right": "✓", "hedged": "~", "missed": "−", "wrong": "+", "stated": ""}
+"""The sign before a label, so that nothing depends on colour alone."""
+
+_TEMPLATE: Final = Path(__file__).with_name("page.html.j2")
+
+
+def render(
+    *,
+    comparison: pd.DataFrame,
+    arm_reports: Mapping[str, pd.DataFrame],
+    arm_histories: Mapping[str, pd.DataFrame],
+    films: Mapping[str, bytes],
+    shown: Sequence[str],
+    published: pd.DataFrame,
+    about: Mapping[str, Any],
+    arms: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+) -> str:
+    """Write the page.
+
+    Args:
+        comparison: a line a row and metric.
+        arm_reports: by arm, its reports with labels, over the same films in the same order.
+        arm_histories: training curves of the arms that trained.
+        films: the films to show, as PNG, by film_id.
+        shown: their ids in order.
+        published: the papers' results, a line a method and metric.
+        about: source, ingest counts and labeler report.
+        arms: the section `arms`.
+        settings: the section `compare`.
+        parameters: what to print as the parameters of the run.
+
+    Returns:
+        The page's text.
+    """
+    any_arm = next(iter(arm_reports.values()))
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["signed"] = lambda value: f"{value:+.3f}".replace("-", "−")
+    template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
+    return template.render(
+        banner=BANNERS[about["source"]],
+        about=about,
+        counts={"films": len(any_arm), "patients": any_arm["patient_id"].nunique()},
+        settings=settings,
+        level=f"{settings['bootstrap']['confidence']:.0%}",
+        alpha=f"{1 - settings['bootstrap']['confidence']:.2g}",
+        rows=_rows(comparison, arms, settings),
+        findings=_findings(comparison, settings),
+        forest=figures.svg(figures.forest(comparison, reference=settings["reference"]), name="forest"),
+        curves=figures.svg(figures.curves(arm_histories), name="curves") if arm_histories else None,
+        labels=_labels(arm_reports, about["labeler"]["labeler"]),
+        arm_names=list(arm_reports),
+        examples=[examples.show(film_id, films[film_id], arm_reports) for film_id in shown],
+        verdicts=VERDICTS,
+        published=_published(published),
+        parameters=yaml.safe_dump(dict(parameters), sort_keys=False, allow_unicode=True, width=100),
+    ) + "\n"  # fmt: skip
+
+
+def _rows(
+    comparison: pd.DataFrame, arms: Mapping[str, Any], settings: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """The table of arms: a row an arm, a cell a metric, and where its interval lies on its column's scale."""
+    alpha = 1 - settings["bootstrap"]["confidence"]
+    inner = comparison[comparison["arm"] != CEILING].groupby("metric")
+    low, width = inner["low"].min(), inner["high"].max() - inner["low"].min()
+    rows = []
+    for name, lines in comparison.groupby("arm", sort=False):
+        cells: dict[str, Any] = {}
+        for line in lines.to_dict("records"):
+            metric, span = line["metric"], width[line["metric"]] or 1.0
+            place = [100 * (line[at] - low[metric]) / span for at in ("low", "value", "high")]
+            cells[metric] = line | {
+                "mark": mark(line, alpha),
+                "bar": None if name == CEILING else [round(at, 1) for at in place],
+                "tested": pd.notna(line["difference"]),
+                "beaten_by": line["beaten_by"] if isinstance(line["beaten_by"], str) else "",
+            }
+        rows.append(
+            {"name": name, "kind": lines["kind"].iloc[0], "what": _what(str(name), arms), "cells": cells}
+        )
+    return rows
+
+
+def _what(name: str, arms: Mapping[str, Any]) -> str:
+    """What a row is, in a few words."""
+    if name == CEILING:
+        return "the references against themselves; under 1 where 0 / 0 counts as 0"
+    if name in TRIVIAL:
+        return TRIVIAL[name]
+    arm = arms[name]
+    if not arm.get("reward"):
+        return f"the {arm['start']} policy as it is"
+    reward = " + ".join(part for part, value in arm["reward"].items() if value)
+    parts = [f"{arm['start']} → reward {reward}", f"{arm.get('selection', 'full')} selection"]
+    parts += [f"{arm[key]} {key}" for key in ("credit", "oracle") if arm.get(key) not in (None, "none")]
+    return ", ".join(parts)
+
+
+def _findings(comparison: pd.DataFrame, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What the first metric says of each arm against the reference arm."""
+    lines = comparison[(comparison["metric"] == settings["metrics"][0]) & (comparison["kind"] == "arm")]
+    return [line for line in lines.to_dict("records") if line["arm"] != settings["reference"]]
+
+
+def _labels(arms: Mapping[str, pd.DataFrame], labeler: str) -> list[dict[str, Any]]:
+    """F1 per observation and arm, the stricter reading, most frequent observation first."""
+    scores = {
+        arm: clinical_efficacy(
+            np.stack(frame["reference_labels"].to_list()),
+            np.stack(frame["labels"].to_list()),
+            labeler=labeler,
+        ).per_label
+        for arm, frame in arms.items()
+    }
+    by_observation: dict[str, dict[str, Any]] = {}
+    for arm, rows in scores.items():
+        for row in rows:
+            if not row.uncertain_as_positive:
+                entry = by_observation.setdefault(row.observation, {"support": row.support, "arms": {}})
+                entry["arms"][arm] = row
+    found = [{"observation": name, **entry} for name, entry in by_observation.items()]
+    return sorted(found, key=lambda entry: -entry["support"])
+
+
+def _published(results: pd.DataFrame) -> list[dict[str, Any]]:
+    """The papers' tables: one a paper, table, data set and protocol; a row a method, a column a metric."""
+    results = results.fillna({"rl_train_size": "–"}).replace({"rl_train_size": {"-": "–"}})
+    tables = []
+    for key, lines in results.groupby(["paper", "table", "dataset", "protocol"], sort=False):
+        metrics = list(dict.fromkeys(lines["metric"]))
+        methods = [
+            {"method": method, "size": size, "values": dict(zip(own["metric"], own["value"], strict=True))}
+            for (method, size), own in lines.groupby(["method", "rl_train_size"], sort=False)
+        ]
+        names = dict(zip(("paper", "table", "dataset", "protocol"), key, strict=True))
+        tables.append(names | {"metrics": metrics, "methods": methods})
+    return tables

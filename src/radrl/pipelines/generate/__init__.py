@@ -1,0 +1,1 @@
+"""One arm's reports."""

@@ -1,0 +1,63 @@
+"""Nodes of the stage generate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.dataset as ds
+
+from radrl.data import corpus as corpora
+
+
+def write_reports(
+    corpus: ds.Dataset,
+    policy: Path,
+    settings: dict[str, Any],
+    dtype: str,
+    prompt: str,
+    seed: int,
+    threads: int,
+) -> pd.DataFrame:
+    """Let a policy write a report on every film of the split that is scored.
+
+    Args:
+        corpus: the films.
+        policy: the arm's policy folder.
+        settings: the section `generate`.
+        dtype: of the weights.
+        prompt: the instruction.
+        seed: of the draws when temperature is above 0.
+        threads: of torch.
+
+    Returns:
+        film_id, study_id, patient_id, reference and report, one row a film.
+    """
+    from tqdm import tqdm
+
+    from radrl.policy import folder
+    from radrl.policy.encoding import decode_film
+    from radrl.policy.generation import generate
+    from radrl.runtime import pin
+
+    pin(threads)
+    frame = corpora.read(
+        corpus, split=settings["split"], columns=["film_id", "study_id", "patient_id", "report", "image"]
+    )
+    writer = folder.load(policy, dtype=dtype)
+    reports: list[str] = []
+    for start in tqdm(range(0, len(frame), settings["batch_size"]), desc="generate", unit=" batches"):
+        films = [decode_film(film) for film in frame["image"].iloc[start : start + settings["batch_size"]]]
+        drawn = generate(
+            writer,
+            films,
+            prompt,
+            max_new_tokens=settings["max_new_tokens"],
+            temperature=settings["temperature"],
+            top_p=settings["top_p"],
+            seed=seed + start,
+        )
+        reports += [report for (report,) in drawn]
+    table = frame[["film_id", "study_id", "patient_id"]].copy()
+    return table.assign(reference=frame["report"], report=reports)

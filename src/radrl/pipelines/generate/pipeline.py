@@ -1,0 +1,27 @@
+"""Wiring of the stage generate."""
+
+from kedro.pipeline import Pipeline, node, pipeline
+
+from radrl.pipelines.generate.nodes import write_reports
+
+
+def create_pipeline() -> Pipeline:
+    """An arm's policy, films -> its reports."""
+    return pipeline(
+        [
+            node(
+                write_reports,
+                {
+                    "corpus": "corpus",
+                    "policy": "policy",
+                    "settings": "params:generate",
+                    "dtype": "params:policy.dtype",
+                    "prompt": "params:prompt",
+                    "seed": "params:seed",
+                    "threads": "params:threads",
+                },
+                "reports",
+                name="write_reports",
+            )
+        ]
+    )

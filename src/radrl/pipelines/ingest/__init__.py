@@ -1,0 +1,1 @@
+"""Source to corpus and quarantine."""

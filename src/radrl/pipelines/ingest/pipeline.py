@@ -1,0 +1,15 @@
+"""Wiring of the stage ingest."""
+
+from kedro.pipeline import Pipeline, node, pipeline
+
+from radrl.pipelines.ingest.nodes import read_source, report_quarantine
+
+
+def create_pipeline() -> Pipeline:
+    """Source -> corpus, quarantine, summary."""
+    return pipeline(
+        [
+            node(read_source, ["params:ingest", "params:seed"], ["corpus", "ingestion"], name="read_source"),
+            node(report_quarantine, "ingestion", ["quarantine", "ingest_summary"], name="report_quarantine"),
+        ]
+    )

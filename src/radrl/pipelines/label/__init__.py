@@ -1,0 +1,1 @@
+"""Reference reports to 14 labels a film."""

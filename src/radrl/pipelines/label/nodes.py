@@ -1,0 +1,28 @@
+"""Nodes of the stage label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pyarrow.dataset as ds
+
+from radrl.data import corpus as corpora
+from radrl.labelers.build import build
+from radrl.observations import OBSERVATIONS
+
+
+def label_reports(corpus: ds.Dataset, settings: dict[str, Any]) -> pd.DataFrame:
+    """Label every reference report.
+
+    Args:
+        corpus: the films.
+        settings: the section `labeler`.
+
+    Returns:
+        film_id, study_id, split and a class index for each observation, one row a film.
+    """
+    frame = corpora.read(corpus, columns=["film_id", "study_id", "split", "report"])
+    labels = build(settings["name"]).label(frame["report"].tolist())
+    table = pd.DataFrame(labels, columns=list(OBSERVATIONS), index=frame.index)
+    return pd.concat([frame[["film_id", "study_id", "split"]], table], axis=1)

@@ -1,0 +1,28 @@
+"""Wiring of the stage policy."""
+
+from kedro.pipeline import Pipeline, node, pipeline
+
+from radrl.pipelines.policy.nodes import make_base_policy
+
+
+def create_pipeline() -> Pipeline:
+    """Corpus (its own split) -> base policy."""
+    return pipeline(
+        [
+            node(
+                make_base_policy,
+                {
+                    "corpus": "corpus",
+                    "settings": "params:policy",
+                    "image_size": "params:ingest.image_size",
+                    "prompt": "params:prompt",
+                    "seed": "params:seed",
+                    "threads": "params:threads",
+                    "workspace": "base_workspace",
+                    "step_report": "step_report",
+                },
+                ["base_policy", "base_history"],
+                name="make_base_policy",
+            )
+        ]
+    )

@@ -1,0 +1,1 @@
+"""K samples a training film."""

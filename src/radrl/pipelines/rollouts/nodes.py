@@ -1,0 +1,60 @@
+"""Nodes of the stage rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from radrl.data import corpus as corpora
+
+
+def sample_rollouts(
+    corpus: ds.Dataset,
+    start: Path,
+    settings: dict[str, Any],
+    dtype: str,
+    prompt: str,
+    seed: int,
+    threads: int,
+    workspace: Path,
+) -> Iterator[pa.Table]:
+    """Draw K nucleus samples of each training film from the cold-started policy (DEER, before eq. 3).
+
+    Shards that a killed run finished are kept; each shard has draws of its own, so going on gives the
+    same rollouts as never having stopped.
+
+    Args:
+        corpus: the films; the split `train` is read.
+        start: the cold-started policy's folder.
+        settings: the section `rollouts`.
+        dtype: of the weights.
+        prompt: the instruction.
+        seed: of the draws.
+        threads: of torch.
+        workspace: finished shards.
+
+    Returns:
+        Shards with film_id, sample (0 to K - 1) and report, made as they are asked for.
+    """
+    from radrl.policy import folder
+    from radrl.policy.sampling import sample_shards
+    from radrl.runtime import pin
+    from radrl.training.resume import claim, fingerprint
+
+    pin(threads)
+    frame = corpora.read(corpus, split="train", columns=["film_id", "image"])
+    work = {"settings": settings, "prompt": prompt, "seed": seed, "films": frame["film_id"].tolist()}
+    claim(workspace, fingerprint(work, start))
+    return sample_shards(
+        folder.load(start, dtype=dtype),
+        film_ids=frame["film_id"].tolist(),
+        films=frame["image"].tolist(),
+        prompt=prompt,
+        settings=settings,
+        seed=seed,
+        workspace=workspace,
+    )

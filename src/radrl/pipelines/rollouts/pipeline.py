@@ -1,0 +1,28 @@
+"""Wiring of the stage rollouts."""
+
+from kedro.pipeline import Pipeline, node, pipeline
+
+from radrl.pipelines.rollouts.nodes import sample_rollouts
+
+
+def create_pipeline() -> Pipeline:
+    """Training films, cold-started policy -> K reports a film."""
+    return pipeline(
+        [
+            node(
+                sample_rollouts,
+                {
+                    "corpus": "corpus",
+                    "start": "sft_policy",
+                    "settings": "params:rollouts",
+                    "dtype": "params:policy.dtype",
+                    "prompt": "params:prompt",
+                    "seed": "params:seed",
+                    "threads": "params:threads",
+                    "workspace": "rollouts_workspace",
+                },
+                "rollouts",
+                name="sample_rollouts",
+            )
+        ]
+    )

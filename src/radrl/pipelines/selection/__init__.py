@@ -1,0 +1,1 @@
+"""Diversity, ranks and the subsets arms train on."""

@@ -1,0 +1,60 @@
+"""Nodes of the stage sft."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.dataset as ds
+
+from radrl.data import corpus as corpora
+
+
+def cold_start(
+    corpus: ds.Dataset,
+    base: Path,
+    settings: dict[str, Any],
+    dtype: str,
+    prompt: str,
+    seed: int,
+    threads: int,
+    workspace: Path,
+    step_report: Callable[..., None],
+) -> tuple[Callable[[Path], None], pd.DataFrame]:
+    """Fine-tune the base policy on the training reports.
+
+    Args:
+        corpus: the films; the split `train` is read.
+        base: the base policy's folder.
+        settings: the section `sft`.
+        dtype: of the weights.
+        prompt: the instruction.
+        seed: of shuffling.
+        threads: of torch.
+        workspace: checkpoints.
+        step_report: told each step's numbers.
+
+    Returns:
+        What writes the policy's folder, and the training curve.
+    """
+    from radrl.policy import folder
+    from radrl.runtime import pin
+    from radrl.training.resume import claim, fingerprint, writing
+    from radrl.training.supervised import Examples, fine_tune
+
+    pin(threads)
+    frame = corpora.read(corpus, split="train", columns=["film_id", "image", "report"])
+    claim(workspace, fingerprint({"settings": settings, "seed": seed, "films": frame["film_id"].tolist()}, base))
+    policy, curve = fine_tune(
+        folder.load(base, dtype=dtype),
+        Examples(frame["image"].tolist(), frame["report"].tolist()),
+        prompt=prompt,
+        settings=settings,
+        seed=seed,
+        workspace=workspace,
+        tunes=settings["tunes"],
+        report=step_report,
+    )
+    return writing(policy, workspace), pd.DataFrame(curve)

@@ -1,0 +1,29 @@
+"""Wiring of the stage sft."""
+
+from kedro.pipeline import Pipeline, node, pipeline
+
+from radrl.pipelines.sft.nodes import cold_start
+
+
+def create_pipeline() -> Pipeline:
+    """Base policy, training reports -> cold-started policy."""
+    return pipeline(
+        [
+            node(
+                cold_start,
+                {
+                    "corpus": "corpus",
+                    "base": "base_policy",
+                    "settings": "params:sft",
+                    "dtype": "params:policy.dtype",
+                    "prompt": "params:prompt",
+                    "seed": "params:seed",
+                    "threads": "params:threads",
+                    "workspace": "sft_workspace",
+                    "step_report": "step_report",
+                },
+                ["sft_policy", "sft_history"],
+                name="cold_start",
+            )
+        ]
+    )

@@ -1,0 +1,76 @@
+"""Nodes of the stage train."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.dataset as ds
+
+from radrl.data import corpus as corpora
+
+
+def train_arm(
+    corpus: ds.Dataset,
+    start: Path,
+    subset: pd.DataFrame,
+    arm: dict[str, Any],
+    training: dict[str, Any],
+    labeler: dict[str, Any],
+    dtype: str,
+    prompt: str,
+    seed: int,
+    threads: int,
+    workspace: Path,
+    step_report: Callable[..., None],
+) -> tuple[Callable[[Path], None], pd.DataFrame]:
+    """Train one arm; an arm without a reward hands its starting policy on.
+
+    Args:
+        corpus: the films; the split `train` is read.
+        start: folder of the policy the arm starts from.
+        subset: film_ids the arm sees.
+        arm: its entry under `arms`.
+        training: the section `training`; the arm's own `training` overrides single keys.
+        labeler: the section `labeler`.
+        dtype: of the weights.
+        prompt: the instruction.
+        seed: of the order of films and of rollouts.
+        threads: of torch.
+        workspace: checkpoints.
+        step_report: told each step's numbers.
+
+    Returns:
+        What writes the policy's folder, and the training curve (empty for an arm that does not train).
+    """
+    if not arm.get("reward"):
+        return partial(shutil.copytree, start, dirs_exist_ok=True), pd.DataFrame({"step": []})
+
+    from radrl.labelers.build import build as build_labeler
+    from radrl.policy import folder
+    from radrl.rewards.build import build as build_reward
+    from radrl.runtime import pin
+    from radrl.training.grpo import PromptDataset, optimise
+    from radrl.training.resume import claim, fingerprint, writing
+
+    pin(threads)
+    settings = training | arm.get("training", {})
+    films = corpora.read(corpus, split="train", columns=["film_id", "image", "report"])
+    films = subset.merge(films, on="film_id", validate="one_to_one")
+    work = {"arm": arm, "settings": settings, "labeler": labeler, "seed": seed, "films": films["film_id"].tolist()}
+    claim(workspace, fingerprint(work, start))
+    policy, curve = optimise(
+        folder.load(start, dtype=dtype),
+        PromptDataset(films["image"].tolist(), films["report"].tolist(), films["film_id"].tolist(), prompt),
+        reward=build_reward(arm["reward"], build_labeler(labeler["name"])),
+        credit=arm["credit"],
+        settings=settings,
+        seed=seed,
+        workspace=workspace,
+        report=step_report,
+    )
+    return writing(policy, workspace), pd.DataFrame(curve)

@@ -1,0 +1,32 @@
+"""Wiring of the stage train."""
+
+from kedro.pipeline import Pipeline, node, pipeline
+
+from radrl.pipelines.train.nodes import train_arm
+
+
+def create_pipeline() -> Pipeline:
+    """An arm's start and subset -> its policy."""
+    return pipeline(
+        [
+            node(
+                train_arm,
+                {
+                    "corpus": "corpus",
+                    "start": "start",
+                    "subset": "subset",
+                    "arm": "params:arm",
+                    "training": "params:training",
+                    "labeler": "params:labeler",
+                    "dtype": "params:policy.dtype",
+                    "prompt": "params:prompt",
+                    "seed": "params:seed",
+                    "threads": "params:threads",
+                    "workspace": "workspace",
+                    "step_report": "step_report",
+                },
+                ["policy", "history"],
+                name="train_arm",
+            )
+        ]
+    )

@@ -1,0 +1,73 @@
+"""From films and texts to the tensors a policy is trained on or generates from."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from PIL import Image
+from transformers import BatchFeature
+
+from radrl.policy.processor import FilmProcessor
+
+IGNORED = -100
+"""Label of a position that carries no loss, transformers' convention."""
+
+
+def decode_film(png: bytes) -> Image.Image:
+    """A film of the corpus as the three-channel picture Qwen's image processor expects."""
+    return Image.open(io.BytesIO(png)).convert("RGB")
+
+
+def chat(prompt: str) -> list[dict[str, Any]]:
+    """The one-turn conversation that asks for a report; the film goes before the words."""
+    return [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": prompt}]}]
+
+
+def encode_prompts(processor: FilmProcessor, films: Sequence[Image.Image], prompt: str) -> BatchFeature:
+    """Encode the request for a report on each film.
+
+    Args:
+        processor: the policy's.
+        films: B pictures.
+        prompt: the instruction.
+
+    Returns:
+        The processor's tensors for B prompts, left-padded.
+    """
+    text = processor.apply_chat_template(chat(prompt), add_generation_prompt=True, tokenize=False)
+    return processor(text=[text] * len(films), images=list(films), padding=True, return_tensors="pt")
+
+
+def encode_examples(
+    processor: FilmProcessor, films: Sequence[Image.Image], reports: Sequence[str], prompt: str, max_tokens: int
+) -> dict[str, torch.Tensor]:
+    """Encode prompts with the reports that should follow; only the reports carry loss.
+
+    Args:
+        processor: the policy's.
+        films: B pictures.
+        reports: B reference reports.
+        prompt: the instruction.
+        max_tokens: longer reports are cut here; the prompt and its image tokens never are.
+
+    Returns:
+        The prompt's tensors extended by T report tokens on the right, with `labels` (B, P + T).
+    """
+    batch = dict(encode_prompts(processor, films, prompt))
+    tokenizer = processor.tokenizer
+    targets = [tokenizer(report)["input_ids"][: max_tokens - 1] + [tokenizer.eos_token_id] for report in reports]
+    width = max(map(len, targets))
+    ids = torch.full((len(targets), width), tokenizer.pad_token_id)
+    mask = torch.zeros_like(ids)
+    for row, target in enumerate(targets):
+        ids[row, : len(target)] = torch.tensor(target)
+        mask[row, : len(target)] = 1
+    prompt_labels = torch.full_like(batch["input_ids"], IGNORED)
+    batch["labels"] = torch.cat([prompt_labels, ids.masked_fill(mask == 0, IGNORED)], dim=1)
+    batch["input_ids"] = torch.cat([batch["input_ids"], ids], dim=1)
+    batch["attention_mask"] = torch.cat([batch["attention_mask"], mask], dim=1)
+    batch["mm_token_type_ids"] = torch.cat([batch["mm_token_type_ids"], torch.zeros_like(ids)], dim=1)
+    return batch

@@ -1,0 +1,117 @@
+"""Policies on disk: a folder as transformers writes it, loaded without running any code that came with it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from transformers import AutoTokenizer, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
+from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
+
+from radrl.policy.processor import FilmProcessor
+
+POINTER = "pointer.json"
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A report writer: the model and the processor that feeds it."""
+
+    model: Qwen2_5_VLForConditionalGeneration
+    processor: FilmProcessor
+
+
+def load(folder: Path, *, dtype: str = "float32") -> Policy:
+    """Load a Qwen2.5-VL folder: one that `save` wrote, or one as its owners publish it.
+
+    Args:
+        folder: holds config.json, safetensors weights, tokenizer and preprocessor_config.json.
+        dtype: a key of `DTYPES`.
+
+    Returns:
+        The policy in evaluation mode on the CPU.
+
+    Raises:
+        FileNotFoundError: when the folder or one of its parts is missing.
+        ValueError: when the folder holds another kind of model or weights that are not safetensors.
+    """
+    folder = resolve(folder)
+    _check(folder)
+    model = Qwen2_5_VLForConditionalGeneration.from_pretrained(
+        folder, dtype=DTYPES[dtype], use_safetensors=True, local_files_only=True, trust_remote_code=False
+    )
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    image_processor = Qwen2VLImageProcessorPil.from_pretrained(folder, local_files_only=True)
+    return Policy(model.eval(), FilmProcessor(image_processor, tokenizer))
+
+
+def save(policy: Policy, folder: Path) -> None:
+    """Write a policy so that `load`, transformers and vLLM can read it.
+
+    Args:
+        policy: what to write.
+        folder: an existing folder.
+    """
+    policy.model.save_pretrained(folder)
+    policy.processor.tokenizer.save_pretrained(folder)
+    policy.processor.image_processor.save_pretrained(folder)
+
+
+def write_pointer(weights: Path, folder: Path) -> None:
+    """Make a policy folder that points at local weights instead of copying gigabytes.
+
+    Args:
+        weights: a complete Qwen2.5-VL folder.
+        folder: an existing folder; gets a file with the path and the SHA-256 of every file of the weights.
+
+    Raises:
+        FileNotFoundError: when the weights are no complete folder.
+    """
+    _check(weights)
+    digests = {file.name: _sha256(file) for file in sorted(weights.iterdir()) if file.is_file()}
+    content = {"path": str(weights.resolve()), "sha256": digests}
+    (folder / POINTER).write_text(json.dumps(content, indent=2) + "\n")
+
+
+def resolve(folder: Path) -> Path:
+    """The folder that holds the weights: `folder` itself, or where its pointer leads.
+
+    Raises:
+        FileNotFoundError: when a file that the pointer lists is gone.
+        ValueError: when one has changed since.
+    """
+    if not (folder / POINTER).is_file():
+        return folder
+    pointer = json.loads((folder / POINTER).read_text())
+    weights = Path(pointer["path"])
+    for name, digest in pointer["sha256"].items():
+        if not (weights / name).is_file():
+            raise FileNotFoundError(f"{weights / name} is gone; {folder / POINTER} points at it")
+        if _sha256(weights / name) != digest:
+            raise ValueError(f"{weights / name} has changed since the stage policy saw it: run that stage again")
+    return weights
+
+
+def _sha256(file: Path) -> str:
+    digest = hashlib.sha256()
+    with file.open("rb") as stream:
+        while chunk := stream.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _check(folder: Path) -> None:
+    if not folder.is_dir():
+        raise FileNotFoundError(f"no policy at {folder}: run the stage that writes it, or set policy.path")
+    for part in ("config.json", "tokenizer_config.json", "preprocessor_config.json"):
+        if not (folder / part).is_file():
+            raise FileNotFoundError(f"{folder} is no complete Qwen2.5-VL folder: {part} is missing")
+    kind = Qwen2_5_VLConfig.get_config_dict(folder)[0].get("model_type")
+    if kind != "qwen2_5_vl":
+        raise ValueError(f"{folder}/config.json says model_type {kind!r}; radrl trains 'qwen2_5_vl'")
+    if not any(folder.glob("*.safetensors")):
+        raise ValueError(f"{folder} has no *.safetensors: other weight files can run code and are not loaded")

@@ -1,0 +1,98 @@
+"""Many reports on many films, shard by shard, resumable after a kill without loss or repetition."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from tqdm import tqdm
+
+from radrl.policy.encoding import decode_film
+from radrl.policy.folder import Policy
+from radrl.policy.generation import generate
+
+
+def sample_shards(
+    policy: Policy,
+    *,
+    film_ids: Sequence[str],
+    films: Sequence[bytes],
+    prompt: str,
+    settings: Mapping[str, Any],
+    seed: int,
+    workspace: Path,
+) -> Iterator[pa.Table]:
+    """Sample reports of every film; a shard is kept in the workspace as soon as it is done.
+
+    Args:
+        policy: who writes.
+        film_ids: N ids.
+        films: N films as PNG bytes.
+        prompt: the instruction.
+        settings: samples, films_per_shard, batch_size, temperature, top_p, max_new_tokens.
+        seed: of all draws; each shard's follow from it and the shard's number.
+        workspace: where finished shards outlive a kill; removed once the last shard was handed on.
+
+    Yields:
+        Tables of film_id, sample and report.
+    """
+    size = settings["films_per_shard"]
+    starts = range(0, len(films), size)
+    done = sum(_file(workspace, number).is_file() for number in range(len(starts)))
+    progress = tqdm(total=len(films), initial=min(done * size, len(films)), desc="rollouts", unit=" films")
+    for number, start in enumerate(starts):
+        part = slice(start, start + size)
+        if not _file(workspace, number).is_file():
+            rows = _sample(policy, film_ids[part], films[part], prompt, settings, seed, number, progress)
+            _write(pa.Table.from_pylist(rows), _file(workspace, number))
+        yield pq.read_table(_file(workspace, number))
+    progress.close()
+    shutil.rmtree(workspace)
+
+
+def _sample(
+    policy: Policy,
+    film_ids: Sequence[str],
+    films: Sequence[bytes],
+    prompt: str,
+    settings: Mapping[str, Any],
+    seed: int,
+    shard: int,
+    progress: tqdm[Any],
+) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    batch = settings["batch_size"]
+    for number, start in enumerate(range(0, len(films), batch)):
+        part = slice(start, start + batch)
+        reports = generate(
+            policy,
+            [decode_film(film) for film in films[part]],
+            prompt,
+            max_new_tokens=settings["max_new_tokens"],
+            samples=settings["samples"],
+            temperature=settings["temperature"],
+            top_p=settings["top_p"],
+            seed=int(np.random.SeedSequence([seed, shard, number]).generate_state(1)[0]),
+        )
+        rows += [
+            {"film_id": film_id, "sample": k, "report": report}
+            for film_id, drawn in zip(film_ids[part], reports, strict=True)
+            for k, report in enumerate(drawn)
+        ]
+        progress.update(len(reports))
+    return rows
+
+
+def _file(workspace: Path, number: int) -> Path:
+    return workspace / f"shard-{number:05d}.parquet"
+
+
+def _write(table: pa.Table, file: Path) -> None:
+    partial = file.with_suffix(".partial")
+    pq.write_table(table, partial)
+    partial.rename(file)

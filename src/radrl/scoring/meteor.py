@@ -1,0 +1,123 @@
+"""METEOR 1.5 by the Java program that pycocoevalcap carries.
+
+pycocoevalcap's own wrapper fixes a heap of 2 GB, never reads Java's error stream (a full pipe stops both
+sides) and leaves the process to the garbage collector. This one speaks the same protocol with the same
+options, hence the same figures, and ends its process whatever happens.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final
+
+import numpy as np
+
+from radrl.evaluation.summed import FloatArray
+
+DEFAULT_HEAP: Final = "1g"
+"""The paraphrase table needs about 500 MB; 256 MB runs out of memory."""
+
+_GRACE_SECONDS: Final = 10.0
+
+
+def meteor_missing() -> str | None:
+    """Why METEOR cannot run here, or nothing when it can."""
+    if shutil.which("java") is None:
+        return "no java on PATH"
+    if not _jar().is_file():
+        return f"no {_jar().name} in the installed pycocoevalcap"
+    return None
+
+
+class MeteorProcess:
+    """METEOR's Java process, for the time of a `with` block.
+
+    Args:
+        heap: largest Java heap, in Java's notation.
+    """
+
+    def __init__(self, heap: str = DEFAULT_HEAP) -> None:
+        self._command = [
+            "java", "-Dfile.encoding=UTF-8", f"-Xmx{heap}", "-jar", str(_jar()),
+            "-", "-", "-stdio", "-l", "en", "-norm",
+        ]  # fmt: skip
+
+    def __enter__(self) -> MeteorProcess:
+        # Errors go to a file, which cannot fill up and block as a pipe that nobody reads does.
+        self._errors: IO[bytes] = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
+        )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._process.communicate(timeout=_GRACE_SECONDS)  # closes its input, at which it ends
+        except subprocess.TimeoutExpired:
+            pass  # killed below
+        finally:
+            self._process.kill()
+            self._process.communicate()
+            self._errors.close()
+
+    def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> tuple[float, FloatArray]:
+        """METEOR of prepared texts.
+
+        Args:
+            references: N reference reports, one line each.
+            hypotheses: N generated reports, one line each.
+
+        Returns:
+            The corpus figure, from pooled counts, and one value per report, shape (N,).
+
+        Raises:
+            RuntimeError: when the process ends early or answers with an error.
+        """
+        counts = [self._counts(*pair) for pair in zip(references, hypotheses, strict=True)]
+        self._write(" ||| ".join(["EVAL", *counts]))
+        per_report = [float(self._read()) for _ in counts]
+        return float(self._read()), np.array(per_report, np.float64)
+
+    def _counts(self, reference: str, hypothesis: str) -> str:
+        self._write(f"SCORE ||| {_plain(reference)} ||| {_plain(hypothesis)}")
+        return self._read()
+
+    def _write(self, line: str) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(f"{line}\n".encode())
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise self._failure("ended early") from None
+
+    def _read(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline().decode().strip()
+        if not line or line.startswith("Error"):
+            raise self._failure(f"answered {line!r}")
+        return line
+
+    def _failure(self, what: str) -> RuntimeError:
+        self._errors.seek(0)
+        said = self._errors.read().decode(errors="replace").strip()
+        return RuntimeError(f"METEOR {what}; Java said: {said[:500] or 'nothing'} (a larger heap may help)")
+
+
+def _plain(text: str) -> str:
+    """Without the protocol's separator and line feeds, which would shift every later answer."""
+    return " ".join(text.replace("|||", " ").split())
+
+
+def _jar() -> Path:
+    spec = find_spec("pycocoevalcap")
+    folders = spec.submodule_search_locations if spec else None
+    return Path(next(iter(folders)) if folders else "") / "meteor" / "meteor-1.5.jar"

@@ -1,0 +1,36 @@
+"""Kedro's project settings. The offline switches come first: libraries read them when they are imported."""
+
+from pathlib import Path
+from typing import Any
+
+from kedro.config import OmegaConfigLoader
+from omegaconf import OmegaConf
+
+from radrl import offline
+
+offline.apply()
+
+from radrl.hooks import ProjectHooks, TrackingHooks  # noqa: E402  (after the switches)
+
+PROJECT = Path(__file__).resolve().parents[2]
+PARAMS_FILE = PROJECT / "params.yaml"
+
+
+def from_params(key: str) -> Any:
+    """Resolve ``${params:key}`` in conf/ from the root params.yaml, the one place of numbers."""
+    return OmegaConf.select(OmegaConf.load(PARAMS_FILE), key, throw_on_missing=True)
+
+
+HOOKS = (ProjectHooks(), TrackingHooks())
+# kedro-telemetry comes with Kedro and is not even called; kedro-mlflow would open a second run beside ours
+DISABLE_HOOKS_FOR_PLUGINS = ("kedro-telemetry", "kedro-mlflow")
+
+CONFIG_LOADER_CLASS = OmegaConfigLoader
+CONFIG_LOADER_ARGS = {
+    "base_env": "base",
+    "default_run_env": "local",
+    "custom_resolvers": {"params": from_params},
+    # an environment (conf/smoke) changes single keys of a section and keeps the others
+    "merge_strategy": {"parameters": "soft"},
+    "config_patterns": {"tracking": ["mlflow*"]},
+}

@@ -1,0 +1,1 @@
+"""Glue between the pure equations and the trainers of transformers and TRL."""

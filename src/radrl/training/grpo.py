@@ -1,0 +1,227 @@
+"""Group-relative policy optimisation on reports: TRL's trainer with four parts it is handed.
+
+    selection   which films it sees         -> `PromptDataset`
+    reward      what a report is worth      -> `radrl.rewards`
+    credit      how a report's advantage is spread over its tokens
+    oracle      what the reference report adds to the loss
+
+TRL keeps the loop, generation, the clipped loss and the KL term. Overridden are only the two places where
+the papers differ from it: how rewards become advantages, and that rewards are kept exact on the way.
+
+Departures from TRL: a group is without variance when its rewards are equal, not when their standard deviation
+is near zero; advantages follow `algorithms.advantages` in the convention that params.yaml names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import Dataset
+from trl import GRPOConfig, GRPOTrainer
+
+from radrl.algorithms.advantages import group_relative_advantages, zero_variance_groups
+from radrl.policy.encoding import decode_film
+from radrl.policy.folder import Policy
+from radrl.rewards.base import RewardSum
+from radrl.training import tuning
+from radrl.training.callbacks import Report, StepReport, history, silent
+from radrl.training.resume import last_checkpoint
+
+Credit = Callable[[torch.Tensor, Mapping[str, Any]], torch.Tensor]
+"""Spreads advantages (B,) over tokens (B, T), given TRL's batch (completion_ids, completion_mask, ...)."""
+
+
+def uniform(advantages: torch.Tensor, batch: Mapping[str, Any]) -> torch.Tensor:
+    """Every token of a report carries the report's advantage (GRPO).
+
+    Args:
+        advantages: shape (B,).
+        batch: TRL's; `completion_mask` has shape (B, T).
+
+    Returns:
+        Shape (B, T); padding is left to the loss's own mask.
+    """
+    return advantages.unsqueeze(1).expand_as(batch["completion_mask"])
+
+
+CREDITS: dict[str, Credit] = {"uniform": uniform}
+
+
+class PromptDataset(Dataset[dict[str, Any]]):
+    """The selected films with the instruction, as TRL asks for them; references ride along for the reward.
+
+    Args:
+        films: N films as PNG bytes.
+        reports: their reference reports.
+        film_ids: their ids, named when a reward fails.
+        prompt: the instruction.
+    """
+
+    def __init__(self, films: Sequence[bytes], reports: Sequence[str], film_ids: Sequence[str], prompt: str) -> None:
+        self.films, self.reports, self.film_ids, self.prompt = films, reports, film_ids, prompt
+
+    def __len__(self) -> int:
+        return len(self.films)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return {
+            "prompt": [{"role": "user", "content": self.prompt}],
+            "image": decode_film(self.films[index]),
+            "reference": self.reports[index],
+            "film_id": self.film_ids[index],
+        }
+
+
+class ReportGRPOTrainer(GRPOTrainer):
+    """TRL's trainer with radrl's advantages and credit.
+
+    Args:
+        reward: scores reports against references; its parts are logged apart.
+        advantage: a convention of `radrl.algorithms.advantages`.
+        credit: spreads advantages over tokens.
+        **trl: everything `trl.GRPOTrainer` takes but the reward functions.
+    """
+
+    def __init__(self, *, reward: RewardSum, advantage: str, credit: Credit, **trl: Any) -> None:
+        super().__init__(reward_funcs=[_as_trl(part, reward) for part in reward.parts], **trl)
+        self.advantage, self.credit = advantage, credit
+
+    def _calculate_rewards(self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any) -> torch.Tensor:
+        rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+        self._group_rewards = (rewards * self.reward_weights.to(rewards.device)).sum(dim=1)  # (all B)
+        return rewards
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        batch = super()._generate_and_score_completions(inputs)
+        size = self.num_generations if self.model.training else self.num_generations_eval
+        groups = self._group_rewards.double().cpu().numpy().reshape(-1, size)  # (prompts, G)
+        advantages = group_relative_advantages(groups, convention=self.advantage).reshape(-1)
+        mine = slice(self.accelerator.process_index * len(inputs), (self.accelerator.process_index + 1) * len(inputs))
+        local = torch.as_tensor(advantages[mine], dtype=torch.float32, device=self.accelerator.device)
+        batch["advantages"] = self.credit(local, batch).contiguous()
+        self._log_groups(groups)
+        return batch
+
+    def _log_groups(self, groups: np.ndarray) -> None:
+        metrics = self._metrics["train" if self.model.training else "eval"]
+        metrics["groups/zero_variance_share"].append(float(zero_variance_groups(groups).mean()))
+        metrics["groups/all_zero_share"].append(float((groups == 0).all(axis=1).mean()))
+        metrics["groups/zero_reward_share"].append(float((groups == 0).mean()))
+        metrics["groups/unique_rewards"].append(float(np.mean([len(np.unique(group)) for group in groups])))
+
+
+def optimise(
+    policy: Policy,
+    prompts: PromptDataset,
+    *,
+    reward: RewardSum,
+    credit: str,
+    settings: Mapping[str, Any],
+    seed: int,
+    workspace: Path,
+    report: Report = silent,
+) -> tuple[Policy, list[dict[str, float]]]:
+    """Train a policy on its own reports.
+
+    Args:
+        policy: where training starts; its model is changed in place.
+        prompts: the selected films.
+        reward: what a report is worth.
+        credit: a key of `CREDITS`.
+        settings: the keys of `radrl.params.Training`.
+        seed: of the order of films, the draws of rollouts and dropout.
+        workspace: folder of checkpoints; training goes on from the last one in it.
+        report: told each step's numbers.
+
+    Returns:
+        The trained policy and its training curve, one row a step.
+    """
+    lora = settings["tunes"] == "lora"
+    model = policy.model if lora else tuning.prepare(policy.model, settings["tunes"], {})
+    trainer = ReportGRPOTrainer(
+        reward=reward,
+        advantage=settings["advantage"],
+        credit=CREDITS[credit],
+        model=model,
+        args=_arguments(settings, reward, seed, workspace),
+        train_dataset=prompts,
+        processing_class=policy.processor,
+        peft_config=tuning.lora_config(settings["lora"]) if lora else None,
+        callbacks=[StepReport(report)],
+    )
+    trainer.train(resume_from_checkpoint=last_checkpoint(workspace))
+    return Policy(tuning.finished(trainer.accelerator.unwrap_model(trainer.model)), policy.processor), history(
+        trainer.state
+    )
+
+
+def _as_trl(part: Any, reward: RewardSum) -> Callable[..., list[float]]:
+    """TRL's calling convention around one part of the reward."""
+
+    def score(
+        completions: Sequence[Sequence[Mapping[str, str]]], reference: Sequence[str], film_id: Sequence[str], **_: Any
+    ) -> list[float]:
+        reports = [completion[0]["content"] for completion in completions]
+        return reward.score_part(part, reports, reference, film_id)
+
+    score.__name__ = part.name
+    return score
+
+
+def _arguments(settings: Mapping[str, Any], reward: RewardSum, seed: int, workspace: Path) -> GRPOConfig:
+    """Every setting TRL has changed the default of between releases is written out."""
+    completions = settings["prompts_per_step"] * settings["rollouts"]
+    return GRPOConfig(
+        output_dir=str(workspace),
+        max_steps=settings["steps"],
+        per_device_train_batch_size=completions // settings["gradient_accumulation"],
+        gradient_accumulation_steps=settings["gradient_accumulation"],
+        steps_per_generation=settings["gradient_accumulation"],
+        num_generations=settings["rollouts"],
+        num_iterations=settings["iterations"],
+        learning_rate=settings["learning_rate"],
+        lr_scheduler_type=settings["schedule"],
+        warmup_steps=settings["warmup_share"],
+        adam_beta1=settings["adam_betas"][0],
+        adam_beta2=settings["adam_betas"][1],
+        weight_decay=settings["weight_decay"],
+        max_grad_norm=settings["gradient_clip"],
+        optim="adamw_torch",
+        temperature=settings["temperature"],
+        top_p=settings["top_p"],
+        top_k=0,
+        min_p=None,
+        repetition_penalty=1.0,
+        max_completion_length=settings["max_new_tokens"],
+        loss_type=settings["loss"],
+        scale_rewards="none",
+        multi_objective_aggregation="sum_then_normalize",
+        reward_weights=[part.weight for part in reward.parts],
+        importance_sampling_level="token",
+        epsilon=settings["clip_low"],
+        epsilon_high=settings["clip_high"],
+        beta=settings["kl"],
+        mask_truncated_completions=settings["mask_truncated"],
+        top_entropy_quantile=1.0,
+        shuffle_dataset=True,
+        bf16=settings["bf16"],
+        gradient_checkpointing=settings["gradient_checkpointing"],
+        disable_dropout=settings["tunes"] != "lora",
+        use_vllm=False,
+        use_liger_kernel=False,
+        seed=seed,
+        data_seed=seed,
+        save_steps=settings["checkpoint_every"],
+        save_total_limit=2,
+        logging_steps=1,
+        log_completions=False,
+        report_to="none",
+        remove_unused_columns=False,
+        dataloader_num_workers=0,
+        dataloader_pin_memory=torch.cuda.is_available(),
+        push_to_hub=False,
+    )

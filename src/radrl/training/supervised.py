@@ -1,0 +1,125 @@
+"""Next-token training on reference reports: the laptop policy's pretraining and the cold start.
+
+Departure from DEER: learning rate and batch come from params.yaml; the paper's (1e-5, 64) are in its recipe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch.utils.data import Dataset
+from transformers import Trainer, TrainingArguments
+from transformers.trainer_pt_utils import LengthGroupedSampler
+
+from radrl.policy.encoding import decode_film, encode_examples
+from radrl.policy.folder import Policy
+from radrl.training import tuning
+from radrl.training.callbacks import Report, StepReport, history, silent
+from radrl.training.resume import last_checkpoint
+
+
+class Example(NamedTuple):
+    """A film of the corpus (PNG bytes) and the report that should follow."""
+
+    film: bytes
+    report: str
+
+
+class Examples(Dataset[Example]):
+    """Films and reports by index."""
+
+    def __init__(self, films: Sequence[bytes], reports: Sequence[str]) -> None:
+        self.pairs = [Example(film, report) for film, report in zip(films, reports, strict=True)]
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __getitem__(self, index: int) -> Example:
+        return self.pairs[index]
+
+
+def fine_tune(
+    policy: Policy,
+    examples: Examples,
+    *,
+    prompt: str,
+    settings: Mapping[str, Any],
+    seed: int,
+    workspace: Path,
+    tunes: str = "full",
+    report: Report = silent,
+) -> tuple[Policy, list[dict[str, float]]]:
+    """Teach a policy to write the reference reports.
+
+    Args:
+        policy: where training starts; its model is changed in place.
+        examples: the training films and reports.
+        prompt: the instruction before each film.
+        settings: the keys of `radrl.params.Supervised` (and `lora` when `tunes` is ``"lora"``).
+        seed: of shuffling and dropout.
+        workspace: folder of checkpoints; training goes on from the last one in it.
+        tunes: see `radrl.training.tuning.prepare`.
+        report: told each logged row.
+
+    Returns:
+        The trained policy and its training curve.
+    """
+    model = tuning.prepare(policy.model, tunes, settings.get("lora", {}))
+    trainer = _LengthGroupedTrainer(
+        model=model,
+        args=_arguments(settings, seed, workspace),
+        train_dataset=examples,
+        data_collator=_Collator(policy, prompt, settings["max_tokens"]),
+        callbacks=[StepReport(report)],
+    )
+    trainer.train(resume_from_checkpoint=last_checkpoint(workspace))
+    return Policy(tuning.finished(model), policy.processor), history(trainer.state)
+
+
+class _LengthGroupedTrainer(Trainer):
+    """Batches hold reports of like length: half of a batch of mixed ones would be padding."""
+
+    def _get_train_sampler(self, train_dataset: Dataset[Example] | None = None) -> LengthGroupedSampler:
+        examples = train_dataset if train_dataset is not None else self.train_dataset
+        return LengthGroupedSampler(
+            self.args.train_batch_size * self.args.gradient_accumulation_steps,
+            lengths=[len(example.report) for example in examples.pairs],
+            generator=torch.Generator().manual_seed(self.args.data_seed),
+        )
+
+
+class _Collator:
+    def __init__(self, policy: Policy, prompt: str, max_tokens: int) -> None:
+        self.processor, self.prompt, self.max_tokens = policy.processor, prompt, max_tokens
+
+    def __call__(self, batch: Sequence[Example]) -> dict[str, torch.Tensor]:
+        films = [decode_film(example.film) for example in batch]
+        return encode_examples(self.processor, films, [e.report for e in batch], self.prompt, self.max_tokens)
+
+
+def _arguments(settings: Mapping[str, Any], seed: int, workspace: Path) -> TrainingArguments:
+    return TrainingArguments(
+        output_dir=str(workspace),
+        num_train_epochs=settings["epochs"],
+        per_device_train_batch_size=settings["batch_size"],
+        gradient_accumulation_steps=settings["gradient_accumulation"],
+        learning_rate=settings["learning_rate"],
+        lr_scheduler_type="cosine",
+        warmup_steps=settings["warmup_share"],
+        weight_decay=settings["weight_decay"],
+        max_grad_norm=settings["gradient_clip"],
+        optim="adamw_torch",
+        seed=seed,
+        data_seed=seed,
+        save_steps=settings["checkpoint_every"],
+        save_total_limit=2,
+        logging_steps=10,
+        report_to="none",
+        remove_unused_columns=False,
+        dataloader_num_workers=0,
+        dataloader_pin_memory=torch.cuda.is_available(),
+        label_names=["labels"],
+    )

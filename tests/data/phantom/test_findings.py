@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from radrl.data.phantom.findings import (
+    DRAWN,
+    PREVALENCE,
+    SITES,
+    Case,
+    case_from_labels,
+    draw_case,
+    draw_patient,
+)
+
+STUDIES = 4000
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    rng = np.random.default_rng(0)
+    return [
+        draw_case(draw_patient(rng), rng, prevalence=PREVALENCE, hedge_share=0.18) for _ in range(STUDIES)
+    ]
+
+
+@pytest.mark.parametrize("label", DRAWN)
+def test_prevalence_is_as_asked(cases: list[Case], label: str) -> None:
+    share = np.mean([case.has(label) for case in cases])
+    four_errors = 4 * np.sqrt(PREVALENCE[label] * (1 - PREVALENCE[label]) / STUDIES)
+    assert share == pytest.approx(PREVALENCE[label], abs=four_errors)
+
+
+def test_about_a_third_of_the_studies_are_normal_but_for_devices(cases: list[Case]) -> None:
+    normal = np.mean([{f.label for f in case.findings} <= {"Support Devices"} for case in cases])
+    assert 0.28 < normal < 0.40
+
+
+@pytest.mark.parametrize(
+    ("given_label", "label", "times"),
+    [
+        ("Cardiomegaly", "Edema", 2.0),
+        ("Edema", "Pleural Effusion", 1.8),
+        ("Pleural Effusion", "Atelectasis", 1.3),
+        ("Consolidation", "Pneumonia", 2.0),
+    ],
+)
+def test_usual_company(cases: list[Case], given_label: str, label: str, times: float) -> None:
+    beside = np.mean([case.has(label) for case in cases if case.has(given_label)])
+    assert beside > times * np.mean([case.has(label) for case in cases])
+
+
+def test_company_shares_the_place(cases: list[Case]) -> None:
+    for case in cases:
+        for plate in case.of("Atelectasis") if case.has("Pleural Effusion") else ():
+            assert plate.side == case.of("Pleural Effusion")[0].side
+        for pneumonia in case.of("Pneumonia") if case.has("Consolidation") else ():
+            host = case.of("Consolidation")[0]
+            assert (pneumonia.side, pneumonia.zone) == (host.side, host.zone)
+
+
+def test_hedges_have_their_share_and_lie_on_subtle_findings(cases: list[Case]) -> None:
+    findings = [f for case in cases for f in case.findings if f.label != "Support Devices"]
+    assert np.mean([f.hedged for f in findings]) == pytest.approx(0.18, abs=0.02)
+    hedged = np.mean([f.severity for f in findings if f.hedged])
+    assert hedged < 0.6 * np.mean([f.severity for f in findings if not f.hedged])
+    assert not any(f.hedged for case in cases for f in case.of("Support Devices"))
+
+
+def test_chronic_findings_return() -> None:
+    rng = np.random.default_rng(1)
+    pairs = []
+    for _ in range(1500):
+        patient = draw_patient(rng)
+        pairs.append([draw_case(patient, rng, prevalence=PREVALENCE, hedge_share=0.1) for _ in range(2)])
+    first, second = (np.array([pair[i].has("Cardiomegaly") for pair in pairs]) for i in (0, 1))
+    assert second[first].mean() > 1.8 * second.mean()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sets(st.sampled_from(DRAWN)), st.integers(0, 2**32 - 1))
+def test_a_case_from_labels_has_exactly_these(labels: set[str], seed: int) -> None:
+    case = case_from_labels(labels, np.random.default_rng(seed))
+    assert {f.label for f in case.findings} == labels
+    assert not any(f.hedged for f in case.findings)
+    for finding in case.findings:
+        hosts = ("Lung Opacity", "Consolidation", "Pleural Effusion")  # pneumonia and atelectasis join them
+        sites = {site for label in (finding.label, *hosts) for site, _ in SITES[label]}
+        assert (finding.side, finding.zone, finding.kind) in sites
+        assert 0 <= finding.severity <= 1
+
+
+def test_uncertain_labels_become_subtle_hedged_findings() -> None:
+    case = case_from_labels(["Edema"], np.random.default_rng(0), uncertain=["Pneumonia"])
+    assert [f.hedged for f in case.of("Edema")] == [False]
+    assert [f.hedged for f in case.of("Pneumonia")] == [True]
+    assert case.of("Pneumonia")[0].severity <= 0.3
+
+
+def test_no_finding_draws_nothing() -> None:
+    assert case_from_labels(["No Finding"], np.random.default_rng(0)).findings == ()
+
+
+def test_wrong_labels_are_refused() -> None:
+    with pytest.raises(ValueError, match="no such observation: Scoliosis; names are"):
+        case_from_labels(["Scoliosis"], np.random.default_rng(0))
+    with pytest.raises(ValueError, match="positive and uncertain at once: Edema"):
+        case_from_labels(["Edema"], np.random.default_rng(0), uncertain=["Edema"])

@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+
+from radrl.evaluation.baselines import every_label_positive
+from radrl.evaluation.comparison import compare, compare_labels
+from radrl.evaluation.paired import holm
+from radrl.evaluation.summed import mean_metrics
+
+PATIENTS = [f"p{i // 2}" for i in range(120)]
+
+
+def noisy(rng: np.random.Generator, truth: np.ndarray, miss: float) -> np.ndarray:
+    return np.where(rng.random(truth.shape) < miss, 0, truth)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    truth = (rng.random((120, 14)) < 0.25).astype(int)
+    arms = {
+        "sft": [noisy(rng, truth, 0.6)],
+        "grpo": [noisy(rng, truth, 0.2), noisy(rng, truth, 0.25)],
+        "twin": [noisy(rng, truth, 0.6)],
+        "all_positive": [every_label_positive(120)],
+        "reference": [truth],
+    }
+    return compare_labels(
+        truth, arms, PATIENTS, labeler="x", reference="sft", trivial=["all_positive"], resamples=300, seed=0
+    )
+
+
+def one(rows, arm, metric="ce_x_macro14_f1"):
+    (row,) = [row for row in rows if (row.arm, row.metric) == (arm, metric)]
+    return row
+
+
+def test_a_row_for_every_arm_and_metric_in_the_given_order(rows):
+    assert list(dict.fromkeys(row.arm for row in rows)) == [
+        "sft",
+        "grpo",
+        "twin",
+        "all_positive",
+        "reference",
+    ]
+    assert len(rows) == 5 * 52
+
+
+def test_the_better_arm_is_found_and_the_twin_is_not(rows):
+    assert one(rows, "grpo").difference.low > 0
+    assert one(rows, "grpo").p_holm < 0.05
+    assert one(rows, "twin").p_holm > 0.05
+
+
+def test_the_reference_arm_has_no_difference(rows):
+    assert one(rows, "sft").difference is None
+    assert one(rows, "sft").p_holm is None
+
+
+def test_holm_runs_over_arms_within_a_metric_and_leaves_trivial_rows_out(rows):
+    family = ["grpo", "twin", "reference"]
+    expected = holm([one(rows, arm).difference.p_bootstrap for arm in family])
+    assert [one(rows, arm).p_holm for arm in family] == expected
+    assert one(rows, "all_positive").p_holm is None
+    assert one(rows, "all_positive").trivial
+
+
+def test_an_arm_that_a_trivial_row_beats_is_marked(rows):
+    assert one(rows, "sft", "ce_x_micro14_recall").beaten_by == ("all_positive",)
+    assert one(rows, "sft", "ce_x_micro14_precision").beaten_by == ()
+    assert one(rows, "reference", "ce_x_micro14_recall").beaten_by == ()
+
+
+def test_runs_are_counted_and_their_spread_given(rows):
+    assert one(rows, "grpo").runs == 2
+    assert one(rows, "grpo").run_std > 0
+    assert one(rows, "sft").run_std is None
+
+
+def test_same_seed_same_rows():
+    arms = {"a": [mean_metrics({"m": [1.0, 2.0, 3.0]})], "b": [mean_metrics({"m": [2.0, 2.0, 3.5]})]}
+    first = compare(arms, ["p", "q", "r"], reference="a", resamples=50, seed=1)
+    assert first == compare(arms, ["p", "q", "r"], reference="a", resamples=50, seed=1)
+
+
+def test_an_unknown_arm_is_named():
+    with pytest.raises(ValueError, match="no such arm: base; arms: a"):
+        compare({"a": [mean_metrics({"m": [1.0]})]}, ["p"], reference="base", seed=0)
