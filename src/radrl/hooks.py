@@ -62,34 +62,31 @@ class TrackingHooks:
     @hook_impl
     def after_catalog_created(self, catalog: CatalogProtocol) -> None:
         """Hand training nodes a way to report their steps."""
+        self._catalog = catalog
         catalog[STEP_REPORT] = MemoryDataset(self._report_step, copy_mode="assign")
 
     @hook_impl
     def before_node_run(self, node: Node, inputs: dict[str, Any]) -> None:
-        """Open the run of the node's stage and arm and note its parameters."""
-        if self._tracker:
-            self._tracker.enter(stage_of(node), node.namespace or "")
-            self._tracker.parameters({k: v for k, v in inputs.items() if k.startswith("params:")})
-
-    @hook_impl
-    def after_dataset_loaded(self, dataset_name: str, node: Node) -> None:
-        """Note what the stage read."""
-
-    @hook_impl
-    def after_node_run(self, node: Node, catalog: CatalogProtocol, outputs: dict[str, Any]) -> None:
-        """Keep what the catalog marks with `mlflow`, and the digests of what was read and written."""
+        """Open the run of the node's stage and arm; note its parameters and the digests of what it reads."""
         if not self._tracker:
             return
-        for name in node.inputs:
-            self._tracker.dataset(name, _path_of(catalog, name), "read")
-        for name, value in outputs.items():
-            path = _path_of(catalog, name)
-            self._tracker.dataset(name, path, "written")
-            kind = (getattr(catalog.get(name), "metadata", None) or {}).get("mlflow")
-            if kind == "metrics":
-                self._tracker.metrics(value)
-            elif kind == "artifact" and path is not None:
-                self._tracker.artifact(path)
+        self._tracker.enter(stage_of(node), node.namespace or "")
+        self._tracker.parameters({k: v for k, v in inputs.items() if k.startswith("params:")})
+        for name in inputs:
+            self._tracker.dataset(name, _path_of(self._catalog, name), "read")
+
+    @hook_impl
+    def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
+        """Note the digest of what was written, and keep what the catalog marks with `mlflow`."""
+        path = _path_of(self._catalog, dataset_name)
+        if not self._tracker or path is None:
+            return
+        self._tracker.dataset(dataset_name, path, "written")
+        kind = (self._catalog.get(dataset_name).metadata or {}).get("mlflow")
+        if kind == "metrics":
+            self._tracker.metrics(data)
+        elif kind == "artifact":
+            self._tracker.artifact(path)
 
     @hook_impl
     def after_pipeline_run(self) -> None:

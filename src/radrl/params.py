@@ -234,7 +234,7 @@ class Arm(Section):
     """One row of the ablation table: where it starts and, if it trains, on what and for what."""
 
     start: Literal["base", "sft"]
-    selection: Literal["full", "random", "ddsampling", "balanced"] = "full"
+    selection: Literal["full", "random", "ddsampling", "balanced"]
     reward: Reward | None = None
     credit: Literal["uniform"] = "uniform"
     oracle: Literal["none"] = "none"

@@ -6,12 +6,16 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 
 from kedro.pipeline import Pipeline, pipeline
 
 from radrl.params import Arm, read
 from radrl.settings import PARAMS_FILE
+
+# compare reads every arm's datasets under their namespaces, which is what the dot is for
+warnings.filterwarnings("ignore", message="One or more dataset names contain '.'", category=UserWarning)
 
 ONCE = ("ingest", "labeler", "label", "policy", "sft", "rollouts", "selection")
 """Stages that run once, before the arms part."""
@@ -30,6 +34,8 @@ def register_pipelines() -> dict[str, Pipeline]:
     for name in PER_ARM:
         stage = _create(name)
         stages[name] = _tagged(name, sum((_for_arm(stage, arm, entry) for arm, entry in arms.items()), Pipeline([])))
+    summary = import_module("radrl.pipelines.eval.pipeline").create_summary(list(arms))
+    stages["eval"] += _tagged("eval", summary)
     stages["compare"] = _tagged("compare", _create("compare", list(arms)))
     return stages | {"__default__": sum(stages.values(), Pipeline([]))}
 

@@ -1,6 +1,6 @@
 """Group-relative policy optimisation on reports: TRL's trainer with four parts it is handed.
 
-    selection   which films it sees         -> `PromptDataset`
+    selection   which films it sees         -> `prompt_dataset`
     reward      what a report is worth      -> `radrl.rewards`
     credit      how a report's advantage is spread over its tokens
     oracle      what the reference report adds to the loss
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import Dataset
+from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
 from radrl.algorithms.advantages import group_relative_advantages, zero_variance_groups
@@ -51,29 +51,27 @@ def uniform(advantages: torch.Tensor, batch: Mapping[str, Any]) -> torch.Tensor:
 CREDITS: dict[str, Credit] = {"uniform": uniform}
 
 
-class PromptDataset(Dataset[dict[str, Any]]):
+def prompt_dataset(
+    films: Sequence[bytes], reports: Sequence[str], film_ids: Sequence[str], prompt: str
+) -> Dataset:
     """The selected films with the instruction, as TRL asks for them; references ride along for the reward.
 
     Args:
-        films: N films as PNG bytes.
+        films: N films as PNG bytes, decoded when they are drawn.
         reports: their reference reports.
         film_ids: their ids, named when a reward fails.
         prompt: the instruction.
+
+    Returns:
+        Rows of prompt, image, reference and film_id.
     """
 
-    def __init__(self, films: Sequence[bytes], reports: Sequence[str], film_ids: Sequence[str], prompt: str) -> None:
-        self.films, self.reports, self.film_ids, self.prompt = films, reports, film_ids, prompt
+    def decode(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        images = [decode_film(film) for film in rows.pop("film")]
+        return {**rows, "prompt": [[{"role": "user", "content": prompt}]] * len(images), "image": images}
 
-    def __len__(self) -> int:
-        return len(self.films)
-
-    def __getitem__(self, index: int) -> dict[str, Any]:
-        return {
-            "prompt": [{"role": "user", "content": self.prompt}],
-            "image": decode_film(self.films[index]),
-            "reference": self.reports[index],
-            "film_id": self.film_ids[index],
-        }
+    table = {"film": list(films), "reference": list(reports), "film_id": list(film_ids)}
+    return Dataset.from_dict(table).with_transform(decode)
 
 
 class ReportGRPOTrainer(GRPOTrainer):
@@ -116,7 +114,7 @@ class ReportGRPOTrainer(GRPOTrainer):
 
 def optimise(
     policy: Policy,
-    prompts: PromptDataset,
+    prompts: Dataset,
     *,
     reward: RewardSum,
     credit: str,

@@ -195,7 +195,7 @@ def _require_same_films(first: str, known: pd.Series, arm: str, films: pd.Series
     if lacking or extra:
         raise ValueError(
             f"arms {first!r} and {arm!r} were scored on other films: {arm!r} lacks {len(lacking)} "
-            f"and has {len(extra)} more, such as {(lacking or extra)[0]}; run generate and eval again for both"
+            f"and has {len(extra)} more, such as {(lacking or extra)[0]}; run generate and eval for both"
         )
 
 

@@ -75,6 +75,7 @@ def render(
         findings=_findings(comparison, settings),
         forest=figures.svg(figures.forest(comparison, reference=settings["reference"]), name="forest"),
         curves=figures.svg(figures.curves(arm_histories), name="curves") if arm_histories else None,
+        trained=list(arm_histories),
         labels=_labels(arm_reports, about["labeler"]["labeler"]),
         arm_names=list(arm_reports),
         examples=[examples.show(film_id, films[film_id], arm_reports) for film_id in shown],
@@ -87,7 +88,7 @@ def render(
 def _rows(
     comparison: pd.DataFrame, arms: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """The table of arms: a row an arm, a cell a metric, and where its interval lies on its column's scale."""
+    """The table of arms: a row an arm, a cell a metric with its interval's place on the column's scale."""
     alpha = 1 - settings["bootstrap"]["confidence"]
     inner = comparison[comparison["arm"] != CEILING].groupby("metric")
     low, width = inner["low"].min(), inner["high"].max() - inner["low"].min()

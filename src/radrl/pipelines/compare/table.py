@@ -65,9 +65,7 @@ def _table(comparison: pd.DataFrame, metrics: Sequence[str], reference: str, alp
     for name, lines in comparison.groupby("arm", sort=False):
         by_metric = {line["metric"]: line for line in lines.to_dict("records")}
         style = "bold" if name == reference else STYLES[lines["kind"].iloc[0]]
-        table.add_row(
-            str(name), *(_cell(by_metric.get(metric), alpha) for metric in metrics), style=style
-        )
+        table.add_row(str(name), *(_cell(by_metric.get(metric), alpha) for metric in metrics), style=style)
     return table
 
 

@@ -59,11 +59,12 @@ def score_reports(
     return scores, per_label, per_report
 
 
-def pick_headline(scores: Scores, settings: dict[str, Any]) -> dict[str, float]:
-    """The few figures that `dvc metrics show` prints.
+def pick_headline(scores: Scores, per_label: pd.DataFrame, settings: dict[str, Any]) -> dict[str, float]:
+    """Pick the few figures that `dvc metrics show` prints, and show the arm on the terminal.
 
     Args:
         scores: of `score_reports`.
+        per_label: of `score_reports`.
         settings: the section `eval`.
 
     Returns:
@@ -72,24 +73,15 @@ def pick_headline(scores: Scores, settings: dict[str, Any]) -> dict[str, float]:
     Raises:
         ValueError: when a name is no metric, listing the valid ones.
     """
+    from radrl.pipelines.eval import table
+
     known = [name for name, value in scores.items() if isinstance(value, (int, float))]
     for name in settings["headline"]:
         if name not in known and name not in scores["skipped"]:
             raise ValueError(unknown_metric(name, known, key="eval.headline"))
-    return {name: scores[name] for name in settings["headline"] if name in known}
-
-
-def print_scores(scores: Scores, headline: dict[str, float], per_label: pd.DataFrame) -> None:
-    """Show an arm's scores on the terminal.
-
-    Args:
-        scores: of `score_reports`.
-        headline: of `pick_headline`.
-        per_label: of `score_reports`.
-    """
-    from radrl.pipelines.eval import table
-
+    headline = {name: scores[name] for name in settings["headline"] if name in known}
     table.show_arm(scores, headline, per_label)
+    return headline
 
 
 def print_arms(**headlines: dict[str, float]) -> None:

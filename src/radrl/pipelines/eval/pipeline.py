@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from kedro.pipeline import Pipeline, node, pipeline
 
-from radrl.pipelines.eval.nodes import pick_headline, print_arms, print_scores, score_reports
+from radrl.pipelines.eval.nodes import pick_headline, print_arms, score_reports
 
 
 def create_pipeline() -> Pipeline:
@@ -17,8 +17,7 @@ def create_pipeline() -> Pipeline:
                 ["scores", "per_label", "per_report"],
                 name="score_reports",
             ),
-            node(pick_headline, ["scores", "params:eval"], "headline", name="pick_headline"),
-            node(print_scores, ["scores", "headline", "per_label"], None, name="print_scores"),
+            node(pick_headline, ["scores", "per_label", "params:eval"], "headline", name="pick_headline"),
         ]
     )
 

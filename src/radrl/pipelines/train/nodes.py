@@ -54,7 +54,7 @@ def train_arm(
     from radrl.policy import folder
     from radrl.rewards.build import build as build_reward
     from radrl.runtime import pin
-    from radrl.training.grpo import PromptDataset, optimise
+    from radrl.training.grpo import prompt_dataset, optimise
     from radrl.training.resume import claim, fingerprint, writing
 
     pin(threads)
@@ -65,7 +65,7 @@ def train_arm(
     claim(workspace, fingerprint(work, start))
     policy, curve = optimise(
         folder.load(start, dtype=dtype),
-        PromptDataset(films["image"].tolist(), films["report"].tolist(), films["film_id"].tolist(), prompt),
+        prompt_dataset(films["image"].tolist(), films["report"].tolist(), films["film_id"].tolist(), prompt),
         reward=build_reward(arm["reward"], build_labeler(labeler["name"])),
         credit=arm["credit"],
         settings=settings,

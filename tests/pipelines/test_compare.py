@@ -1,0 +1,396 @@
+"""The stage compare on hand-made reports."""
+
+from __future__ import annotations
+
+import io
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from kedro.io import DataCatalog, MemoryDataset
+from kedro.runner import SequentialRunner
+from kedro_datasets.matplotlib import MatplotlibDataset
+from kedro_datasets.pandas import CSVDataset
+from PIL import Image
+
+from radrl.datasets import HtmlPage
+from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
+from radrl.pipelines.compare import examples, figures, nodes
+from radrl.pipelines.compare.pipeline import create_pipeline
+from radrl.pipelines.eval.nodes import score_reports
+
+EFFUSION = "There is a small left pleural effusion."
+EDEMA = "There is pulmonary edema."
+NORMAL = "The lungs are clear. There is no pleural effusion."
+REFERENCES = [EFFUSION, EDEMA, NORMAL, f"{EDEMA} {EFFUSION}", EFFUSION, NORMAL, EDEMA, f"{EFFUSION} {EDEMA}"]
+
+LABELER = {"name": "rules"}
+EVAL = {"nlg": {"preparation": "basic", "meteor": False}, "headline": []}
+COMPARE = {
+    "reference": "sft",
+    "metrics": ["nlg_bleu2", "ce_rules_sample14_f1", "ce_rules_micro5_f1"],
+    "bootstrap": {"resamples": 200, "confidence": 0.95},
+    "examples": 2,
+}
+ARMS = {
+    "sft": {"start": "sft"},
+    "grpo": {"start": "sft", "selection": "full", "reward": {"ce_f1": {"weight": 1.0}}, "credit": "uniform"},
+}
+TRIVIAL = ["constant_normal_report", "every_label_positive", "random_training_report"]
+
+
+def scored(reports: list[str]) -> pd.DataFrame:
+    ids = [f"f{i}" for i in range(len(REFERENCES))]
+    patients = [f"p{i // 2}" for i in range(len(REFERENCES))]
+    frame = pd.DataFrame(
+        {"film_id": ids, "study_id": ids, "patient_id": patients, "reference": REFERENCES, "report": reports}
+    )
+    return score_reports(frame, EVAL, LABELER)[2]
+
+
+@pytest.fixture(scope="module")
+def sft() -> pd.DataFrame:
+    return scored([NORMAL] * 6 + [EDEMA, NORMAL])
+
+
+@pytest.fixture(scope="module")
+def grpo() -> pd.DataFrame:
+    return scored([*REFERENCES[:7], "<script>alert('x')</script> Clear."])
+
+
+@pytest.fixture(scope="module")
+def corpus() -> ds.Dataset:
+    film = io.BytesIO()
+    Image.fromarray(np.arange(64, dtype=np.uint8).reshape(8, 8)).save(film, format="PNG")
+    rows = [{"film_id": f"f{i}", "split": "test", "report": text} for i, text in enumerate(REFERENCES)]
+    rows += [{"film_id": f"t{i}", "split": "train", "report": text} for i, text in enumerate([EDEMA, NORMAL])]
+    return ds.dataset(pa.Table.from_pylist([row | {"image": film.getvalue()} for row in rows]))
+
+
+@pytest.fixture
+def comparison(sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset) -> pd.DataFrame:
+    return compared({"sft": sft, "grpo": grpo}, corpus)
+
+
+def compared(arms: dict[str, pd.DataFrame], corpus: ds.Dataset, **settings: Any) -> pd.DataFrame:
+    return nodes.compare_arms(nodes.gather_reports(**arms), corpus, COMPARE | settings, EVAL, LABELER, seed=0)
+
+
+def at(comparison: pd.DataFrame, arm: str, metric: str) -> pd.Series:
+    (line,) = comparison[(comparison["arm"] == arm) & (comparison["metric"] == metric)].to_dict("records")
+    return pd.Series(line)
+
+
+def history() -> pd.DataFrame:
+    steps = np.arange(1, 6)
+    return pd.DataFrame({"step": steps, "reward": steps / 10, "entropy": 1 / steps, "learning_rate": 1e-4})
+
+
+def page(comparison: pd.DataFrame, arms: dict[str, pd.DataFrame], corpus: ds.Dataset) -> str:
+    results = Path(__file__).parents[2] / "conf" / "base" / "published_results.csv"
+    return nodes.write_page(
+        comparison,
+        nodes.gather_reports(**arms),
+        {"grpo": history()},
+        corpus,
+        pd.read_csv(results),
+        {"input": 11, "kept": 10, "quarantined": 1},
+        {"labeler": "rules", "reports": 10, "known": 10, "agreement": {"Edema": 0.987}},
+        "phantom",
+        ARMS,
+        COMPARE,
+        EVAL,
+        LABELER,
+        seed=0,
+    )
+
+
+class TestGather:
+    def test_films_take_the_order_of_the_first_arm(self, sft: pd.DataFrame, grpo: pd.DataFrame) -> None:
+        together = nodes.gather_reports(sft=sft, grpo=grpo.iloc[::-1])
+        assert together["grpo"]["film_id"].tolist() == sft["film_id"].tolist()
+        assert together["grpo"]["report"].tolist() == grpo["report"].tolist()
+
+    def test_a_missing_film_is_named(self, sft: pd.DataFrame, grpo: pd.DataFrame) -> None:
+        with pytest.raises(
+            ValueError, match=r"'sft' and 'grpo' were scored on other films: 'grpo' lacks 1 .* f3"
+        ):
+            nodes.gather_reports(sft=sft, grpo=grpo.drop(index=3))
+
+    def test_a_film_too_many_is_named(self, sft: pd.DataFrame, grpo: pd.DataFrame) -> None:
+        with pytest.raises(ValueError, match=r"has 1 more, such as f5"):
+            nodes.gather_reports(sft=sft.drop(index=5), grpo=grpo)
+
+    def test_a_film_twice_is_named(self, sft: pd.DataFrame, grpo: pd.DataFrame) -> None:
+        with pytest.raises(ValueError, match=r"'grpo' has film f2 twice"):
+            nodes.gather_reports(sft=sft, grpo=pd.concat([grpo, grpo.iloc[[2]]]))
+
+    def test_other_references_are_refused(self, sft: pd.DataFrame, grpo: pd.DataFrame) -> None:
+        changed = grpo.assign(reference=[*REFERENCES[:4], "Something else.", *REFERENCES[5:]])
+        with pytest.raises(ValueError, match=r"other references for film f4"):
+            nodes.gather_reports(sft=sft, grpo=changed)
+
+    def test_only_curves_of_arms_that_trained_are_kept(self) -> None:
+        assert list(nodes.gather_histories(sft=pd.DataFrame({"step": []}), grpo=history())) == ["grpo"]
+
+
+class TestTable:
+    def test_rows_and_metrics_stand_in_the_order_given(self, comparison: pd.DataFrame) -> None:
+        assert list(dict.fromkeys(comparison["arm"])) == ["sft", "grpo", *TRIVIAL, "reference_report"]
+        assert comparison.loc[comparison["arm"] == "grpo", "metric"].tolist() == COMPARE["metrics"]
+        kinds = comparison.groupby("kind")["arm"].agg(lambda arms: sorted(set(arms))).to_dict()
+        assert kinds == {"arm": ["grpo", "sft"], "trivial": TRIVIAL, "ceiling": ["reference_report"]}
+
+    def test_values_are_the_scores_of_eval(self, comparison: pd.DataFrame, grpo: pd.DataFrame) -> None:
+        line = at(comparison, "grpo", "ce_rules_sample14_f1")
+        assert line["value"] == pytest.approx(grpo["ce_rules_sample14_f1"].mean())
+        assert line["low"] <= line["value"] <= line["high"]
+
+    def test_difference_is_from_the_reference_arm(self, comparison: pd.DataFrame) -> None:
+        ours, theirs = (at(comparison, arm, "ce_rules_micro5_f1") for arm in ("grpo", "sft"))
+        assert ours["difference"] == pytest.approx(ours["value"] - theirs["value"])
+        assert ours["difference_low"] > 0
+        assert ours["p_holm"] < 0.05
+        assert np.isnan(theirs["difference"])
+
+    def test_ceiling_and_trivial_rows_are_no_hypotheses(self, comparison: pd.DataFrame) -> None:
+        # one arm against the reference arm: Holm has nothing to correct
+        assert comparison.groupby("metric")["p_holm"].count().to_dict() == dict.fromkeys(
+            COMPARE["metrics"], 1
+        )
+        tested = comparison[comparison["p_holm"].notna()]
+        assert tested["p_holm"].tolist() == tested["p"].tolist()
+
+    def test_an_arm_equal_to_the_reference_arm_differs_by_nothing(
+        self, sft: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        line = at(compared({"sft": sft, "same": sft}, corpus), "same", "nlg_bleu2")
+        assert line[["difference", "difference_low", "difference_high", "p_holm"]].tolist() == [0, 0, 0, 1]
+
+    def test_the_reference_beats_everything_and_marks_nobody(self, comparison: pd.DataFrame) -> None:
+        assert at(comparison, "reference_report", "nlg_bleu2")["value"] == pytest.approx(1.0)
+        assert not comparison["beaten_by"].dropna().str.contains("reference_report").any()
+
+    def test_trivial_row_that_beats_an_arm_is_named(self, comparison: pd.DataFrame) -> None:
+        # sft writes "normal" on films with effusion; asserting everything finds them all
+        assert "every_label_positive" in at(comparison, "sft", "ce_rules_micro5_f1")["beaten_by"]
+        assert pd.isna(at(comparison, "grpo", "ce_rules_micro5_f1")["beaten_by"])
+
+    def test_row_without_text_has_no_overlap_of_words(self, comparison: pd.DataFrame) -> None:
+        metrics = comparison.loc[comparison["arm"] == "every_label_positive", "metric"]
+        assert metrics.tolist() == ["ce_rules_sample14_f1", "ce_rules_micro5_f1"]
+
+    def test_metric_without_interval_is_refused_by_name(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        with pytest.raises(ValueError, match=r"compare\.metrics: 'nlg_meteor' is no metric.*nlg_rougel"):
+            compared({"sft": sft, "grpo": grpo}, corpus, metrics=["nlg_meteor"])
+
+    def test_arm_named_like_another_row_is_refused(self, sft: pd.DataFrame, corpus: ds.Dataset) -> None:
+        with pytest.raises(ValueError, match=r"arms\.reference_report: the table has a row of this name"):
+            compared({"sft": sft, "reference_report": sft}, corpus)
+
+    def test_table_is_printed_whole(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        ten = [f"ce_rules_{mean}{size}_f1" for mean in ("sample", "micro", "macro") for size in (14, 5)]
+        ten += ["nlg_bleu1", "nlg_bleu2", "nlg_rougel", "nlg_cider"]
+        comparison = compared({"sft": sft, "grpo": grpo}, corpus, metrics=ten)
+        printed = capsys.readouterr().out
+        assert "…" not in printed
+        assert max(map(len, printed.splitlines())) <= 80
+        lines = [line.split() for line in printed.splitlines() if line.startswith("grpo")]
+        shown = [float(cell.rstrip("▲▼†")) for line in lines for cell in line[1:]]
+        assert shown == pytest.approx([at(comparison, "grpo", name)["value"] for name in ten], abs=5e-4)
+        assert "▲" in printed
+
+
+class TestFigures:
+    def test_forest_has_a_panel_a_metric_and_no_ceiling(self, comparison: pd.DataFrame) -> None:
+        drawn = nodes.draw_comparison(comparison, COMPARE)
+        assert [panel.get_title(loc="left") for panel in drawn.axes] == COMPARE["metrics"]
+        names = [tick.get_text() for tick in drawn.axes[0].get_yticklabels()]
+        assert names == ["sft", "grpo", *TRIVIAL]
+
+    def test_curves_skip_what_no_arm_logged(self) -> None:
+        drawn = nodes.draw_curves({"grpo": history(), "other": history().drop(columns="entropy")})
+        assert [panel.get_title(loc="left") for panel in drawn.axes] == ["reward", "entropy, nats a token"]
+        assert [len(panel.lines) for panel in drawn.axes] == [4, 2]  # each step and the running mean
+
+    def test_parts_of_a_reward_are_drawn_where_there_are_several(self) -> None:
+        one = history().assign(**{"rewards/ce_f1/mean": 0.5})
+        two = one.assign(**{"rewards/bleu2/mean": 0.1})
+        assert len(nodes.draw_curves({"grpo": one}).axes) == 2
+        assert len(nodes.draw_curves({"grpo": two}).axes) == 4
+
+    def test_no_curve_is_said_in_words(self) -> None:
+        drawn = nodes.draw_curves({})
+        assert [text.get_text() for text in drawn.texts] == ["no arm trained"]
+
+    def test_two_runs_give_the_same_bytes(self, comparison: pd.DataFrame, tmp_path: Path) -> None:
+        for name in ("one.png", "two.png"):
+            figure = nodes.draw_comparison(comparison, COMPARE)
+            save_args = {"dpi": 60, "metadata": {"Software": None}}
+            MatplotlibDataset(filepath=str(tmp_path / name), save_args=save_args).save(figure)
+        assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+        svgs = {figures.svg(figures.curves({"grpo": history()}), name="curves") for _ in range(2)}
+        assert len(svgs) == 1
+
+
+class TestExamples:
+    def test_every_verdict(self) -> None:
+        known = dict.fromkeys(OBSERVATIONS, BLANK) | {
+            "Edema": POSITIVE, "Fracture": POSITIVE, "Atelectasis": UNCERTAIN, "Pneumonia": NEGATIVE,
+            "Pneumothorax": NEGATIVE,
+        }  # fmt: skip
+        said = dict.fromkeys(OBSERVATIONS, BLANK) | {
+            "Edema": POSITIVE, "Atelectasis": POSITIVE, "Pneumonia": UNCERTAIN, "Pneumothorax": NEGATIVE,
+        }  # fmt: skip
+        chips = examples.compare_labels(list(known.values()), list(said.values()))
+        verdicts = {chip.observation: chip.verdict for chip in chips}
+        expected = {"Edema": "right", "Fracture": "missed", "Atelectasis": "hedged", "Pneumonia": "wrong"}
+        assert verdicts == expected
+
+    def test_films_are_drawn_by_the_seed_alone(self, sft: pd.DataFrame, grpo: pd.DataFrame) -> None:
+        drawn = examples.draw({"sft": sft}, count=3, seed=1)
+        assert drawn == examples.draw({"grpo": grpo}, count=3, seed=1)
+        assert drawn == sorted(set(drawn))
+        assert {tuple(examples.draw({"sft": sft}, count=3, seed=seed)) for seed in range(20)} != {
+            tuple(drawn)
+        }
+        assert len(examples.draw({"sft": sft}, count=100, seed=0)) == len(sft)
+
+    def test_large_film_is_made_small(self, sft: pd.DataFrame) -> None:
+        film = io.BytesIO()
+        Image.new("L", (900, 1200)).save(film, format="PNG")
+        small = examples.show("f0", film.getvalue(), {"sft": sft})
+        assert small.picture.startswith("data:image/png;base64,")
+        assert len(small.picture) < 2000
+        assert [answer.arm for answer in small.answers] == [None, "sft"]
+        assert [chip.observation for chip in small.answers[0].chips] == ["Pleural Effusion"]
+
+
+class TestPage:
+    @pytest.fixture
+    def text(
+        self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> str:
+        return page(comparison, {"sft": sft, "grpo": grpo}, corpus)
+
+    def test_it_needs_nothing_from_elsewhere(self, text: str) -> None:
+        sources = re.findall(r"""(?:src|href|url)\s*[=(]\s*["']?([^"')\s>]+)""", text)
+        assert sources
+        assert all(source.startswith(("data:", "#")) for source in sources)
+        assert not re.search(r"<(script|link|iframe|object)\b|@import", text)
+
+    def test_it_says_which_data_it_speaks_of(self, text: str) -> None:
+        assert "They say nothing about patients." in text
+        assert "not comparable" in text
+
+    def test_it_shows_arms_values_labels_and_parameters(self, text: str, comparison: pd.DataFrame) -> None:
+        value = at(comparison, "grpo", "ce_rules_micro5_f1")["value"]
+        assert f'<span class="value">{value:.3f}</span>' in text
+        for shown in (
+            "sft → reward ce_f1",
+            "every label positive",
+            "Pleural Effusion",
+            "resamples: 200",
+            "0.987",
+        ):
+            assert shown in text
+        assert 'title="beaten by' in text
+        assert len(re.findall(r'<article class="film"', text)) == COMPARE["examples"]
+
+    def test_a_report_cannot_break_it(
+        self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        text = page(comparison, {"sft": sft, "grpo": grpo.assign(report=grpo["report"].iloc[-1])}, corpus)
+        assert "<script" not in text
+        assert "&lt;script&gt;" in text
+
+    def test_its_tags_are_closed(self, text: str) -> None:
+        checker = _Nesting()
+        checker.feed(text)
+        assert checker.open == []
+        assert {"table", "figure", "svg", "article", "details"} <= checker.seen
+
+    def test_two_runs_give_the_same_bytes(
+        self, text: str, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        assert page(comparison, {"sft": sft, "grpo": grpo}, corpus) == text
+
+    def test_it_is_the_same_from_the_saved_table(
+        self, text: str, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        saved = pd.read_csv(io.StringIO(comparison.to_csv(index=False)))
+        assert page(saved, {"sft": sft, "grpo": grpo}, corpus) == text
+
+
+class _Nesting(HTMLParser):
+    VOID = ("meta", "img", "wbr", "br")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.seen.add(tag)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag, f"</{tag}> at {self.getpos()}"
+
+
+def test_published_results_are_the_papers_rows() -> None:
+    results = pd.read_csv(Path(__file__).parents[2] / "conf" / "base" / "published_results.csv")
+    assert set(results["paper"]) == {"DEER", "OraPO", "MRG-R1"}
+    assert results["value"].between(0, 1).all()
+    key = ["paper", "table", "dataset", "protocol", "method", "rl_train_size", "metric"]
+    assert not results.duplicated(key).any()
+
+
+def test_pipeline_makes_every_output(
+    sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset, tmp_path: Path
+) -> None:
+    inputs: dict[str, Any] = {
+        "sft.per_report": sft,
+        "grpo.per_report": grpo,
+        "sft.history": pd.DataFrame({"step": []}),
+        "grpo.history": history(),
+        "published_results": pd.DataFrame(
+            [("P", "1", "D", "macro", "M", None, "f1", 0.5)],
+            columns=["paper", "table", "dataset", "protocol", "method", "rl_train_size", "metric", "value"],
+        ),
+        "ingest_summary": {"input": 10, "kept": 10},
+        "labeler_report": {"labeler": "rules"},
+        "params:ingest.source": "csv",
+        "params:arms": ARMS,
+        "params:compare": COMPARE,
+        "params:eval": EVAL,
+        "params:labeler": LABELER,
+        "params:seed": 0,
+    }
+    outputs = {
+        "comparison": CSVDataset(filepath=str(tmp_path / "comparison.csv"), save_args={"index": False}),
+        "comparison_figure": MatplotlibDataset(filepath=str(tmp_path / "metrics.png")),
+        "curves_figure": MatplotlibDataset(filepath=str(tmp_path / "curves.png")),
+        "comparison_page": HtmlPage(filepath=str(tmp_path / "comparison.html")),
+    }
+    catalog = DataCatalog({name: MemoryDataset(value) for name, value in inputs.items()} | outputs)
+    catalog["corpus"] = MemoryDataset(corpus, copy_mode="assign")
+    stage = create_pipeline(["sft", "grpo"])
+    assert stage.inputs() == {*inputs, "corpus"}
+    SequentialRunner().run(stage, catalog)
+    assert set(catalog["comparison"].load()["arm"]) >= {"sft", "grpo"}
+    assert "a table of the user" in catalog["comparison_page"].load()
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "comparison.csv", "metrics.png", "curves.png", "comparison.html",
+    }  # fmt: skip

@@ -1,0 +1,165 @@
+"""Write dvc.yaml from what it has to agree with: the Kedro pipelines, the catalog and the import graph.
+
+    python tools/dvc_stages.py            write dvc.yaml
+    python tools/dvc_stages.py --check    say what differs and exit 1 (a test does this)
+
+A stage depends on the artifacts its pipeline reads, on every first-party module its nodes import (directly or
+through others) and on the parameters its nodes take; its outs are what its pipeline writes. Wiring (catalog,
+parameters.yml, hooks, registry) is no dependency: it decides where things are, not what they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import grimp
+import yaml
+from kedro.pipeline import Pipeline
+
+ROOT = Path(__file__).resolve().parents[1]
+DVC_FILE = ROOT / "dvc.yaml"
+HEADER = "# Written by `make stages` from the pipelines, the catalog and the import graph; a test holds it to them.\n"
+
+ONCE = ("ingest", "labeler", "label", "policy", "sft", "rollouts", "selection")
+PER_ARM = ("train", "generate", "eval")
+DESCRIPTIONS = {
+    "ingest": "source -> corpus and quarantine",
+    "labeler": "how far the labeler agrees with what is known apart from the texts",
+    "label": "reference reports -> 14 labels",
+    "policy": "the base policy: built and pretrained here, or local weights",
+    "sft": "cold start",
+    "rollouts": "K samples a training film",
+    "selection": "diversity, ranks, subsets",
+    "train": "one arm's reinforcement learning",
+    "generate": "one arm's reports on the split that is scored",
+    "eval": "one arm's scores",
+    "compare": "the table of arms, as CSV, figures and one HTML page",
+}
+# What a stage reads that no dataset of the catalog stands for: the user's own files.
+RAW = {"ingest": ["data/01_raw"]}
+
+
+def stages() -> dict[str, Any]:
+    """dvc.yaml as a mapping."""
+    catalog = _catalog()
+    graph = grimp.build_graph("radrl")
+    described: dict[str, Any] = {}
+    for name in ONCE:
+        described[name] = _stage(name, _pipeline(name), catalog, graph)
+    for name in PER_ARM:
+        stage = _stage(name, _pipeline(name), catalog, graph)
+        stage["cmd"] += " --namespaces=${key}"
+        described[name] = {"foreach": "${arms}", "do": stage}
+    described["compare"] = _stage("compare", _pipeline("compare", ["{arm}"]), catalog, graph)
+    return {"stages": described}
+
+
+def text() -> str:
+    """dvc.yaml as it should be written."""
+    # block style throughout: DVC cannot parse ${} in a flow list
+    return HEADER + yaml.safe_dump(stages(), sort_keys=False, default_flow_style=False, width=200)
+
+
+def modules(name: str, graph: grimp.ImportGraph) -> list[str]:
+    """Files of the first-party modules that a stage's nodes import, themselves included."""
+    package = f"radrl.pipelines.{name}"
+    found = graph.find_upstream_modules(package, as_package=True) | graph.find_descendants(package)
+    files = (Path("src", *module.split(".")) for module in found)
+    return sorted(str(file.with_suffix(".py")) for file in files if (ROOT / file.with_suffix(".py")).is_file())
+
+
+def _stage(name: str, pipeline: Pipeline, catalog: dict[str, Any], graph: grimp.ImportGraph) -> dict[str, Any]:
+    inputs = sorted(i for i in pipeline.inputs() if not i.startswith("params:"))
+    reads = {_path(i, catalog) for i in inputs if _kept(i, catalog)}
+    writes = {_path(o, catalog): _entry(o, catalog) for o in sorted(pipeline.all_outputs()) if _kept(o, catalog)}
+    kinds = {path: (entry.get("metadata") or {}).get("dvc", "outs") for path, entry in writes.items()}
+    stage = {
+        "desc": DESCRIPTIONS[name],
+        "cmd": f"kedro run --pipelines={name}",
+        "deps": sorted(reads | set(RAW.get(name, []))) + modules(name, graph),
+        "params": sorted(_param(p) for p in pipeline.inputs() if p.startswith("params:")),
+    }
+    for kind in ("outs", "metrics", "plots"):
+        paths = sorted(path for path, of in kinds.items() if of == kind)
+        if paths:
+            stage[kind] = [_plot(path, writes[path]) for path in paths] if kind == "plots" else paths
+    return stage
+
+
+def _plot(path: str, entry: dict[str, Any]) -> Any:
+    options = entry["metadata"].get("plot")
+    return {path: options} if options else path
+
+
+def _param(name: str) -> str:
+    key = name.removeprefix("params:")
+    return "arms.${key}" if key == "arm" else key
+
+
+def _kept(name: str, catalog: dict[str, Any]) -> bool:
+    kind = _entry(name, catalog)["type"] if name != "step_report" else "MemoryDataset"
+    return kind not in ("MemoryDataset", "radrl.datasets.Workspace")
+
+
+def _path(name: str, catalog: dict[str, Any]) -> str:
+    """Where a dataset lies, in DVC's terms: an arm's own path, or the folder that holds all arms'."""
+    path = _entry(name, catalog)["filepath"]
+    if "." in name and name.startswith("{arm}"):
+        path = str(Path(path[: path.index("{arm}")] + "x").parent)
+    return path.replace("{arm}", "${key}")
+
+
+def _entry(name: str, catalog: dict[str, Any]) -> dict[str, Any]:
+    """The catalog's entry of a dataset, whether it is named, an arm's or a pattern's."""
+    if name == "start":  # base_policy or sft_policy, as the arm says
+        return {**catalog["base_policy"], "filepath": _of_start(catalog)}
+    if name == "subset" or name.startswith("subset_"):
+        chosen = name.removeprefix("subset_") if name != "subset" else "${item.selection}"
+        entry = catalog["subset_{selection}"]
+        return {**entry, "filepath": entry["filepath"].replace("{selection}", chosen)}
+    entry = catalog.get(name) or catalog.get(f"{{arm}}.{name}")
+    if entry is None:
+        raise KeyError(f"conf/base/catalog.yml knows no dataset {name!r}")
+    return entry
+
+
+def _of_start(catalog: dict[str, Any]) -> str:
+    paths = {start: catalog[f"{start}_policy"]["filepath"] for start in ("base", "sft")}
+    templates = {path.replace(start, "${item.start}") for start, path in paths.items()}
+    if len(templates) != 1:
+        raise ValueError(f"base_policy and sft_policy must lie side by side, not at {paths}")
+    return templates.pop()
+
+
+def _catalog() -> dict[str, Any]:
+    raw = (ROOT / "conf/base/catalog.yml").read_text().replace("${globals:data}", "data")
+    catalog: dict[str, Any] = yaml.safe_load(raw)
+    return catalog
+
+
+def _pipeline(name: str, *args: object) -> Pipeline:
+    pipeline: Pipeline = import_module(f"radrl.pipelines.{name}.pipeline").create_pipeline(*args)
+    return pipeline
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="compare only; exit 1 when dvc.yaml would change")
+    wanted, there = text(), DVC_FILE.read_text() if DVC_FILE.is_file() else ""
+    if not parser.parse_args().check:
+        DVC_FILE.write_text(wanted)
+        return 0
+    if wanted == there:
+        return 0
+    missing = sorted(set(wanted.splitlines()) - set(there.splitlines()))
+    surplus = sorted(set(there.splitlines()) - set(wanted.splitlines()))
+    print("dvc.yaml has drifted; run `make stages`.", *(f"+ {m}" for m in missing), *(f"- {s}" for s in surplus), sep="\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
