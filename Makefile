@@ -25,7 +25,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help env repro test lint types contracts pytest smoke offline-check ui viz format lock clean distclean
+.PHONY: help env repro test lint types contracts pytest smoke offline-check stages ui viz format lock clean distclean
 
 help:  ## this list
 	@echo "make TARGET [PYTHON=python3.11] [TORCH_INDEX=URL] [VENV=.venv]"
@@ -72,6 +72,9 @@ offline-check: $(INSTALLED)  ## smoke run and `dvc repro` where no network inter
 		echo "Mend: sudo sysctl kernel.unprivileged_userns_clone=1, or run it as root." >&2; exit 1; }
 	unshare --map-root-user --net kedro run --env=smoke
 	unshare --map-root-user --net dvc repro
+
+stages: $(INSTALLED_TEST)  ## write dvc.yaml anew from the pipelines, the catalog and the imports
+	python tools/dvc_stages.py
 
 ui: $(INSTALLED)  ## MLflow's pages of all runs, on http://127.0.0.1:5000
 	mlflow ui --backend-store-uri sqlite:///mlflow.db

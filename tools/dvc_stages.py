@@ -4,13 +4,15 @@
     python tools/dvc_stages.py --check    say what differs and exit 1 (a test does this)
 
 A stage depends on the artifacts its pipeline reads, on every first-party module its nodes import (directly or
-through others) and on the parameters its nodes take; its outs are what its pipeline writes. Wiring (catalog,
+through others) with the data files that lie beside it (templates, word lists), and on the parameters its nodes
+take; its outs are what its pipeline writes. Wiring (catalog,
 parameters.yml, hooks, registry) is no dependency: it decides where things are, not what they are.
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -20,12 +22,12 @@ import grimp
 import yaml
 from kedro.pipeline import Pipeline
 
+from radrl.pipeline_registry import ONCE, PER_ARM
+
 ROOT = Path(__file__).resolve().parents[1]
 DVC_FILE = ROOT / "dvc.yaml"
 HEADER = "# Written by `make stages` from the pipelines, the catalog and the import graph; a test holds it to them.\n"
 
-ONCE = ("ingest", "labeler", "label", "policy", "sft", "rollouts", "selection")
-PER_ARM = ("train", "generate", "eval")
 DESCRIPTIONS = {
     "ingest": "source -> corpus and quarantine",
     "labeler": "how far the labeler agrees with what is known apart from the texts",
@@ -64,23 +66,34 @@ def text() -> str:
     return HEADER + yaml.safe_dump(stages(), sort_keys=False, default_flow_style=False, width=200)
 
 
-def modules(name: str, graph: grimp.ImportGraph) -> list[str]:
-    """Files of the first-party modules that a stage's nodes import, themselves included."""
+def sources(name: str, graph: grimp.ImportGraph) -> list[str]:
+    """Files of the first-party modules that a stage's nodes import, themselves included, and data beside them."""
     package = f"radrl.pipelines.{name}"
     found = graph.find_upstream_modules(package, as_package=True) | graph.find_descendants(package)
-    files = (Path("src", *module.split(".")) for module in found)
-    return sorted(str(file.with_suffix(".py")) for file in files if (ROOT / file.with_suffix(".py")).is_file())
+    files = {Path("src", *module.split(".")).with_suffix(".py") for module in found}
+    files = {file for file in files if (ROOT / file).is_file()}
+    return sorted(str(file) for file in files | {data for file in files for data in _data_beside(file)})
 
 
-def _stage(name: str, pipeline: Pipeline, catalog: dict[str, Any], graph: grimp.ImportGraph) -> dict[str, Any]:
+def _data_beside(module: Path) -> list[Path]:
+    """What a module may open without importing it: the files of its package that are no Python."""
+    beside = (ROOT / module).parent.iterdir()
+    return [f.relative_to(ROOT) for f in beside if f.is_file() and f.suffix not in (".py", ".pyc", ".typed")]
+
+
+def _stage(
+    name: str, pipeline: Pipeline, catalog: dict[str, Any], graph: grimp.ImportGraph
+) -> dict[str, Any]:
     inputs = sorted(i for i in pipeline.inputs() if not i.startswith("params:"))
     reads = {_path(i, catalog) for i in inputs if _kept(i, catalog)}
-    writes = {_path(o, catalog): _entry(o, catalog) for o in sorted(pipeline.all_outputs()) if _kept(o, catalog)}
+    writes = {
+        _path(o, catalog): _entry(o, catalog) for o in sorted(pipeline.all_outputs()) if _kept(o, catalog)
+    }
     kinds = {path: (entry.get("metadata") or {}).get("dvc", "outs") for path, entry in writes.items()}
     stage = {
         "desc": DESCRIPTIONS[name],
         "cmd": f"kedro run --pipelines={name}",
-        "deps": sorted(reads | set(RAW.get(name, []))) + modules(name, graph),
+        "deps": sorted(reads | set(RAW.get(name, []))) + sources(name, graph),
         "params": sorted(_param(p) for p in pipeline.inputs() if p.startswith("params:")),
     }
     for kind in ("outs", "metrics", "plots"):
@@ -147,17 +160,22 @@ def _pipeline(name: str, *args: object) -> Pipeline:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="compare only; exit 1 when dvc.yaml would change")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="compare only; exit 1 when dvc.yaml would change"
+    )
     wanted, there = text(), DVC_FILE.read_text() if DVC_FILE.is_file() else ""
     if not parser.parse_args().check:
         DVC_FILE.write_text(wanted)
         return 0
     if wanted == there:
         return 0
-    missing = sorted(set(wanted.splitlines()) - set(there.splitlines()))
-    surplus = sorted(set(there.splitlines()) - set(wanted.splitlines()))
-    print("dvc.yaml has drifted; run `make stages`.", *(f"+ {m}" for m in missing), *(f"- {s}" for s in surplus), sep="\n")
+    changes = difflib.unified_diff(
+        there.splitlines(), wanted.splitlines(), "dvc.yaml", "wanted", lineterm="", n=0
+    )
+    print("dvc.yaml has drifted; run `make stages`.", *changes, sep="\n")
     return 1
 
 

@@ -1,0 +1,1 @@
+"""radrl: reinforcement learning for chest X-ray report generation as one reproducible pipeline."""

@@ -54,6 +54,7 @@ class TrackingHooks:
     @hook_impl
     def after_context_created(self, context: KedroContext) -> None:
         """Read conf/*/mlflow.yml; `MLFLOW_TRACKING_URI` in the environment wins, ``off`` switches tracking off."""
+        self._params = context.params
         conf = dict(context.config_loader["tracking"])
         conf["tracking_uri"] = os.environ.get("MLFLOW_TRACKING_URI", conf["tracking_uri"])
         if conf["tracking_uri"] != "off":
@@ -68,10 +69,10 @@ class TrackingHooks:
     @hook_impl
     def before_node_run(self, node: Node, inputs: dict[str, Any]) -> None:
         """Open the run of the node's stage and arm; note its parameters and the digests of what it reads."""
-        if not self._tracker:
+        if not self._tracker or not node.outputs:  # a node that only prints leaves no record
             return
         self._tracker.enter(stage_of(node), node.namespace or "")
-        self._tracker.parameters({k: v for k, v in inputs.items() if k.startswith("params:")})
+        self._tracker.parameters(self._parameters(node, inputs))
         for name in inputs:
             self._tracker.dataset(name, _path_of(self._catalog, name), "read")
 
@@ -100,6 +101,14 @@ class TrackingHooks:
         if self._tracker:
             self._tracker.leave("FAILED")
 
+    def _parameters(self, node: Node, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """What the node takes and, in any run of an arm, what makes the arm: under `arm`, whatever its name."""
+        values = {k: v for k, v in inputs.items() if k.startswith("params:") and not k.startswith("params:arms.")}
+        if node.namespace:
+            arm = self._params["arms"][node.namespace]
+            values |= {"params:arm": arm, "params:training": self._params["training"] | arm.get("training", {})}
+        return values
+
     def _report_step(self, step: int, metrics: Mapping[str, float]) -> None:
         if self._tracker:
             self._tracker.metrics(metrics, step=step)
@@ -110,8 +119,8 @@ class _Tracker:
 
     def __init__(self, conf: Mapping[str, str], root: Path) -> None:
         self._conf, self._root = conf, root
+        self._runs: dict[tuple[str, str], str] = {}
         self._run: str | None = None
-        self._key: tuple[str, str] | None = None
         self._client_: MlflowClient | None = None
 
     @property
@@ -126,19 +135,25 @@ class _Tracker:
         return self._client_
 
     def enter(self, stage: str, arm: str) -> None:
-        """Go on in the open run when it is this stage's and arm's, else open a new one."""
-        if self._key == (stage, arm):
+        """Go on in the run of this stage and arm, opening it the first time: Kedro lets arms take turns."""
+        known = self._runs.get((stage, arm))
+        if known and known == self._run:
             return
         self.leave("FINISHED")
-        tags = {"mlflow.runName": f"{stage} {arm}".strip(), "stage": stage, "arm": arm, **_identity(self._root)}
-        run = self._client.create_run(self._experiment(), tags={k: v for k, v in tags.items() if v})
-        self._run, self._key = run.info.run_id, (stage, arm)
+        if known:
+            self._client.update_run(known, status="RUNNING")
+        self._run = self._runs[stage, arm] = known or self._open(stage, arm)
 
     def leave(self, status: str) -> None:
         """Close the open run, if any."""
         if self._run:
             self._client.set_terminated(self._run, status)
-        self._run, self._key = None, None
+        self._run = None
+
+    def _open(self, stage: str, arm: str) -> str:
+        tags = {"mlflow.runName": f"{stage} {arm}".strip(), "stage": stage, "arm": arm, **_identity(self._root)}
+        run = self._client.create_run(self._experiment(), tags={k: v for k, v in tags.items() if v})
+        return str(run.info.run_id)
 
     def parameters(self, inputs: Mapping[str, Any]) -> None:
         """Note parameters under the keys they have in params.yaml."""

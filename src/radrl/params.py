@@ -105,10 +105,13 @@ class Supervised(Section):
     checkpoint_every: PositiveInt
 
 
-class Pretrain(Supervised):
-    """What makes the laptop policy a general model rather than a radiology one."""
+class Vision(Section):
+    """The laptop policy's vision tower learns the words of captions."""
 
-    mismatched_share: Share
+    epochs: PositiveInt
+    batch_size: PositiveInt
+    learning_rate: PositiveFloat
+    weight_decay: Annotated[float, Field(ge=0)]
 
 
 class Policy(Section):
@@ -117,7 +120,8 @@ class Policy(Section):
     path: str | None
     dtype: Literal["float32", "bfloat16", "float16"]
     tiny: TinyShape
-    pretrain: Pretrain
+    vision: Vision
+    pretrain: Supervised
 
 
 class Lora(Section):
@@ -228,6 +232,21 @@ class Training(Section):
     bf16: bool
     gradient_checkpointing: bool
     checkpoint_every: PositiveInt
+
+    @model_validator(mode="after")
+    def _divides(self) -> Training:
+        completions = self.prompts_per_step * self.rollouts
+        if completions % self.gradient_accumulation:
+            raise ValueError(
+                f"gradient_accumulation {self.gradient_accumulation} does not divide the {completions} rollouts "
+                "of a step (prompts_per_step * rollouts)"
+            )
+        if self.checkpoint_every % self.iterations:
+            raise ValueError(
+                f"checkpoint_every {self.checkpoint_every} is no multiple of iterations {self.iterations}: "
+                "rollouts still in use are not in a checkpoint"
+            )
+        return self
 
 
 class Arm(Section):
@@ -366,6 +385,8 @@ def _explain(problem: Any, root: type[BaseModel]) -> str:
         return f"no such key{_hint(str(problem['loc'][-1]), valid)}"
     if problem["type"] == "missing":
         return "is missing"
+    if problem["type"] == "value_error":  # ours, which says what is wrong; the input may be a whole section
+        return str(problem["msg"])
     return f"{problem['msg']} (it is {problem['input']!r})"
 
 

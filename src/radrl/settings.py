@@ -1,5 +1,6 @@
 """Kedro's project settings. The offline switches come first: libraries read them when they are imported."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,9 @@ from omegaconf import OmegaConf
 from radrl import offline
 
 offline.apply()
+# Threads that wait by spinning make torch ten times slower as soon as another process wants the core; the OpenMP
+# runtime reads this once, when torch is imported.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from radrl.hooks import ProjectHooks, TrackingHooks  # noqa: E402  (after the switches)
 

@@ -1,0 +1,1 @@
+"""Studies: sources, checks, films, splits, the corpus."""

@@ -1,0 +1,1 @@
+"""Who reads the 14 observations out of a report."""

@@ -26,23 +26,29 @@ def chat(prompt: str) -> list[dict[str, Any]]:
     return [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": prompt}]}]
 
 
-def encode_prompts(processor: FilmProcessor, films: Sequence[Image.Image], prompt: str) -> BatchFeature:
+def encode_prompts(
+    processor: FilmProcessor, films: Sequence[Image.Image], prompts: Sequence[str]
+) -> BatchFeature:
     """Encode the request for a report on each film.
 
     Args:
         processor: the policy's.
         films: B pictures.
-        prompt: the instruction.
+        prompts: B instructions.
 
     Returns:
         The processor's tensors for B prompts, left-padded.
     """
-    text = processor.apply_chat_template(chat(prompt), add_generation_prompt=True, tokenize=False)
-    return processor(text=[text] * len(films), images=list(films), padding=True, return_tensors="pt")
+    text = processor.apply_chat_template([chat(p) for p in prompts], add_generation_prompt=True, tokenize=False)
+    return processor(text=text, images=list(films), padding=True, return_tensors="pt")
 
 
 def encode_examples(
-    processor: FilmProcessor, films: Sequence[Image.Image], reports: Sequence[str], prompt: str, max_tokens: int
+    processor: FilmProcessor,
+    films: Sequence[Image.Image],
+    reports: Sequence[str],
+    prompts: Sequence[str],
+    max_tokens: int,
 ) -> dict[str, torch.Tensor]:
     """Encode prompts with the reports that should follow; only the reports carry loss.
 
@@ -50,13 +56,13 @@ def encode_examples(
         processor: the policy's.
         films: B pictures.
         reports: B reference reports.
-        prompt: the instruction.
+        prompts: B instructions.
         max_tokens: longer reports are cut here; the prompt and its image tokens never are.
 
     Returns:
         The prompt's tensors extended by T report tokens on the right, with `labels` (B, P + T).
     """
-    batch = dict(encode_prompts(processor, films, prompt))
+    batch = dict(encode_prompts(processor, films, prompts))
     tokenizer = processor.tokenizer
     targets = [tokenizer(report)["input_ids"][: max_tokens - 1] + [tokenizer.eos_token_id] for report in reports]
     width = max(map(len, targets))

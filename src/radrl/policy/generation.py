@@ -39,7 +39,7 @@ def generate(
     Returns:
         For each film its reports, shape (B, samples).
     """
-    inputs = encode_prompts(policy.processor, films, prompt).to(policy.model.device)
+    inputs = encode_prompts(policy.processor, films, [prompt] * len(films)).to(policy.model.device)
     torch.manual_seed(seed)
     ids = policy.model.generate(
         **inputs,
@@ -54,7 +54,9 @@ def generate(
 
 
 def _decoding(temperature: float, top_p: float) -> dict[str, Any]:
-    # top_k 0 switches off transformers' default of 50, which is no part of nucleus sampling
+    # said in full, because Qwen's own generation_config.json penalises repetitions, which radiology is full of
+    plain = {"num_beams": 1, "repetition_penalty": 1.0}
     if temperature == 0:
-        return {"do_sample": False}
-    return {"do_sample": True, "temperature": temperature, "top_p": top_p, "top_k": 0}
+        return {**plain, "do_sample": False}
+    # top_k 0 switches off transformers' default of 50, which is no part of nucleus sampling
+    return {**plain, "do_sample": True, "temperature": temperature, "top_p": top_p, "top_k": 0}

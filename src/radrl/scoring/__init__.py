@@ -1,0 +1,1 @@
+"""Scorers that need a tool or a model."""

@@ -49,12 +49,13 @@ def history(state: TrainerState) -> list[dict[str, float]]:
         state: a trainer's, after training; it survives a resume, so the curve is whole.
 
     Returns:
-        One row a logging step with `step` and the logged numbers; the trainer's closing summary is left out.
+        One row a logging step with `step` and the logged numbers by name (a resumed trainer has its rows from
+        JSON with sorted keys); the trainer's closing summary is left out.
     """
     rows = [row for row in state.log_history if "train_runtime" not in row]
     return [
         {"step": row["step"]}
-        | {key: value for key, value in numbers(row).items() if key != "step" and not _is_timing(key)}
+        | {key: value for key, value in sorted(numbers(row).items()) if key != "step" and not _is_timing(key)}
         for row in rows
     ]
 

@@ -6,7 +6,8 @@
     oracle      what the reference report adds to the loss
 
 TRL keeps the loop, generation, the clipped loss and the KL term. Overridden are only the two places where
-the papers differ from it: how rewards become advantages, and that rewards are kept exact on the way.
+the papers differ from it (how rewards become advantages, and that rewards are kept exact on the way) and what
+keeps a resumed run from being the unbroken one.
 
 Departures from TRL: a group is without variance when its rewards are equal, not when their standard deviation
 is near zero; advantages follow `algorithms.advantages` in the convention that params.yaml names.
@@ -29,7 +30,7 @@ from radrl.policy.folder import Policy
 from radrl.rewards.base import RewardSum
 from radrl.training import tuning
 from radrl.training.callbacks import Report, StepReport, history, silent
-from radrl.training.resume import last_checkpoint
+from radrl.training.resume import EpochOrder, RestoresWeights, last_checkpoint
 
 Credit = Callable[[torch.Tensor, Mapping[str, Any]], torch.Tensor]
 """Spreads advantages (B,) over tokens (B, T), given TRL's batch (completion_ids, completion_mask, ...)."""
@@ -74,7 +75,7 @@ def prompt_dataset(
     return Dataset.from_dict(table).with_transform(decode)
 
 
-class ReportGRPOTrainer(GRPOTrainer):
+class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
     """TRL's trainer with radrl's advantages and credit.
 
     Args:
@@ -87,6 +88,10 @@ class ReportGRPOTrainer(GRPOTrainer):
     def __init__(self, *, reward: RewardSum, advantage: str, credit: Credit, **trl: Any) -> None:
         super().__init__(reward_funcs=[_as_trl(part, reward) for part in reward.parts], **trl)
         self.advantage, self.credit = advantage, credit
+
+    def _get_train_sampler(self, dataset: Dataset | None = None) -> EpochOrder:
+        films = super()._get_train_sampler(dataset)
+        return EpochOrder(films, seed=self.args.data_seed, epoch=lambda: int(self.state.epoch or 0))
 
     def _calculate_rewards(self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any) -> torch.Tensor:
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
@@ -137,7 +142,15 @@ def optimise(
 
     Returns:
         The trained policy and its training curve, one row a step.
+
+    Raises:
+        ValueError: when there are fewer films than a step takes; the trainer would end at once, untrained.
     """
+    if len(prompts) < settings["prompts_per_step"]:
+        raise ValueError(
+            f"the arm's subset has {len(prompts)} films, a step takes {settings['prompts_per_step']}; "
+            "lower training.prompts_per_step or choose a larger subset"
+        )
     lora = settings["tunes"] == "lora"
     model = policy.model if lora else tuning.prepare(policy.model, settings["tunes"], {})
     trainer = ReportGRPOTrainer(
@@ -186,6 +199,7 @@ def _arguments(settings: Mapping[str, Any], reward: RewardSum, seed: int, worksp
         warmup_steps=settings["warmup_share"],
         adam_beta1=settings["adam_betas"][0],
         adam_beta2=settings["adam_betas"][1],
+        adam_epsilon=1e-8,
         weight_decay=settings["weight_decay"],
         max_grad_norm=settings["gradient_clip"],
         optim="adamw_torch",
@@ -202,8 +216,13 @@ def _arguments(settings: Mapping[str, Any], reward: RewardSum, seed: int, worksp
         importance_sampling_level="token",
         epsilon=settings["clip_low"],
         epsilon_high=settings["clip_high"],
+        delta=None,
         beta=settings["kl"],
+        use_bias_correction_kl=False,  # the papers' k3, not DeepSeek-V3.2's weighting of it by the ratio
+        sync_ref_model=False,
         mask_truncated_completions=settings["mask_truncated"],
+        off_policy_mask_threshold=None,
+        entropy_coef=0.0,
         top_entropy_quantile=1.0,
         shuffle_dataset=True,
         bf16=settings["bf16"],

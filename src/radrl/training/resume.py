@@ -5,9 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from peft import PeftModel
+from torch.utils.data import Sampler
+from transformers import PreTrainedModel
 
 from radrl.policy import folder
 
@@ -32,6 +39,19 @@ def fingerprint(settings: Mapping[str, Any], *inputs: Path) -> str:
                 digest.update(file.name.encode())
                 _digest_into(digest, file)
     return digest.hexdigest()
+
+
+def digest_rows(frame: pd.DataFrame) -> str:
+    """A digest of a table's contents, for a fingerprint: films may change and keep their ids.
+
+    Args:
+        frame: columns of texts, bytes or numbers.
+
+    Returns:
+        A hexadecimal digest.
+    """
+    rows = pd.util.hash_pandas_object(frame, index=False)
+    return hashlib.sha256(rows.to_numpy().tobytes()).hexdigest()
 
 
 def _digest_into(digest: hashlib._Hash, file: Path) -> None:
@@ -62,6 +82,47 @@ def last_checkpoint(workspace: Path) -> Path | None:
     """
     complete = [folder for folder in workspace.glob(CHECKPOINT) if _readable(folder / "trainer_state.json")]
     return max(complete, key=lambda folder: int(folder.name.rpartition("-")[2]), default=None)
+
+
+class RestoresWeights:
+    """Mixin of a `transformers.Trainer` that gets the weights of its checkpoints back.
+
+    `save_pretrained` writes Qwen2.5-VL under the names it was published with; `from_pretrained` turns them
+    back, but the trainer reads the file as it is, finds no name it knows, and goes on with a warning from
+    the weights it was started with.
+    """
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        target = self.model if model is None else model  # type: ignore[attr-defined]
+        if isinstance(target, PeftModel) or not isinstance(target, PreTrainedModel):  # adapters; FSDP's wrapper
+            super()._load_from_checkpoint(resume_from_checkpoint, model)  # type: ignore[misc]
+            return
+        saved = type(target).from_pretrained(resume_from_checkpoint, dtype=target.dtype, local_files_only=True)
+        target.load_state_dict(saved.state_dict())
+
+
+class EpochOrder(Sampler[int]):
+    """A sampler's order drawn anew for each epoch, from seed and epoch alone.
+
+    The samplers of transformers and TRL draw all epochs from one generator, which a resumed run starts anew: in
+    its second epoch it would see the order of the first.
+
+    Args:
+        sampler: draws from its attribute `generator`.
+        seed: of all epochs.
+        epoch: the one that begins.
+    """
+
+    def __init__(self, sampler: Any, *, seed: int, epoch: Callable[[], int]) -> None:
+        self.sampler, self.seed, self.epoch = sampler, seed, epoch
+
+    def __iter__(self) -> Iterator[int]:
+        drawn = np.random.SeedSequence([self.seed, self.epoch()]).generate_state(1)[0]
+        self.sampler.generator = torch.Generator().manual_seed(int(drawn))
+        return iter(self.sampler)
+
+    def __len__(self) -> int:
+        return len(self.sampler)
 
 
 def writing(policy: folder.Policy, workspace: Path) -> Callable[[Path], None]:

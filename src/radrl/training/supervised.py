@@ -5,6 +5,7 @@ Departure from DEER: learning rate and batch come from params.yaml; the paper's 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,34 +19,47 @@ from radrl.policy.encoding import decode_film, encode_examples
 from radrl.policy.folder import Policy
 from radrl.training import tuning
 from radrl.training.callbacks import Report, StepReport, history, silent
-from radrl.training.resume import last_checkpoint
+from radrl.training.resume import EpochOrder, RestoresWeights, last_checkpoint
 
 
 class Example(NamedTuple):
-    """A film of the corpus (PNG bytes) and the report that should follow."""
+    """A film of the corpus (PNG bytes), an instruction, and the report that should follow."""
 
     film: bytes
+    prompt: str
     report: str
 
 
 class Examples(Dataset[Example]):
-    """Films and reports by index."""
+    """Examples by index.
 
-    def __init__(self, films: Sequence[bytes], reports: Sequence[str]) -> None:
-        self.pairs = [Example(film, report) for film, report in zip(films, reports, strict=True)]
+    Args:
+        rows: the examples.
+    """
+
+    def __init__(self, rows: Sequence[Example]) -> None:
+        self.rows = list(rows)
+
+    @classmethod
+    def asking(cls, prompt: str, films: Sequence[bytes], reports: Sequence[str]) -> Examples:
+        """N films and their N reports under one instruction."""
+        return cls([Example(film, prompt, report) for film, report in zip(films, reports, strict=True)])
+
+    def __add__(self, other: Dataset[Example]) -> Examples:
+        """The examples of both."""
+        return Examples(self.rows + [other[i] for i in range(len(other))])  # type: ignore[arg-type]
 
     def __len__(self) -> int:
-        return len(self.pairs)
+        return len(self.rows)
 
     def __getitem__(self, index: int) -> Example:
-        return self.pairs[index]
+        return self.rows[index]
 
 
 def fine_tune(
     policy: Policy,
     examples: Examples,
     *,
-    prompt: str,
     settings: Mapping[str, Any],
     seed: int,
     workspace: Path,
@@ -57,7 +71,6 @@ def fine_tune(
     Args:
         policy: where training starts; its model is changed in place.
         examples: the training films and reports.
-        prompt: the instruction before each film.
         settings: the keys of `radrl.params.Supervised` (and `lora` when `tunes` is ``"lora"``).
         seed: of shuffling and dropout.
         workspace: folder of checkpoints; training goes on from the last one in it.
@@ -67,37 +80,38 @@ def fine_tune(
     Returns:
         The trained policy and its training curve.
     """
+    torch.manual_seed(seed)  # adapters are drawn before the trainer seeds anything
     model = tuning.prepare(policy.model, tunes, settings.get("lora", {}))
     trainer = _LengthGroupedTrainer(
         model=model,
         args=_arguments(settings, seed, workspace),
         train_dataset=examples,
-        data_collator=_Collator(policy, prompt, settings["max_tokens"]),
+        data_collator=_Collator(policy, settings["max_tokens"]),
         callbacks=[StepReport(report)],
     )
     trainer.train(resume_from_checkpoint=last_checkpoint(workspace))
     return Policy(tuning.finished(model), policy.processor), history(trainer.state)
 
 
-class _LengthGroupedTrainer(Trainer):
+class _LengthGroupedTrainer(RestoresWeights, Trainer):
     """Batches hold reports of like length: half of a batch of mixed ones would be padding."""
 
-    def _get_train_sampler(self, train_dataset: Dataset[Example] | None = None) -> LengthGroupedSampler:
+    def _get_train_sampler(self, train_dataset: Dataset[Example] | None = None) -> EpochOrder:
         examples = train_dataset if train_dataset is not None else self.train_dataset
-        return LengthGroupedSampler(
-            self.args.train_batch_size * self.args.gradient_accumulation_steps,
-            lengths=[len(example.report) for example in examples.pairs],
-            generator=torch.Generator().manual_seed(self.args.data_seed),
-        )
+        size = self.args.train_batch_size * self.args.gradient_accumulation_steps
+        grouped = LengthGroupedSampler(size, lengths=[len(example.report) for example in examples.rows])
+        return EpochOrder(grouped, seed=self.args.data_seed, epoch=lambda: int(self.state.epoch or 0))
 
 
 class _Collator:
-    def __init__(self, policy: Policy, prompt: str, max_tokens: int) -> None:
-        self.processor, self.prompt, self.max_tokens = policy.processor, prompt, max_tokens
+    def __init__(self, policy: Policy, max_tokens: int) -> None:
+        self.processor, self.max_tokens = policy.processor, max_tokens
 
     def __call__(self, batch: Sequence[Example]) -> dict[str, torch.Tensor]:
-        films = [decode_film(example.film) for example in batch]
-        return encode_examples(self.processor, films, [e.report for e in batch], self.prompt, self.max_tokens)
+        films, prompts, reports = zip(*batch, strict=True)
+        return encode_examples(
+            self.processor, [decode_film(film) for film in films], reports, prompts, self.max_tokens
+        )
 
 
 def _arguments(settings: Mapping[str, Any], seed: int, workspace: Path) -> TrainingArguments:
@@ -116,7 +130,8 @@ def _arguments(settings: Mapping[str, Any], seed: int, workspace: Path) -> Train
         data_seed=seed,
         save_steps=settings["checkpoint_every"],
         save_total_limit=2,
-        logging_steps=10,
+        # checkpoints fall on logging steps: the losses since the last one are not in a checkpoint
+        logging_steps=math.gcd(10, settings["checkpoint_every"]),
         report_to="none",
         remove_unused_columns=False,
         dataloader_num_workers=0,

@@ -17,7 +17,7 @@ def prepare(model: PreTrainedModel, tunes: str, lora: Mapping[str, Any]) -> PreT
     Args:
         model: a Qwen2.5-VL.
         tunes: ``"vision"`` trains the vision encoder and the projector, which Qwen keeps in one module
-            (DEER's cold start); ``"full"`` everything; ``"lora"`` low-rank adapters.
+            (DEER's cold start); ``"language"`` the rest; ``"full"`` everything; ``"lora"`` low-rank adapters.
         lora: rank, alpha, dropout, targets; read for ``"lora"`` alone.
 
     Returns:
@@ -29,7 +29,8 @@ def prepare(model: PreTrainedModel, tunes: str, lora: Mapping[str, Any]) -> PreT
     if tunes == "lora":
         return get_peft_model(model, lora_config(lora))
     for name, weight in model.named_parameters():
-        weight.requires_grad_(tunes == "full" or name.startswith(VISION_TOWER))
+        part = "vision" if name.startswith(VISION_TOWER) else "language"
+        weight.requires_grad_(tunes in ("full", part))
     if not any(weight.requires_grad for weight in model.parameters()):
         raise ValueError(f"tunes: {tunes!r} leaves no weight of {type(model).__name__} to train")
     return model

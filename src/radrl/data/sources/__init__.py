@@ -1,0 +1,1 @@
+"""Where studies come from; a source reads and never judges."""

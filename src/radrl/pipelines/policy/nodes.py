@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow.dataset as ds
 
@@ -46,42 +46,46 @@ def make_base_policy(
 
     from radrl.policy import tiny
     from radrl.runtime import pin
-    from radrl.training.resume import claim, fingerprint, writing
+    from radrl.training.resume import claim, digest_rows, fingerprint, writing
     from radrl.training.supervised import Examples, fine_tune
+    from radrl.training.vision import learn_words
 
     pin(threads)
-    frame = corpora.read(corpus, split="pretrain", columns=["film_id", "image", "report"])
-    claim(workspace, fingerprint({"settings": settings, "seed": seed, "films": frame["film_id"].tolist()}))
+    frame = corpora.read(corpus, split="pretrain", columns=["film_id", "image", "report", "impression"])
+    work = {"settings": settings, "image_size": image_size, "prompt": prompt, "seed": seed, "threads": threads}
+    claim(workspace, fingerprint(work | {"films": digest_rows(frame)}))
+    captions = frame["impression"].fillna(frame["report"]).tolist()
     tokenizer = tiny.train_tokenizer([prompt, *frame["report"]], settings["tiny"]["vocab_size"])
-    films = mismatch(frame["image"].tolist(), settings["pretrain"]["mismatched_share"], seed)
+    policy = tiny.build(tokenizer, image_size=image_size, shape=settings["tiny"], seed=seed)
+    films = [negative(film) for film in frame["image"]]
+    learn_words(policy, films, captions, settings=settings["vision"], seed=seed)
     policy, curve = fine_tune(
-        tiny.build(tokenizer, image_size=image_size, shape=settings["tiny"], seed=seed),
-        Examples(films, frame["report"].tolist()),
-        prompt=prompt,
+        policy,
+        Examples.asking(prompt, films, frame["report"].tolist()),
         settings=settings["pretrain"],
         seed=seed,
         workspace=workspace,
+        tunes="language",
         report=step_report,
     )
     return writing(policy, workspace), pd.DataFrame(curve)
 
 
-def mismatch(films: list[bytes], share: float, seed: int) -> list[bytes]:
-    """Set a share of the films beside other reports, as pictures stand beside text on the web.
+def negative(film: bytes) -> bytes:
+    """A film as a photographic negative: what the laptop policy is pretrained on.
 
-    A policy pretrained so speaks the language of reports and looks at films, but can hardly read them, which
-    is where the papers' base models stand.
+    A general pretrained model looks at pictures and speaks of them, but has hardly seen radiographs. Negatives
+    give the laptop policy the same handicap: its language model is used to a vision tower that understands,
+    and on films the tower does not, which is where the cold start begins.
 
     Args:
-        films: N films.
-        share: of them that change places among themselves.
-        seed: of the draw.
+        film: PNG bytes.
 
     Returns:
-        N films, the same ones in another order.
+        PNG bytes.
     """
-    rng = np.random.default_rng(seed)
-    moved = rng.permutation(len(films))[: round(share * len(films))]
-    order = np.arange(len(films))
-    order[np.sort(moved)] = moved
-    return [films[i] for i in order]
+    from PIL import Image, ImageOps
+
+    stream = io.BytesIO()
+    ImageOps.invert(Image.open(io.BytesIO(film))).save(stream, format="PNG")
+    return stream.getvalue()

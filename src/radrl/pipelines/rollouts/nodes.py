@@ -43,12 +43,12 @@ def sample_rollouts(
     from radrl.policy import folder
     from radrl.policy.sampling import sample_shards
     from radrl.runtime import pin
-    from radrl.training.resume import claim, fingerprint
+    from radrl.training.resume import claim, digest_rows, fingerprint
 
     pin(threads)
     frame = corpora.read(corpus, split="train", columns=["film_id", "image"])
-    work = {"settings": settings, "prompt": prompt, "seed": seed, "films": frame["film_id"].tolist()}
-    claim(workspace, fingerprint(work, start))
+    work = {"settings": settings, "dtype": dtype, "prompt": prompt, "seed": seed, "threads": threads}
+    claim(workspace, fingerprint(work | {"films": digest_rows(frame)}, start))
     return sample_shards(
         folder.load(start, dtype=dtype),
         film_ids=frame["film_id"].tolist(),

@@ -41,16 +41,16 @@ def cold_start(
     """
     from radrl.policy import folder
     from radrl.runtime import pin
-    from radrl.training.resume import claim, fingerprint, writing
+    from radrl.training.resume import claim, digest_rows, fingerprint, writing
     from radrl.training.supervised import Examples, fine_tune
 
     pin(threads)
     frame = corpora.read(corpus, split="train", columns=["film_id", "image", "report"])
-    claim(workspace, fingerprint({"settings": settings, "seed": seed, "films": frame["film_id"].tolist()}, base))
+    work = {"settings": settings, "dtype": dtype, "prompt": prompt, "seed": seed, "threads": threads}
+    claim(workspace, fingerprint(work | {"films": digest_rows(frame)}, base))
     policy, curve = fine_tune(
         folder.load(base, dtype=dtype),
-        Examples(frame["image"].tolist(), frame["report"].tolist()),
-        prompt=prompt,
+        Examples.asking(prompt, frame["image"].tolist(), frame["report"].tolist()),
         settings=settings,
         seed=seed,
         workspace=workspace,

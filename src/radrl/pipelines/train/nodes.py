@@ -55,13 +55,14 @@ def train_arm(
     from radrl.rewards.build import build as build_reward
     from radrl.runtime import pin
     from radrl.training.grpo import prompt_dataset, optimise
-    from radrl.training.resume import claim, fingerprint, writing
+    from radrl.training.resume import claim, digest_rows, fingerprint, writing
 
     pin(threads)
     settings = training | arm.get("training", {})
     films = corpora.read(corpus, split="train", columns=["film_id", "image", "report"])
     films = subset.merge(films, on="film_id", validate="one_to_one")
-    work = {"arm": arm, "settings": settings, "labeler": labeler, "seed": seed, "films": films["film_id"].tolist()}
+    work = {"arm": arm, "settings": settings, "labeler": labeler, "dtype": dtype, "prompt": prompt}
+    work |= {"seed": seed, "threads": threads, "films": digest_rows(films)}
     claim(workspace, fingerprint(work, start))
     policy, curve = optimise(
         folder.load(start, dtype=dtype),

@@ -1,0 +1,205 @@
+"""What several packages' tests share: no network, one thread, and a policy of some thousand weights."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from PIL import Image
+
+from radrl import offline
+
+offline.apply()  # before any test file imports a library that reads the switches
+os.environ.setdefault("MLFLOW_TRACKING_URI", "off")
+
+if TYPE_CHECKING:
+    from radrl.policy.folder import Policy
+
+ROOT = Path(__file__).parents[1]
+IMAGE_SIZE = 56  # 4 x 4 patches, 2 x 2 image tokens
+SHAPE = {
+    "hidden": 32,
+    "layers": 2,
+    "heads": 2,
+    "kv_heads": 1,
+    "feed_forward": 48,
+    "vision_hidden": 32,
+    "vision_layers": 2,
+    "vision_heads": 2,
+    "vision_feed_forward": 48,
+    "patch_size": 14,
+    "merge_size": 2,
+}
+REPORTS = (
+    "There is a small left pleural effusion.",
+    "The heart is enlarged. There is pulmonary edema.",
+    "The lungs are clear. No pneumothorax.",
+    "Patchy opacity at the right base may be pneumonia.",
+    "Right basilar atelectasis.",
+    "A pacemaker is in place. The lungs are clear.",
+)
+PROMPT = "Write the findings."
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The project's folder."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def one_thread() -> None:
+    """Tests share the machine; the same thread count also makes the same sums."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def prompt() -> str:
+    return PROMPT
+
+
+@pytest.fixture(scope="session")
+def texts() -> Callable[[int], list[str]]:
+    """N made-up reports."""
+    return lambda count: [REPORTS[i % len(REPORTS)] for i in range(count)]
+
+
+@pytest.fixture(scope="session")
+def films() -> Callable[..., list[bytes]]:
+    """N films of noise as PNG bytes, as the corpus keeps them."""
+
+    def draw(count: int, *, seed: int = 0, size: int = IMAGE_SIZE) -> list[bytes]:
+        rng = np.random.default_rng(seed)
+        drawn = []
+        for _ in range(count):
+            buffer = io.BytesIO()
+            Image.fromarray(rng.integers(0, 256, (size, size), dtype=np.uint8)).save(buffer, format="PNG")
+            drawn.append(buffer.getvalue())
+        return drawn
+
+    return draw
+
+
+@pytest.fixture(scope="session")
+def make_corpus(
+    films: Callable[..., list[bytes]], texts: Callable[[int], list[str]]
+) -> Callable[..., ds.Dataset]:
+    """A corpus in memory: `studies` films a split, with an impression but for every third film."""
+    from radrl.data.schema import CORPUS
+
+    def make(
+        splits: Sequence[str] = ("pretrain", "train", "test"), studies: int = 4, **columns: Any
+    ) -> ds.Dataset:
+        rows: list[dict[str, Any]] = []
+        for number, split in enumerate(splits):
+            pictures = films(studies, seed=number)
+            for i, report in enumerate(texts(studies)):
+                study = f"{split}{i}"
+                rows.append(
+                    {
+                        "film_id": f"{study}_1",
+                        "study_id": study,
+                        "patient_id": f"p_{study}",
+                        "split": split,
+                        "view": "frontal",
+                        "image": pictures[i],
+                        "findings": report,
+                        "impression": None if i % 3 == 2 else report.split(".")[0],
+                        "report": report,
+                        "gold": None,
+                        "source_key": study,
+                    }
+                )
+        for name, values in columns.items():
+            for row, value in zip(rows, values, strict=True):
+                row[name] = value
+        return ds.dataset(pa.Table.from_pylist(rows, schema=CORPUS))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def shape() -> dict[str, int]:
+    """The tests' policy in the keys of `policy.tiny`."""
+    return {"vocab_size": 320, **SHAPE}
+
+
+@pytest.fixture
+def small(root: Path, shape: dict[str, int]) -> dict[str, Any]:
+    """params.yaml, with the tests' policy and seconds of work."""
+    import yaml
+
+    values: dict[str, Any] = yaml.safe_load((root / "params.yaml").read_text())
+    brief = {"epochs": 2, "batch_size": 4, "max_tokens": 16, "checkpoint_every": 2}
+    values["prompt"] = PROMPT
+    values["ingest"] |= {"image_size": IMAGE_SIZE}
+    values["policy"] |= {"tiny": shape}
+    values["policy"]["vision"] |= {"epochs": 1, "batch_size": 4}
+    values["policy"]["pretrain"] |= brief
+    values["sft"] |= brief
+    values["rollouts"] |= {"samples": 2, "films_per_shard": 3, "batch_size": 2, "max_new_tokens": 4}
+    steps = {"steps": 4, "prompts_per_step": 2, "rollouts": 2, "max_new_tokens": 4, "checkpoint_every": 2}
+    values["training"] |= steps | {"gradient_accumulation": 1, "iterations": 1}
+    values["generate"] |= {"max_new_tokens": 4, "batch_size": 3}
+    return values
+
+
+@pytest.fixture(scope="session")
+def policy_folder(one_thread: None, shape: dict[str, int], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An untrained policy on disk. Nobody writes into it."""
+    from radrl.policy import folder, tiny
+
+    target = tmp_path_factory.mktemp("policy")
+    tokenizer = tiny.train_tokenizer([PROMPT, *REPORTS], shape["vocab_size"])
+    folder.save(tiny.build(tokenizer, image_size=IMAGE_SIZE, shape=shape, seed=0), target)
+    return target
+
+
+@pytest.fixture
+def policy(policy_folder: Path) -> Policy:
+    """The untrained policy, the test's own to train."""
+    from radrl.policy import folder
+
+    return folder.load(policy_folder)
+
+
+@pytest.fixture(scope="session")
+def weights() -> Callable[[Any], dict[str, Any]]:
+    """A copy of all weights of a policy or a policy folder, by name."""
+
+    def copy(of: Any) -> dict[str, Any]:
+        from radrl.policy import folder
+
+        model = folder.load(of).model if isinstance(of, Path) else of.model
+        return {name: weight.detach().clone() for name, weight in model.state_dict().items()}
+
+    return copy
+
+
+@pytest.fixture(scope="session")
+def contents() -> Callable[[Path], dict[str, bytes]]:
+    """The bytes of a folder's files, by path."""
+    return lambda folder: {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
+@pytest.fixture(scope="session")
+def same() -> Callable[[dict[str, Any], dict[str, Any]], bool]:
+    """Whether two copies of weights have the same names and bits."""
+
+    def compare(one: dict[str, Any], other: dict[str, Any]) -> bool:
+        return one.keys() == other.keys() and all(bool((one[name] == other[name]).all()) for name in one)
+
+    return compare

@@ -1,0 +1,48 @@
+"""Nodes of training stages, run and killed as a stage would be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+class Killed(RuntimeError):
+    """Stands for the signal that ends a process."""
+
+
+@pytest.fixture
+def silent() -> Callable[[int, Mapping[str, float]], None]:
+    return lambda step, metrics: None
+
+
+@pytest.fixture
+def killed() -> Callable[..., Any]:
+    """Run a training node until it reports a step, and let it die there."""
+
+    def run(node: Callable[..., Any], step: int, **inputs: Any) -> None:
+        def report(at: int, metrics: Mapping[str, float]) -> None:
+            if at == step:
+                raise Killed
+
+        with pytest.raises(Killed):
+            node(**inputs, step_report=report)
+
+    return run
+
+
+@pytest.fixture
+def written(
+    tmp_path: Path, contents: Callable[[Path], dict[str, bytes]]
+) -> Callable[[Any], dict[str, bytes]]:
+    """What a node's writer puts into a new folder."""
+
+    def run(writer: Callable[[Path], None]) -> dict[str, bytes]:
+        folder = tmp_path / f"written{len(list(tmp_path.glob('written*')))}"
+        folder.mkdir()
+        writer(folder)
+        return contents(folder)
+
+    return run

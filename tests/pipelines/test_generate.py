@@ -1,0 +1,56 @@
+"""The stage generate: a report a film of the split that is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset as ds
+import pytest
+
+from radrl.pipelines.generate.nodes import write_reports
+
+
+@pytest.fixture
+def inputs(
+    small: dict[str, Any], make_corpus: Callable[..., ds.Dataset], policy_folder: Path
+) -> dict[str, Any]:
+    return {
+        "corpus": make_corpus(["train", "test"], studies=7),
+        "policy": policy_folder,
+        "settings": small["generate"],
+        "dtype": "float32",
+        "prompt": small["prompt"],
+        "seed": 0,
+        "threads": 1,
+    }
+
+
+def test_every_film_of_the_split_gets_one_report_beside_its_reference(
+    inputs: dict[str, Any], texts: Callable[[int], list[str]]
+) -> None:
+    table = write_reports(**inputs)
+    assert table.columns.tolist() == ["film_id", "study_id", "patient_id", "reference", "report"]
+    assert table["film_id"].tolist() == [f"test{i}_1" for i in range(7)]
+    assert table["patient_id"].tolist() == [f"p_test{i}" for i in range(7)]
+    assert table["reference"].tolist() == texts(7)
+    assert all(isinstance(report, str) for report in table["report"])
+
+
+def test_greedy_reports_do_not_depend_on_batches_or_seed(inputs: dict[str, Any]) -> None:
+    table = write_reports(**inputs)
+    other = inputs | {"settings": inputs["settings"] | {"batch_size": 7}, "seed": 5}
+    assert write_reports(**other).equals(table)
+
+
+def test_drawn_reports_follow_the_seed(inputs: dict[str, Any]) -> None:
+    drawn = inputs | {"settings": inputs["settings"] | {"temperature": 1.0}}
+    first = write_reports(**drawn)
+    assert write_reports(**drawn).equals(first)
+    assert not write_reports(**drawn | {"seed": 1}).equals(first)
+
+
+def test_split_without_films_is_named(inputs: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"no film in split 'val' \(it has test, train\)"):
+        write_reports(**inputs | {"settings": inputs["settings"] | {"split": "val"}})

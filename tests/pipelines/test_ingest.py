@@ -1,0 +1,126 @@
+"""The stage ingest from a source to corpus, quarantine and counts."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from kedro.io import DataCatalog, DatasetError, MemoryDataset
+from kedro.runner import SequentialRunner
+
+from radrl.datasets import ParquetShards
+from radrl.pipelines.ingest.pipeline import create_pipeline
+
+Ingest = Callable[..., tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]]
+
+
+@pytest.fixture
+def ingest(tmp_path: Path) -> Ingest:
+    """Run the stage on a catalog of its own: corpus, quarantine, summary."""
+
+    def run(settings: dict[str, Any], seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
+        datasets: dict[str, Any] = {
+            "corpus": ParquetShards(str(tmp_path / "corpus")),
+            "ingestion": MemoryDataset(copy_mode="assign"),
+            "quarantine": MemoryDataset(),
+            "ingest_summary": MemoryDataset(),
+            "params:ingest": MemoryDataset(settings),
+            "params:seed": MemoryDataset(seed),
+        }
+        catalog = DataCatalog(datasets)
+        SequentialRunner().run(create_pipeline(), catalog)
+        corpus = catalog.load("corpus").to_table().to_pandas()
+        return corpus, catalog.load("quarantine"), catalog.load("ingest_summary")
+
+    return run
+
+
+@pytest.fixture
+def phantom(small: dict[str, Any]) -> dict[str, Any]:
+    settings: dict[str, Any] = copy.deepcopy(small["ingest"])
+    settings["phantom"] |= {
+        "studies": {"pretrain": 4, "train": 12, "val": 3, "test": 5},
+        "missing_findings": 0.0,
+    }
+    return settings | {"films_per_shard": 5}
+
+
+def test_phantoms_become_a_corpus_of_all_splits(
+    ingest: Ingest, phantom: dict[str, Any], tmp_path: Path
+) -> None:
+    corpus, quarantine, summary = ingest(phantom)
+    assert corpus.groupby("split")["study_id"].nunique().to_dict() == {
+        "pretrain": 4,
+        "train": 12,
+        "val": 3,
+        "test": 5,
+    }
+    assert summary["input"] == summary["kept"] + summary["quarantined"]
+    assert (summary["kept"], summary["quarantined"]) == (len(corpus), len(quarantine))
+    assert len(list((tmp_path / "corpus").iterdir())) == -(-len(corpus) // 5)
+
+
+def test_same_seed_same_bytes_and_another_seed_others(
+    ingest: Ingest, phantom: dict[str, Any], tmp_path: Path, contents: Callable[[Path], dict[str, bytes]]
+) -> None:
+    ingest(phantom)
+    first = contents(tmp_path / "corpus")
+    ingest(phantom)
+    assert contents(tmp_path / "corpus") == first
+    ingest(phantom, seed=1)
+    assert contents(tmp_path / "corpus") != first
+
+
+def test_rows_of_a_table_are_kept_or_quarantined_with_the_reason(
+    ingest: Ingest, small: dict[str, Any], films: Callable[..., list[bytes]], tmp_path: Path
+) -> None:
+    for number, film in enumerate(films(3)):
+        (tmp_path / f"{number}.png").write_bytes(film)
+    (tmp_path / "broken.png").write_bytes(films(1)[0][:99])
+    table = pd.DataFrame(
+        {
+            "file": ["0.png", "1.png", "2.png", "broken.png", "gone.png"],
+            "note": [
+                "The lungs are clear.",
+                "Left pleural effusion is seen.",
+                "",
+                "Some edema here.",
+                "Some edema here.",
+            ],
+        }
+    )
+    table.to_csv(tmp_path / "notes.csv", index=False)
+    none = dict.fromkeys(small["ingest"]["csv"]["columns"])
+    settings = small["ingest"] | {
+        "source": "csv",
+        "target": "report",
+        "max_quarantined_share": 0.7,
+        "csv": {
+            "path": str(tmp_path / "notes.csv"),
+            "image_root": str(tmp_path),
+            "columns": {**none, "image": "file", "report": "note"},
+            "views": {},
+        },
+    }
+    corpus, quarantine, summary = ingest(settings)
+    assert corpus["report"].tolist() == ["The lungs are clear.", "Left pleural effusion is seen."]
+    assert summary == {
+        "input": 5,
+        "kept": 2,
+        "quarantined": 3,
+        "reasons": quarantine["reason"].value_counts().sort_index().to_dict(),
+    }
+    assert quarantine["reason"].nunique() == 3
+
+
+def test_too_many_refusals_fail_and_leave_no_corpus(
+    ingest: Ingest, phantom: dict[str, Any], tmp_path: Path
+) -> None:
+    phantom["phantom"] |= {"missing_findings": 0.9, "missing_impression": 0.0}
+    with pytest.raises(DatasetError, match=r"max_quarantined_share"):
+        ingest(phantom)
+    assert not (tmp_path / "corpus").exists()

@@ -1,0 +1,202 @@
+"""dvc.yaml agrees with the pipelines, the catalog, the parameters and the import graph, or the check says where not."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import grimp
+import pytest
+import yaml
+from kedro.pipeline import Pipeline, node, pipeline
+
+from radrl.pipeline_registry import register_pipelines
+
+pytestmark = pytest.mark.filterwarnings("ignore:One or more dataset names contain")
+ROOT = Path(__file__).parents[1]
+PACKAGES = sorted((ROOT / "src").rglob("__init__.py"))
+Check = Callable[[], tuple[int, str]]
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("dvc_stages", ROOT / "tools" / "dvc_stages.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def graph() -> Iterator[grimp.ImportGraph]:
+    """The real import graph, built once."""
+    return grimp.build_graph("radrl")
+
+
+@pytest.fixture
+def check(
+    tool: ModuleType,
+    graph: grimp.ImportGraph,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Check:
+    """`python tools/dvc_stages.py --check`: its exit status and what it printed."""
+    monkeypatch.setattr(sys, "argv", ["dvc_stages.py", "--check"])
+    monkeypatch.setattr(tool.grimp, "build_graph", lambda _: graph)
+    return lambda: (tool.main(), capsys.readouterr().out)
+
+
+@pytest.fixture
+def dvc_file(tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of dvc.yaml for the tool to look at."""
+    copy = tmp_path / "dvc.yaml"
+    copy.write_text((ROOT / "dvc.yaml").read_text())
+    monkeypatch.setattr(tool, "DVC_FILE", copy)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def stages() -> dict[str, dict[str, Any]]:
+    """dvc.yaml's stages; of a stage for each arm, the body."""
+    written = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    return {name: stage.get("do", stage) for name, stage in written.items()}
+
+
+def test_dvc_file_has_not_drifted(check: Check) -> None:
+    assert check() == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("    - src/radrl/policy/sampling.py\n", "", "+    - src/radrl/policy/sampling.py"),
+        (
+            "    - src/radrl/pipelines/compare/page.html.j2\n",
+            "",
+            "+    - src/radrl/pipelines/compare/page.html.j2",
+        ),
+        (
+            "data/03_primary/labels.parquet",
+            "data/03_primary/lables.parquet",
+            "-    - data/03_primary/lables.parquet",
+        ),
+        ("    - ingest.image_size\n", "    - ingest.image_fit\n", "-    - ingest.image_fit"),
+        ("--pipelines=rollouts", "--pipelines=rollout", "+    cmd: kedro run --pipelines=rollouts"),
+    ],
+    ids=["module", "template", "path", "param", "command"],
+)
+def test_change_of_dvc_file_is_seen(check: Check, dvc_file: Path, old: str, new: str, said: str) -> None:
+    assert old in dvc_file.read_text()
+    dvc_file.write_text(dvc_file.read_text().replace(old, new))
+    status, output = check()
+    assert status == 1
+    assert "run `make stages`" in output
+    assert said in output.splitlines()
+
+
+def test_new_import_is_seen(check: Check, graph: grimp.ImportGraph) -> None:
+    here, there = "radrl.pipelines.generate.nodes", "radrl.reports.sections"
+    graph.add_import(importer=here, imported=there)
+    try:
+        status, output = check()
+    finally:
+        graph.remove_import(importer=here, imported=there)
+    assert status == 1
+    assert "+      - src/radrl/reports/sections.py" in output.splitlines()
+
+
+def replaced(tool: ModuleType, stage: str, *nodes: Any) -> Callable[..., Pipeline]:
+    """The tool's way to a stage's pipeline, with more nodes in one of them."""
+    original = tool._pipeline
+
+    def create(name: str, *args: object) -> Pipeline:
+        made: Pipeline = original(name, *args)
+        return made + pipeline(list(nodes)) if name == stage else made
+
+    return create
+
+
+def test_new_parameter_of_a_node_is_seen(
+    check: Check, tool: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = node(lambda labels, seed: None, ["labels", "params:threads"], None, name="more")
+    monkeypatch.setattr(tool, "_pipeline", replaced(tool, "label", more))
+    assert check()[0] == 1
+
+
+def test_new_output_of_a_node_is_seen(
+    check: Check, tool: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = node(lambda labels: labels, "labels", "quarantine", name="more")
+    monkeypatch.setattr(tool, "_pipeline", replaced(tool, "label", more))
+    assert check()[0] == 1
+
+
+def test_dataset_that_the_catalog_does_not_know_is_named(
+    check: Check, tool: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = node(lambda labels: labels, "labels", "lables", name="more")
+    monkeypatch.setattr(tool, "_pipeline", replaced(tool, "label", more))
+    with pytest.raises(KeyError, match=r"catalog.yml knows no dataset 'lables'"):
+        check()
+
+
+def test_writing_makes_the_check_pass(
+    check: Check, tool: ModuleType, dvc_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dvc_file.unlink()
+    monkeypatch.setattr(sys, "argv", ["dvc_stages.py"])
+    assert tool.main() == 0
+    assert dvc_file.read_text() == (ROOT / "dvc.yaml").read_text()
+
+
+def test_every_pipeline_is_a_stage_and_every_stage_a_pipeline(stages: dict[str, Any]) -> None:
+    assert {*register_pipelines()} - {"__default__"} == {*stages}
+    assert all(f"--pipelines={name}" in stage["cmd"].split() for name, stage in stages.items())
+
+
+def test_every_parameter_of_a_stage_is_in_params_file(stages: dict[str, Any]) -> None:
+    values = yaml.safe_load((ROOT / "params.yaml").read_text())
+    for stage in stages.values():
+        for key in stage["params"]:
+            section = values
+            for part in key.replace("${key}", "base").split("."):
+                section = section[part]
+
+
+def test_what_a_stage_reads_is_there_or_made_by_another(stages: dict[str, Any]) -> None:
+    made = {
+        path.replace("${key}", "x")
+        for stage in stages.values()
+        for kind in ("outs", "metrics", "plots")
+        for entry in stage.get(kind, [])
+        for path in ([entry] if isinstance(entry, str) else entry)
+    }
+    read = {path for stage in stages.values() for path in stage["deps"]}
+    start, subset = "data/06_models/${item.start}", "data/05_model_input/subsets/${item.selection}.parquet"
+    assert {start, subset} <= read
+    for path in read - {start, subset}:
+        known = any(out == path.replace("${key}", "x") or out.startswith(f"{path}/") for out in made)
+        assert known or (ROOT / path).exists(), path
+
+
+def test_no_artifact_has_two_makers(stages: dict[str, Any]) -> None:
+    outs = [
+        str(entry)
+        for stage in stages.values()
+        for kind in ("outs", "metrics", "plots")
+        for entry in stage.get(kind, [])
+    ]
+    assert len(outs) == len(set(outs))
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: str(path.parent.relative_to(ROOT / "src")))
+def test_package_files_hold_nothing_a_stage_could_depend_on(package: Path) -> None:
+    body = ast.parse(package.read_text()).body
+    assert all(isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant) for part in body)

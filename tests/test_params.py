@@ -1,0 +1,176 @@
+"""The schema of params.yaml and what it says of a wrong file."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from radrl.params import ParamsError, Training, read, validate
+
+Values = dict[str, Any]
+
+
+@pytest.fixture
+def values(root: Path) -> Values:
+    loaded: Values = yaml.safe_load((root / "params.yaml").read_text())
+    return loaded
+
+
+def put(values: Values, key: str, value: Any) -> Values:
+    """The same parameters but for one key, written with dots."""
+    changed = copy.deepcopy(values)
+    *parents, last = key.split(".")
+    section = changed
+    for parent in parents:
+        section = section[parent]
+    section[last] = value
+    return changed
+
+
+def refusal(values: Values) -> str:
+    with pytest.raises(ParamsError) as caught:
+        validate(values)
+    return str(caught.value)
+
+
+def test_params_file_is_valid(root: Path, values: Values) -> None:
+    assert read(root / "params.yaml").model_dump(exclude_unset=True) == values
+
+
+UNKNOWN = [
+    ("sed", "sed: no such key; did you mean 'seed'? Valid keys: seed, threads"),
+    (
+        "ingest.phantom.nois",
+        "ingest.phantom.nois: no such key; did you mean 'noise'? Valid keys: studies, prevalence",
+    ),
+    ("policy.tiny.layer", "policy.tiny.layer: no such key; did you mean 'layers'?"),
+    (
+        "sft.lora.ranks",
+        "sft.lora.ranks: no such key; did you mean 'rank'? Valid keys: rank, alpha, dropout, targets",
+    ),
+    (
+        "arms.grpo.credits",
+        "arms.grpo.credits: no such key; did you mean 'credit'? Valid keys: start, selection, reward",
+    ),
+    ("arms.grpo.reward.ce_f2", "arms.grpo.reward.ce_f2: no such key; did you mean 'ce_f1'?"),
+    ("arms.grpo.reward.ce_f1.colour", "colour: no such key. Valid keys: weight, uncertain_as_positive"),
+    ("compare.bootstrap.sample", "compare.bootstrap.sample: no such key"),
+]
+
+
+@pytest.mark.parametrize(("key", "message"), UNKNOWN)
+def test_unknown_key_is_named_with_the_valid_ones(values: Values, key: str, message: str) -> None:
+    said = refusal(put(values, key, 1))
+    assert said.startswith("params.yaml is not valid:\n")
+    assert message in said
+
+
+WRONG = [
+    ("seed", "0", "seed: Input should be a valid integer (it is '0')"),
+    ("seed", -1, "seed: Input should be greater than or equal to 0 (it is -1)"),
+    ("threads", 1.5, "threads: Input should be a valid integer"),
+    ("ingest.source", "mimic", "ingest.source: Input should be 'phantom' or 'csv' (it is 'mimic')"),
+    ("ingest.phantom.studies", {"dev": 3}, "'pretrain', 'train', 'val' or 'test'"),
+    ("ingest.max_quarantined_share", 1.2, "less than or equal to 1 (it is 1.2)"),
+    ("sft.tunes", "all", "sft.tunes: Input should be 'vision', 'full' or 'lora' (it is 'all')"),
+    ("sft.learning_rate", "1e-3", "sft.learning_rate: Input should be a valid number"),
+    ("rollouts.samples", 1, "rollouts.samples: Input should be greater than or equal to 2"),
+    ("training.mask_truncated", "no", "training.mask_truncated: Input should be a valid boolean"),
+    ("training.loss", "ppo", "training.loss: Input should be 'grpo', 'bnpo', 'dr_grpo' or 'dapo'"),
+    ("arms.grpo.start", "grpo", "arms.grpo.start: Input should be 'base' or 'sft'"),
+    ("arms.grpo.reward.ce_f1.both_empty", 2.0, "arms.grpo.reward.ce_f1.both_empty"),
+    ("arms.grpo.reward", {}, "arms.grpo.reward: an arm that trains needs at least one reward"),
+    ("arms", {}, "arms: Dictionary should have at least 1 item"),
+    ("training.gradient_accumulation", 997, "training: gradient_accumulation 997 does not divide the "),
+    ("training.iterations", 997, "is no multiple of iterations 997"),
+    ("compare.reference", "nobody", "compare.reference 'nobody' is no arm; arms: base"),
+    (
+        "arms.two-phase",
+        {"start": "sft", "selection": "full"},
+        "arms.two-phase: an arm's name is letters, digits",
+    ),
+    ("arms.base.training", {"steps": 2}, "arms.base.training is set but the arm has no reward"),
+    (
+        "arms.grpo.training",
+        {"step": 2},
+        "training.step is no key of `training`; did you mean 'steps'? Valid keys: steps",
+    ),
+    (
+        "arms.grpo.training",
+        {"steps": "2"},
+        "arms.grpo.training.steps: Input should be a valid integer (it is '2')",
+    ),
+    ("arms.grpo.training", {"iterations": 997}, "arms.grpo.training: checkpoint_every"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "message"), WRONG)
+def test_wrong_value_is_named_with_what_would_be_right(
+    values: Values, key: str, value: Any, message: str
+) -> None:
+    said = refusal(put(values, key, value))
+    assert message in said
+    assert "Value error" not in said
+
+
+def test_missing_key_is_named(values: Values) -> None:
+    del values["training"]["kl"]
+    del values["prompt"]
+    said = refusal(values)
+    assert "training.kl: is missing" in said
+    assert "prompt: is missing" in said
+
+
+def test_every_problem_is_listed_at_once(values: Values) -> None:
+    said = refusal(put(put(values, "seed", "0"), "sft.epochs", 0))
+    assert len(said.splitlines()) == 3
+
+
+def test_arm_overrides_any_training_key_of_the_right_type(values: Values) -> None:
+    for key in Training.model_fields:
+        validate(put(values, "arms.grpo.training", {key: values["training"][key]}))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("a: [", "is no valid YAML"), ("- seed", "holds no mapping"), ("", "holds no mapping")],
+)
+def test_file_that_is_no_mapping_is_refused_by_name(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text(content)
+    with pytest.raises(ParamsError, match=message) as caught:
+        read(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.fixture
+def load_environment(root: Path) -> Callable[[str], Values]:
+    """Parameters as Kedro sees them in an environment of conf/."""
+    from radrl import settings
+
+    def load(env: str) -> Values:
+        loader = settings.CONFIG_LOADER_CLASS(str(root / "conf"), env=env, **settings.CONFIG_LOADER_ARGS)
+        return dict(loader["parameters"])
+
+    return load
+
+
+def test_kedro_sees_params_file_as_it_is(load_environment: Callable[[str], Values], values: Values) -> None:
+    assert load_environment("base") == values
+
+
+def test_smoke_environment_changes_keys_of_params_and_stays_valid(
+    root: Path, load_environment: Callable[[str], Values], values: Values
+) -> None:
+    smoke = load_environment("smoke")
+    validate(smoke, source="conf/smoke/parameters.yml")
+    assert smoke != values
+    assert smoke["arms"] == values["arms"]
+    assert smoke["policy"]["tiny"] == values["policy"]["tiny"] | {
+        "vocab_size": smoke["policy"]["tiny"]["vocab_size"]
+    }

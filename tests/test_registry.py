@@ -1,0 +1,89 @@
+"""Every pipeline by the name of its stage, and the arms as namespaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from kedro.pipeline import Pipeline
+
+from radrl import pipeline_registry
+from radrl.hooks import stage_of
+from radrl.pipeline_registry import ONCE, PER_ARM, register_pipelines
+
+pytestmark = pytest.mark.filterwarnings("ignore:One or more dataset names contain")
+
+ARMS: dict[str, Any] = {
+    "base": {"start": "base", "selection": "full"},
+    "sft": {"start": "sft", "selection": "full"},
+    "deer": {
+        "start": "sft",
+        "selection": "ddsampling",
+        "reward": {"ce_f1": {"weight": 1.0, "uncertain_as_positive": False, "both_empty": 1.0}},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def pipelines(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pipeline]]:
+    values = yaml.safe_load((root / "params.yaml").read_text()) | {"arms": ARMS}
+    path = tmp_path_factory.mktemp("project") / "params.yaml"
+    path.write_text(yaml.safe_dump(values))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline_registry, "PARAMS_FILE", path)
+        yield register_pipelines()
+
+
+def test_there_is_a_pipeline_for_every_stage_and_one_for_all(pipelines: dict[str, Pipeline]) -> None:
+    assert set(pipelines) == {*ONCE, *PER_ARM, "compare", "__default__"}
+    assert len(pipelines["__default__"].nodes) == sum(
+        len(stage.nodes) for name, stage in pipelines.items() if name != "__default__"
+    )
+
+
+def test_every_node_carries_its_stage(pipelines: dict[str, Pipeline]) -> None:
+    for name in {*pipelines} - {"__default__"}:
+        assert {stage_of(node) for node in pipelines[name].nodes} == {name}
+    assert {stage_of(node) for node in pipelines["__default__"].nodes} == {*pipelines} - {"__default__"}
+
+
+@pytest.mark.parametrize("stage", PER_ARM)
+def test_a_namespace_keeps_one_arm(pipelines: dict[str, Pipeline], stage: str) -> None:
+    kept = pipelines[stage].filter(node_namespaces=["deer"])
+    assert {node.namespace for node in kept.nodes} == {"deer"}
+    assert {name.split(".")[0] for name in kept.all_outputs()} == {"deer"}
+
+
+def test_eval_scores_every_arm_and_prints_them_together(pipelines: dict[str, Pipeline]) -> None:
+    nodes = pipelines["eval"].nodes
+    assert {node.namespace for node in nodes} == {*ARMS, None}
+    (together,) = [node for node in nodes if node.namespace is None]
+    assert {*together.inputs} == {f"{arm}.headline" for arm in ARMS}
+
+
+def test_an_arm_starts_and_learns_from_what_it_names(pipelines: dict[str, Pipeline]) -> None:
+    inputs = {node.namespace: node.inputs for node in pipelines["train"].nodes}
+    assert {"sft_policy", "subset_ddsampling", "params:arms.deer", "corpus", "deer.workspace"} <= {
+        *inputs["deer"]
+    }
+    assert {"base_policy", "subset_full", "params:arms.base"} <= {*inputs["base"]}
+
+
+def test_stages_join_into_one_study(pipelines: dict[str, Pipeline]) -> None:
+    free = {name for name in pipelines["__default__"].inputs() if not name.startswith("params:")}
+    assert {name for name in free if not name.endswith("workspace")} == {"step_report", "published_results"}
+    assert pipelines["compare"].inputs() >= {
+        f"{arm}.{table}" for arm in ARMS for table in ("per_report", "history")
+    }
+
+
+def test_catalog_knows_every_dataset(root: Path, pipelines: dict[str, Pipeline]) -> None:
+    from kedro.io import DataCatalog
+
+    text = (root / "conf/base/catalog.yml").read_text().replace("${globals:data}", "data")
+    catalog = DataCatalog.from_config(yaml.safe_load(text))
+    named = {name for name in pipelines["__default__"].datasets() if not name.startswith("params:")}
+    assert {name for name in named if name not in catalog} == {"step_report"}  # the hooks bring it
