@@ -3,6 +3,7 @@
 PYTHON ?=
 VENV ?= .venv
 TORCH_INDEX ?=
+SEEDS ?= 0 1 2
 
 # "3.11 /usr/bin/python3.11", or nothing; the recipe of the environment repeats the search with its message.
 FOUND := $(shell tools/find_python.sh $(PYTHON) 2>/dev/null)
@@ -25,7 +26,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help env repro test lint types contracts pytest smoke offline-check stages ui viz format lock clean distclean
+.PHONY: help env repro test lint types contracts pytest smoke offline-check stages ui viz format lock clean distclean tree seeds
 
 help:  ## this list
 	@echo "make TARGET [PYTHON=python3.11] [TORCH_INDEX=URL] [VENV=.venv]"
@@ -87,6 +88,12 @@ lock: $(INSTALLED)  ## resolve constraints.txt anew for every Python and platfor
 	$(PIP_INSTALL) --editable '.[lock]'
 	uv pip compile pyproject.toml --output-file constraints.txt --quiet $(if $(UPGRADE),--upgrade) \
 		--universal --python-version 3.10 --all-extras --strip-extras --no-annotate --custom-compile-command "make lock"
+
+tree: $(INSTALLED)  ## write README.md's tree anew from the docstrings
+	python tools/readme_tree.py
+
+seeds: $(INSTALLED)  ## the whole study once a seed, into docs/seeds.md; SEEDS="0 1 2"
+	python tools/seeds.py $(SEEDS) --out docs/seeds.md
 
 clean:  ## caches of the tools; data, runs and the environment stay
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .viz

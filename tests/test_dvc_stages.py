@@ -1,4 +1,4 @@
-"""dvc.yaml agrees with the pipelines, the catalog, the parameters and the import graph, or the check says where not."""
+"""dvc.yaml agrees with pipelines, catalog, parameters and import graph, or the check says where not."""
 
 from __future__ import annotations
 

@@ -22,6 +22,12 @@ from radrl.datasets import Folder
 from radrl.hooks import STEP_REPORT, ProjectHooks, TrackingHooks
 from radrl.params import ParamsError
 
+TRAINING = {"steps": 2, "lora": {"rank": 4}, "betas": [0.9, 0.99]}
+PARAMS = {
+    "training": TRAINING,
+    "arms": {"sft": {"start": "base"}, "grpo": {"start": "sft", "training": {"steps": 9}}},
+}
+
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -40,7 +46,7 @@ def experiment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 def context(project: Path, experiment: str) -> Any:
     conf = {"tracking_uri": "sqlite:///mlflow.db", "artifacts": "mlartifacts", "experiment": experiment}
-    return SimpleNamespace(config_loader={"tracking": conf}, project_path=project)
+    return SimpleNamespace(config_loader={"tracking": conf}, project_path=project, params=PARAMS)
 
 
 def run_kedro(stages: Pipeline, catalog: DataCatalog, session: Any) -> None:
@@ -120,7 +126,7 @@ def catalog(tmp_path: Path) -> Callable[..., DataCatalog]:
         (tmp_path / "corpus.json").write_text("[1, 2, 3]")
         datasets: dict[str, Any] = {
             "corpus": JSONDataset(filepath=str(tmp_path / "corpus.json")),
-            "params:training": MemoryDataset({"steps": 2, "lora": {"rank": 4}, "betas": [0.9, 0.99]}),
+            "params:training": MemoryDataset(TRAINING),
             "params:eval": MemoryDataset({"nlg": True}),
         }
         for arm in arms:
@@ -162,18 +168,25 @@ def test_run_holds_params_steps_metrics_and_artifacts(
 ) -> None:
     run_kedro(study("sft"), catalog("sft"), context(project, experiment))
     evaluated, trained = recorded(project, experiment)
-    assert trained.data.params == {
-        "training.steps": "2",
-        "training.lora.rank": "4",
-        "training.betas": "[0.9, 0.99]",
-    }
+    section = {"training.steps": "2", "training.lora.rank": "4", "training.betas": "[0.9, 0.99]"}
+    assert trained.data.params == section | {"arm.start": "base"}
     client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
     steps = client.get_metric_history(trained.info.run_id, "reward")
     assert [(metric.step, metric.value) for metric in steps] == [(1, 0.25), (2, 0.5)]
-    assert evaluated.data.params == {"eval.nlg": "True"}
+    assert evaluated.data.params == section | {"arm.start": "base", "eval.nlg": "True"}
     assert evaluated.data.metrics == {"f1": 0.5, "by.edema": 0.25}
     assert [entry.path for entry in client.list_artifacts(evaluated.info.run_id)] == ["sft.csv"]
     assert (project / "mlartifacts" / evaluated.info.run_id / "artifacts" / "sft.csv").is_file()
+
+
+def test_runs_that_score_arms_carry_what_sets_the_arms_apart(
+    project: Path, experiment: str, catalog: Callable[..., DataCatalog]
+) -> None:
+    run_kedro(study("sft", "grpo"), catalog("sft", "grpo"), context(project, experiment))
+    grpo, sft = recorded(project, experiment, "tags.stage = 'eval'")
+    different = {key for key in grpo.data.params if grpo.data.params[key] != sft.data.params.get(key)}
+    assert different == {"arm.start", "arm.training.steps", "training.steps"}
+    assert grpo.data.params["training.steps"] == "9"
 
 
 def test_run_holds_digests_of_what_it_read_and_wrote(

@@ -3,10 +3,10 @@
     python tools/dvc_stages.py            write dvc.yaml
     python tools/dvc_stages.py --check    say what differs and exit 1 (a test does this)
 
-A stage depends on the artifacts its pipeline reads, on every first-party module its nodes import (directly or
-through others) with the data files that lie beside it (templates, word lists), and on the parameters its nodes
-take; its outs are what its pipeline writes. Wiring (catalog,
-parameters.yml, hooks, registry) is no dependency: it decides where things are, not what they are.
+A stage depends on the artifacts its pipeline reads, on every first-party module its nodes import (directly
+or through others) with the data files that lie beside it (templates, word lists), and on the parameters its
+nodes take; its outs are what its pipeline writes. Wiring (catalog, parameters.yml, hooks, registry) is no
+dependency: it decides where things are, not what they are.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from radrl.pipeline_registry import ONCE, PER_ARM
 
 ROOT = Path(__file__).resolve().parents[1]
 DVC_FILE = ROOT / "dvc.yaml"
-HEADER = "# Written by `make stages` from the pipelines, the catalog and the import graph; a test holds it to them.\n"
+HEADER = "# Written by `make stages` from pipelines, catalog and import graph; a test holds it to them.\n"
 
 DESCRIPTIONS = {
     "ingest": "source -> corpus and quarantine",
@@ -67,7 +67,7 @@ def text() -> str:
 
 
 def sources(name: str, graph: grimp.ImportGraph) -> list[str]:
-    """Files of the first-party modules that a stage's nodes import, themselves included, and data beside them."""
+    """Files of a stage's modules, of the first-party modules they import, and of the data beside them."""
     package = f"radrl.pipelines.{name}"
     found = graph.find_upstream_modules(package, as_package=True) | graph.find_descendants(package)
     files = {Path("src", *module.split(".")).with_suffix(".py") for module in found}

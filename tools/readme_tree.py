@@ -1,7 +1,7 @@
 """Write the tree of README.md from the first line of every module's docstring.
 
-    python tools/readme_tree.py            write it between the markers
-    python tools/readme_tree.py --check    exit 1 when it would change (a test does this)
+python tools/readme_tree.py            write it between the markers
+python tools/readme_tree.py --check    exit 1 when it would change (a test does this)
 """
 
 from __future__ import annotations

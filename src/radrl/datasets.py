@@ -58,7 +58,9 @@ class _Local(AbstractDataset[Any, Any]):
 
     def _require(self) -> Path:
         if not self._filepath.exists():
-            raise DatasetError(f"{self._filepath} is not there: run the stage that writes it (`dvc dag` shows which)")
+            raise DatasetError(
+                f"{self._filepath} is not there: run the stage that writes it (`dvc dag` shows which)"
+            )
         return self._filepath
 
 

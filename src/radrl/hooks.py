@@ -1,8 +1,8 @@
 """Kedro hooks: parameters are checked before anything loads, and every run is recorded in MLflow.
 
-One MLflow run is one stage (of one arm), tagged `stage` and `arm`, so that `tags.stage = 'eval'` lists the arms
-side by side whether they were run by DVC one by one or by Kedro in one process. Nodes know nothing of it.
-kedro-mlflow opens one run for a whole `kedro run`, which cannot tell arms of one process apart; hence these hooks.
+One MLflow run is one stage (of one arm), tagged `stage` and `arm`, so that `tags.stage = 'eval'` lists the
+arms side by side whether they were run by DVC one by one or by Kedro in one process. Nodes know nothing of
+it. kedro-mlflow opens one run for a whole `kedro run`, which cannot tell arms apart; hence these hooks.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class TrackingHooks:
 
     @hook_impl
     def after_context_created(self, context: KedroContext) -> None:
-        """Read conf/*/mlflow.yml; `MLFLOW_TRACKING_URI` in the environment wins, ``off`` switches tracking off."""
+        """Read conf/*/mlflow.yml; the variable MLFLOW_TRACKING_URI wins, ``off`` switches tracking off."""
         self._params = context.params
         conf = dict(context.config_loader["tracking"])
         conf["tracking_uri"] = os.environ.get("MLFLOW_TRACKING_URI", conf["tracking_uri"])
@@ -102,11 +102,16 @@ class TrackingHooks:
             self._tracker.leave("FAILED")
 
     def _parameters(self, node: Node, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """What the node takes and, in any run of an arm, what makes the arm: under `arm`, whatever its name."""
-        values = {k: v for k, v in inputs.items() if k.startswith("params:") and not k.startswith("params:arms.")}
+        """What the node takes and, in a run of an arm, what makes the arm: as `arm`, whatever its name."""
+        values = {
+            k: v for k, v in inputs.items() if k.startswith("params:") and not k.startswith("params:arms.")
+        }
         if node.namespace:
             arm = self._params["arms"][node.namespace]
-            values |= {"params:arm": arm, "params:training": self._params["training"] | arm.get("training", {})}
+            values |= {
+                "params:arm": arm,
+                "params:training": self._params["training"] | arm.get("training", {}),
+            }
         return values
 
     def _report_step(self, step: int, metrics: Mapping[str, float]) -> None:
@@ -151,7 +156,8 @@ class _Tracker:
         self._run = None
 
     def _open(self, stage: str, arm: str) -> str:
-        tags = {"mlflow.runName": f"{stage} {arm}".strip(), "stage": stage, "arm": arm, **_identity(self._root)}
+        name = f"{stage} {arm}".strip()
+        tags = {"mlflow.runName": name, "stage": stage, "arm": arm, **_identity(self._root)}
         run = self._client.create_run(self._experiment(), tags={k: v for k, v in tags.items() if v})
         return str(run.info.run_id)
 
@@ -159,7 +165,9 @@ class _Tracker:
         """Note parameters under the keys they have in params.yaml."""
         from mlflow.entities import Param
 
-        flat = {k: v for name, value in inputs.items() for k, v in _flatten(name.removeprefix("params:"), value)}
+        flat = {
+            k: v for name, value in inputs.items() for k, v in _flatten(name.removeprefix("params:"), value)
+        }
         known = self._client.get_run(self._run).data.params
         fresh = [Param(key, str(value)[:6000]) for key, value in flat.items() if key not in known]
         self._client.log_batch(self._run, params=fresh)
@@ -172,7 +180,9 @@ class _Tracker:
         now = get_current_time_millis()
         flat = [(k, v) for name, value in values.items() for k, v in _flatten(str(name), value)]
         rows = [
-            Metric(k, float(v), now, step) for k, v in flat if isinstance(v, (int, float)) and not isinstance(v, bool)
+            Metric(k, float(v), now, step)
+            for k, v in flat
+            if isinstance(v, (int, float)) and not isinstance(v, bool)
         ]
         for start in range(0, len(rows), 1000):
             self._client.log_batch(self._run, metrics=rows[start : start + 1000])
@@ -211,8 +221,12 @@ def _record_root(project: Path) -> Path:
 
 def _identity(root: Path) -> dict[str, str]:
     """Git commit and what DVC says of itself, so that a run can be found from the code and back."""
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=False)
-    dirty = subprocess.run(["git", "status", "--porcelain", "-uno"], cwd=root, capture_output=True, text=True, check=False)
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=False
+    )
+    dirty = subprocess.run(
+        ["git", "status", "--porcelain", "-uno"], cwd=root, capture_output=True, text=True, check=False
+    )
     tags = {"git.commit": commit.stdout.strip(), "git.dirty": str(bool(dirty.stdout.strip())).lower()}
     for name in ("DVC_STAGE", "DVC_EXP_NAME", "DVC_EXP_BASELINE_REV"):
         tags[name.lower().replace("_", ".", 1)] = os.environ.get(name, "")

@@ -238,8 +238,8 @@ class Training(Section):
         completions = self.prompts_per_step * self.rollouts
         if completions % self.gradient_accumulation:
             raise ValueError(
-                f"gradient_accumulation {self.gradient_accumulation} does not divide the {completions} rollouts "
-                "of a step (prompts_per_step * rollouts)"
+                f"gradient_accumulation {self.gradient_accumulation} does not divide the {completions} "
+                "rollouts of a step (prompts_per_step * rollouts)"
             )
         if self.checkpoint_every % self.iterations:
             raise ValueError(
@@ -324,7 +324,9 @@ class Params(Section):
     @model_validator(mode="after")
     def _consistent(self) -> Params:
         if self.compare.reference not in self.arms:
-            raise ValueError(f"compare.reference {self.compare.reference!r} is no arm; arms: {', '.join(self.arms)}")
+            raise ValueError(
+                f"compare.reference {self.compare.reference!r} is no arm; arms: {', '.join(self.arms)}"
+            )
         for name, arm in self.arms.items():
             if not name.isidentifier():
                 raise ValueError(f"arms.{name}: an arm's name is letters, digits and underscores")

@@ -33,7 +33,9 @@ def register_pipelines() -> dict[str, Pipeline]:
     stages = {name: _tagged(name, _create(name)) for name in ONCE}
     for name in PER_ARM:
         stage = _create(name)
-        stages[name] = _tagged(name, sum((_for_arm(stage, arm, entry) for arm, entry in arms.items()), Pipeline([])))
+        stages[name] = _tagged(
+            name, sum((_for_arm(stage, arm, entry) for arm, entry in arms.items()), Pipeline([]))
+        )
     summary = import_module("radrl.pipelines.eval.pipeline").create_summary(list(arms))
     stages["eval"] += _tagged("eval", summary)
     stages["compare"] = _tagged("compare", _create("compare", list(arms)))
@@ -52,7 +54,11 @@ def _tagged(name: str, stage: Pipeline) -> Pipeline:
 def _for_arm(stage: Pipeline, name: str, arm: Arm) -> Pipeline:
     """A stage under an arm's name: its own datasets, the shared ones, its own start and subset."""
     inputs = {shared: shared for shared in SHARED & stage.inputs()}
-    inputs |= {"start": f"{arm.start}_policy", "subset": f"subset_{arm.selection}"} if "start" in stage.inputs() else {}
+    inputs |= (
+        {"start": f"{arm.start}_policy", "subset": f"subset_{arm.selection}"}
+        if "start" in stage.inputs()
+        else {}
+    )
     parameters = {p: p for p in stage.inputs() if p.startswith("params:")}
     if "params:arm" in parameters:
         parameters["params:arm"] = f"params:arms.{name}"

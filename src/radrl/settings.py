@@ -10,11 +10,14 @@ from omegaconf import OmegaConf
 from radrl import offline
 
 offline.apply()
-# Threads that wait by spinning make torch ten times slower as soon as another process wants the core; the OpenMP
-# runtime reads this once, when torch is imported.
+# Threads that wait by spinning make torch many times slower as soon as another process wants the core; the
+# OpenMP runtime reads this once, when torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+from radrl.errors import say_plainly  # noqa: E402
 from radrl.hooks import ProjectHooks, TrackingHooks  # noqa: E402  (after the switches)
+
+say_plainly()
 
 PROJECT = Path(__file__).resolve().parents[2]
 PARAMS_FILE = PROJECT / "params.yaml"

@@ -132,7 +132,7 @@ def test_pointer_to_a_lost_file_is_refused(pointer: Path, copy: Path) -> None:
 
 def test_pointer_to_an_incomplete_folder_is_not_made(copy: Path, tmp_path: Path) -> None:
     (copy / "preprocessor_config.json").unlink()
-    with pytest.raises(FileNotFoundError, match="preprocessor_config.json is missing"):
+    with pytest.raises(FileNotFoundError, match=r"preprocessor_config\.json is missing"):
         folder.write_pointer(copy, tmp_path)
 
 

@@ -46,7 +46,8 @@ def test_image_tokens_lie_between_their_marks(policy: Policy, encode: Callable[.
     batch = encode(["Describe."], [56])
     text = policy.processor.tokenizer.decode(batch["input_ids"][0])
     assert text == (
-        f"<|im_start|>user\n<|vision_start|>{IMAGE_TOKEN * 4}<|vision_end|>Describe.<|im_end|>\n<|im_start|>assistant\n"
+        f"<|im_start|>user\n<|vision_start|>{IMAGE_TOKEN * 4}<|vision_end|>Describe."
+        "<|im_end|>\n<|im_start|>assistant\n"
     )
 
 

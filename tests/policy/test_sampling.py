@@ -93,9 +93,10 @@ def test_killed_within_a_shard_leaves_no_half_of_it(
             raise KeyboardInterrupt
         return original(*given, **named)
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(sampling, "generate", dying)
-        rows(start("killed"))
+        with pytest.raises(KeyboardInterrupt):
+            rows(start("killed"))
     assert [file.name for file in (tmp_path / "killed").iterdir()] == ["shard-00000.parquet"]
     assert rows(start("killed")) == unbroken
 
@@ -107,9 +108,10 @@ def test_killed_while_writing_a_shard_is_taken_up(
         file.write_bytes(b"PAR1 half")
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(sampling.pq, "write_table", half)
-        rows(start("killed"))
+        with pytest.raises(KeyboardInterrupt):
+            rows(start("killed"))
     assert [file.suffix for file in (tmp_path / "killed").iterdir()] == [".partial"]
     assert rows(start("killed")) == rows(start("unbroken"))
 

@@ -44,7 +44,7 @@ def test_same_seed_same_weights_and_another_seed_others(
 
 def test_films_that_do_not_divide_into_tokens_are_refused(one_thread: None, shape: dict[str, int]) -> None:
     with pytest.raises(
-        ValueError, match="films of 60 pixels do not divide into tokens of 28; set ingest.image_size"
+        ValueError, match=r"films of 60 pixels do not divide into tokens of 28; set ingest\.image_size"
     ):
         tiny.build(tiny.train_tokenizer(REPORTS, 320), image_size=60, shape=shape, seed=0)
 

@@ -26,9 +26,10 @@ def killed_after(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
                 if state.global_step == step:
                     raise Killed
 
-        with monkeypatch.context() as patched, pytest.raises(Killed):
+        with monkeypatch.context() as patched:
             patched.setattr(module, "StepReport", DyingReport)
-            yield
+            with pytest.raises(Killed):
+                yield
         torch.manual_seed(99)  # another process has other states of the global generators
 
     return block

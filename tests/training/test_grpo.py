@@ -172,7 +172,7 @@ def test_broken_reward_stops_training_and_names_the_film(run: Run) -> None:
 
 
 def test_subset_smaller_than_a_step_is_refused(run: Run) -> None:
-    with pytest.raises(ValueError, match="has 6 films, a step takes 7; lower training.prompts_per_step"):
+    with pytest.raises(ValueError, match=r"has 6 films, a step takes 7; lower training\.prompts_per_step"):
         run(prompts_per_step=7)
 
 
@@ -234,13 +234,14 @@ def test_curve_has_a_row_a_step_and_no_clock(run: Run) -> None:
 
 # What the papers state or TRL has changed between releases; the others have no part in the numbers here.
 STATED = """
-    beta temperature loss_type epsilon epsilon_high delta top_p top_k min_p repetition_penalty scale_rewards
-    num_generations num_iterations steps_per_generation per_device_train_batch_size gradient_accumulation_steps
-    learning_rate lr_scheduler_type warmup_steps adam_beta1 adam_beta2 adam_epsilon weight_decay max_grad_norm optim
-    max_steps max_completion_length mask_truncated_completions importance_sampling_level disable_dropout
-    use_bias_correction_kl sync_ref_model entropy_coef top_entropy_quantile off_policy_mask_threshold
-    multi_objective_aggregation reward_weights shuffle_dataset bf16 gradient_checkpointing use_vllm use_liger_kernel
-    seed data_seed report_to push_to_hub
+    beta temperature loss_type epsilon epsilon_high delta top_p top_k min_p repetition_penalty
+    scale_rewards num_generations num_iterations steps_per_generation per_device_train_batch_size
+    gradient_accumulation_steps learning_rate lr_scheduler_type warmup_steps adam_beta1 adam_beta2
+    adam_epsilon weight_decay max_grad_norm optim max_steps max_completion_length
+    mask_truncated_completions importance_sampling_level disable_dropout use_bias_correction_kl
+    sync_ref_model entropy_coef top_entropy_quantile off_policy_mask_threshold
+    multi_objective_aggregation reward_weights shuffle_dataset bf16 gradient_checkpointing use_vllm
+    use_liger_kernel seed data_seed report_to push_to_hub
 """
 
 

@@ -30,7 +30,7 @@ def read(corpus: ds.Dataset, *, split: str | None = None, columns: Sequence[str]
     if found.num_rows == 0:
         there = corpus.to_table(columns=["split"]).column("split").unique().to_pylist()
         raise ValueError(
-            f"the corpus has no film in split {split!r} (it has {', '.join(sorted(there)) or 'no film at all'}); "
+            f"the corpus has no film in split {split!r} (it has {', '.join(sorted(there)) or 'no film'}); "
             "give the split films in ingest.phantom.studies or ingest.split_shares"
         )
     frame: pd.DataFrame = found.to_pandas()

@@ -39,7 +39,9 @@ def encode_prompts(
     Returns:
         The processor's tensors for B prompts, left-padded.
     """
-    text = processor.apply_chat_template([chat(p) for p in prompts], add_generation_prompt=True, tokenize=False)
+    text = processor.apply_chat_template(
+        [chat(p) for p in prompts], add_generation_prompt=True, tokenize=False
+    )
     return processor(text=text, images=list(films), padding=True, return_tensors="pt")
 
 
@@ -64,7 +66,9 @@ def encode_examples(
     """
     batch = dict(encode_prompts(processor, films, prompts))
     tokenizer = processor.tokenizer
-    targets = [tokenizer(report)["input_ids"][: max_tokens - 1] + [tokenizer.eos_token_id] for report in reports]
+    targets = [
+        [*tokenizer(report)["input_ids"][: max_tokens - 1], tokenizer.eos_token_id] for report in reports
+    ]
     width = max(map(len, targets))
     ids = torch.full((len(targets), width), tokenizer.pad_token_id)
     mask = torch.zeros_like(ids)

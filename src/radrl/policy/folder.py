@@ -92,7 +92,9 @@ def resolve(folder: Path) -> Path:
         if not (weights / name).is_file():
             raise FileNotFoundError(f"{weights / name} is gone; {folder / POINTER} points at it")
         if _sha256(weights / name) != digest:
-            raise ValueError(f"{weights / name} has changed since the stage policy saw it: run that stage again")
+            raise ValueError(
+                f"{weights / name} has changed since the stage policy saw it: run that stage again"
+            )
     return weights
 
 

@@ -54,7 +54,7 @@ def generate(
 
 
 def _decoding(temperature: float, top_p: float) -> dict[str, Any]:
-    # said in full, because Qwen's own generation_config.json penalises repetitions, which radiology is full of
+    # said in full: Qwen's own generation_config.json penalises repetitions, which radiology is full of
     plain = {"num_beams": 1, "repetition_penalty": 1.0}
     if temperature == 0:
         return {**plain, "do_sample": False}

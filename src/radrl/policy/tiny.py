@@ -65,7 +65,9 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenize
     )
 
 
-def build(tokenizer: PreTrainedTokenizerFast, *, image_size: int, shape: Mapping[str, Any], seed: int) -> Policy:
+def build(
+    tokenizer: PreTrainedTokenizerFast, *, image_size: int, shape: Mapping[str, Any], seed: int
+) -> Policy:
     """Build an untrained policy.
 
     Args:
@@ -99,7 +101,9 @@ def build(tokenizer: PreTrainedTokenizerFast, *, image_size: int, shape: Mapping
     return Policy(model.eval(), FilmProcessor(image_processor, tokenizer))
 
 
-def _config(tokenizer: PreTrainedTokenizerFast, image_size: int, shape: Mapping[str, Any]) -> Qwen2_5_VLConfig:
+def _config(
+    tokenizer: PreTrainedTokenizerFast, image_size: int, shape: Mapping[str, Any]
+) -> Qwen2_5_VLConfig:
     ids = dict(zip(SPECIAL_TOKENS, tokenizer.convert_tokens_to_ids(list(SPECIAL_TOKENS)), strict=True))
     half_head = shape["hidden"] // shape["heads"] // 2
     temporal = half_head // 4

@@ -20,7 +20,9 @@ class ClinicalF1:
 
     name = "ce_f1"
 
-    def __init__(self, labeler: Labeler, *, weight: float, uncertain_as_positive: bool, both_empty: float) -> None:
+    def __init__(
+        self, labeler: Labeler, *, weight: float, uncertain_as_positive: bool, both_empty: float
+    ) -> None:
         self.labeler, self.weight = labeler, weight
         self.uncertain_as_positive, self.both_empty = uncertain_as_positive, both_empty
 

@@ -93,7 +93,9 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         films = super()._get_train_sampler(dataset)
         return EpochOrder(films, seed=self.args.data_seed, epoch=lambda: int(self.state.epoch or 0))
 
-    def _calculate_rewards(self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any) -> torch.Tensor:
+    def _calculate_rewards(
+        self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any
+    ) -> torch.Tensor:
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
         self._group_rewards = (rewards * self.reward_weights.to(rewards.device)).sum(dim=1)  # (all B)
         return rewards
@@ -103,7 +105,9 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         size = self.num_generations if self.model.training else self.num_generations_eval
         groups = self._group_rewards.double().cpu().numpy().reshape(-1, size)  # (prompts, G)
         advantages = group_relative_advantages(groups, convention=self.advantage).reshape(-1)
-        mine = slice(self.accelerator.process_index * len(inputs), (self.accelerator.process_index + 1) * len(inputs))
+        mine = slice(
+            self.accelerator.process_index * len(inputs), (self.accelerator.process_index + 1) * len(inputs)
+        )
         local = torch.as_tensor(advantages[mine], dtype=torch.float32, device=self.accelerator.device)
         batch["advantages"] = self.credit(local, batch).contiguous()
         self._log_groups(groups)
@@ -165,16 +169,19 @@ def optimise(
         callbacks=[StepReport(report)],
     )
     trainer.train(resume_from_checkpoint=last_checkpoint(workspace))
-    return Policy(tuning.finished(trainer.accelerator.unwrap_model(trainer.model)), policy.processor), history(
-        trainer.state
-    )
+    return Policy(
+        tuning.finished(trainer.accelerator.unwrap_model(trainer.model)), policy.processor
+    ), history(trainer.state)
 
 
 def _as_trl(part: Any, reward: RewardSum) -> Callable[..., list[float]]:
     """TRL's calling convention around one part of the reward."""
 
     def score(
-        completions: Sequence[Sequence[Mapping[str, str]]], reference: Sequence[str], film_id: Sequence[str], **_: Any
+        completions: Sequence[Sequence[Mapping[str, str]]],
+        reference: Sequence[str],
+        film_id: Sequence[str],
+        **_: Any,
     ) -> list[float]:
         reports = [completion[0]["content"] for completion in completions]
         return reward.score_part(part, reports, reference, film_id)

@@ -14,7 +14,6 @@ import pandas as pd
 import torch
 from peft import PeftModel
 from torch.utils.data import Sampler
-from transformers import PreTrainedModel
 
 from radrl.policy import folder
 
@@ -94,18 +93,20 @@ class RestoresWeights:
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         target = self.model if model is None else model  # type: ignore[attr-defined]
-        if isinstance(target, PeftModel) or not isinstance(target, PreTrainedModel):  # adapters; FSDP's wrapper
+        if isinstance(target, PeftModel) or self.is_fsdp_enabled:  # type: ignore[attr-defined]
+            # adapters and shards are written and read under the names they have in memory
             super()._load_from_checkpoint(resume_from_checkpoint, model)  # type: ignore[misc]
             return
-        saved = type(target).from_pretrained(resume_from_checkpoint, dtype=target.dtype, local_files_only=True)
+        folder = resume_from_checkpoint
+        saved = type(target).from_pretrained(folder, dtype=target.dtype, local_files_only=True)
         target.load_state_dict(saved.state_dict())
 
 
 class EpochOrder(Sampler[int]):
     """A sampler's order drawn anew for each epoch, from seed and epoch alone.
 
-    The samplers of transformers and TRL draw all epochs from one generator, which a resumed run starts anew: in
-    its second epoch it would see the order of the first.
+    The samplers of transformers and TRL draw all epochs from one generator, which a resumed run starts anew:
+    in its second epoch it would see the order of the first.
 
     Args:
         sampler: draws from its attribute `generator`.

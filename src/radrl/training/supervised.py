@@ -45,10 +45,6 @@ class Examples(Dataset[Example]):
         """N films and their N reports under one instruction."""
         return cls([Example(film, prompt, report) for film, report in zip(films, reports, strict=True)])
 
-    def __add__(self, other: Dataset[Example]) -> Examples:
-        """The examples of both."""
-        return Examples(self.rows + [other[i] for i in range(len(other))])  # type: ignore[arg-type]
-
     def __len__(self) -> int:
         return len(self.rows)
 

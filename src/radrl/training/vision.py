@@ -38,7 +38,7 @@ def learn_words(
 ) -> None:
     """Train the vision tower, in place, to predict the words of each film's caption.
 
-    The words are read off the mean of the film's merged tokens by a linear map that is thrown away afterwards.
+    The words are read off the mean of the film's merged tokens by a linear map that is thrown away later.
 
     Args:
         policy: its vision tower is trained; nothing else moves.
@@ -55,7 +55,9 @@ def learn_words(
     with torch.no_grad():  # start from how common each word is
         readout.bias.copy_(torch.logit(targets.mean(dim=0).clamp(1e-3, 1 - 1e-3)))
     weights = [*tower.parameters(), *readout.parameters()]
-    optimizer = torch.optim.AdamW(weights, lr=settings["learning_rate"], weight_decay=settings["weight_decay"])
+    optimizer = torch.optim.AdamW(
+        weights, lr=settings["learning_rate"], weight_decay=settings["weight_decay"]
+    )
     batches = -(-len(films) // settings["batch_size"])
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, settings["learning_rate"], total_steps=settings["epochs"] * batches, pct_start=0.1

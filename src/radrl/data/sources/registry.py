@@ -30,7 +30,9 @@ def open_source(settings: Mapping[str, Any], *, seed: int) -> tuple[Iterator[Rec
         return phantom.read(seed=seed, image_size=settings["image_size"], **own), None
     if name == "csv":
         root = Path(own["image_root"])
-        return csv.read(path=Path(own["path"]), image_root=root, columns=own["columns"], views=own["views"]), root
+        return csv.read(
+            path=Path(own["path"]), image_root=root, columns=own["columns"], views=own["views"]
+        ), root
     raise ValueError(f"ingest.source {name!r} is unknown; valid: {', '.join(SOURCES)}")
 
 

@@ -29,5 +29,7 @@ def check_labeler(corpus: ds.Dataset, settings: dict[str, Any]) -> dict[str, Any
     if len(known):
         labels = build(settings["name"]).label(known["report"].tolist())
         same = labels == np.stack(known["gold"].to_list())  # (N, 14)
-        summary["agreement"] = {name: float(share) for name, share in zip(OBSERVATIONS, same.mean(0), strict=True)}
+        summary["agreement"] = {
+            name: float(share) for name, share in zip(OBSERVATIONS, same.mean(0), strict=True)
+        }
     return summary

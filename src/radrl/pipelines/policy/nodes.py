@@ -52,8 +52,8 @@ def make_base_policy(
 
     pin(threads)
     frame = corpora.read(corpus, split="pretrain", columns=["film_id", "image", "report", "impression"])
-    work = {"settings": settings, "image_size": image_size, "prompt": prompt, "seed": seed, "threads": threads}
-    claim(workspace, fingerprint(work | {"films": digest_rows(frame)}))
+    work = {"settings": settings, "image_size": image_size, "prompt": prompt, "seed": seed}
+    claim(workspace, fingerprint(work | {"threads": threads, "films": digest_rows(frame)}))
     captions = frame["impression"].fillna(frame["report"]).tolist()
     tokenizer = tiny.train_tokenizer([prompt, *frame["report"]], settings["tiny"]["vocab_size"])
     policy = tiny.build(tokenizer, image_size=image_size, shape=settings["tiny"], seed=seed)
@@ -74,9 +74,9 @@ def make_base_policy(
 def negative(film: bytes) -> bytes:
     """A film as a photographic negative: what the laptop policy is pretrained on.
 
-    A general pretrained model looks at pictures and speaks of them, but has hardly seen radiographs. Negatives
-    give the laptop policy the same handicap: its language model is used to a vision tower that understands,
-    and on films the tower does not, which is where the cold start begins.
+    A general pretrained model looks at pictures and speaks of them, but has hardly seen radiographs.
+    Negatives give the laptop policy the same handicap: its language model is used to a vision tower that
+    understands, and on films the tower does not, which is where the cold start begins.
 
     Args:
         film: PNG bytes.

@@ -35,7 +35,9 @@ def score_diversity(
     frame = rollouts.to_table().to_pandas()
     samples = frame.groupby("film_id", sort=False).size()
     if samples.nunique() != 1:
-        raise ValueError(f"films have {samples.min()} to {samples.max()} rollouts; run the stage rollouts again")
+        raise ValueError(
+            f"films have {samples.min()} to {samples.max()} rollouts; run the stage rollouts again"
+        )
     labels = build(labeler["name"]).label(frame["report"].tolist())
     diversity = label_diversity(
         labels.reshape(len(samples), -1, len(OBSERVATIONS)),
@@ -74,7 +76,9 @@ def make_subsets(
     films = corpora.read(corpus, split="train", columns=["film_id", "findings", "impression"])
     known = films[["film_id"]].merge(labels, on="film_id", validate="one_to_one")
     classes = known[list(OBSERVATIONS)].to_numpy()
-    complete = films[["findings", "impression"]].notna().all(axis=1).to_numpy()
+    # a source without sections has none to miss
+    sections = films[["findings", "impression"]].dropna(axis=1, how="all")
+    complete = sections.notna().all(axis=1).to_numpy()
     count = max(1, round(settings["random"]["share"] * len(films)))
     rng = np.random.default_rng(seed)
     ids = films["film_id"]
@@ -85,7 +89,9 @@ def make_subsets(
         "balanced": ids.iloc[balanced_subset(classes, complete, settings["balanced"]["studies"], seed=seed)],
     }
     summary = {name: _positives(known, chosen) for name, chosen in subsets.items()}
-    full, random, ddsampling, balanced = (chosen.to_frame().reset_index(drop=True) for chosen in subsets.values())
+    full, random, ddsampling, balanced = (
+        chosen.to_frame().reset_index(drop=True) for chosen in subsets.values()
+    )
     return full, random, ddsampling, balanced, summary
 
 

@@ -54,7 +54,7 @@ def train_arm(
     from radrl.policy import folder
     from radrl.rewards.build import build as build_reward
     from radrl.runtime import pin
-    from radrl.training.grpo import prompt_dataset, optimise
+    from radrl.training.grpo import optimise, prompt_dataset
     from radrl.training.resume import claim, digest_rows, fingerprint, writing
 
     pin(threads)
