@@ -176,7 +176,9 @@ def test_steps_are_reported_as_they_come(
     told: list[tuple[int, float]] = []
     _, curve = fine_tune(
         policy,
-        Examples([*Examples.asking(prompt, films(4), texts(4)), *Examples.asking("Why?", films(2), texts(2))]),
+        Examples(
+            [*Examples.asking(prompt, films(4), texts(4)), *Examples.asking("Why?", films(2), texts(2))]
+        ),
         settings=SETTINGS | {"epochs": 1, "checkpoint_every": 1},
         seed=0,
         workspace=tmp_path,
