@@ -1,8 +1,16 @@
-"""How a process computes: threads and determinism, set once before the first tensor."""
+"""How a process computes: threads, determinism and memory, set once before the first tensor."""
 
 from __future__ import annotations
 
+import ctypes
+from typing import Final
+
 import torch
+
+M_TRIM_THRESHOLD: Final = -1
+M_TOP_PAD: Final = -2
+M_MMAP_THRESHOLD: Final = -3
+"""glibc's names for the numbers `mallopt` takes (malloc.h)."""
 
 
 def pin(threads: int) -> None:
@@ -16,3 +24,17 @@ def pin(threads: int) -> None:
     """
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
+    keep_memory()
+
+
+def keep_memory() -> None:
+    """Let glibc keep the memory of freed tensors instead of giving it back to the system.
+
+    By default each large tensor is mapped on its own and unmapped when it is freed, so every step pays for the
+    same pages again. Does nothing where the C library is another one.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, 1 << 30)
+        mallopt(M_TRIM_THRESHOLD, (1 << 31) - 1)
+        mallopt(M_TOP_PAD, 1 << 28)
