@@ -30,8 +30,8 @@ def pin(threads: int) -> None:
 def keep_memory() -> None:
     """Let glibc keep the memory of freed tensors instead of giving it back to the system.
 
-    By default each large tensor is mapped on its own and unmapped when it is freed, so every step pays for the
-    same pages again. Does nothing where the C library is another one.
+    By default each large tensor is mapped on its own and unmapped when it is freed, so every step pays for
+    the same pages again. Does nothing where the C library is another one.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
