@@ -36,6 +36,11 @@ def test_a_dataset_error_of_its_own_is_said(capsys):
     assert "is not there" in said(capsys, DatasetError("data/x is not there: run the stage that writes it"))
 
 
+def test_a_missing_artifact_is_said_with_its_path(capsys):
+    wrapped = raised(DatasetError("Failed while loading data"), FileNotFoundError("data/reports.parquet"))
+    assert said(capsys, wrapped) == "\nerror: Failed while loading data (data/reports.parquet)\n"
+
+
 def test_any_other_error_keeps_its_traceback(capsys):
     assert "Traceback" in said(capsys, raised(RuntimeError("a bug"), KeyError("k")))
 

@@ -24,15 +24,20 @@ def say_plainly() -> None:
 
 
 def _hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    found: BaseException | None = error
-    while found is not None and (not isinstance(found, MENDABLE) or _wraps(found)):
-        found = found.__cause__ or found.__context__
-    if found is None:
+    mendable = [link for link in _chain(error) if isinstance(link, MENDABLE)]
+    if not mendable:
         sys.__excepthook__(kind, error, trace)
-    else:
-        print(f"\nerror: {found}", file=sys.stderr)
+        return
+    # Kedro puts whatever a dataset raises into a DatasetError; the innermost message is the one that helps
+    cause = mendable[-1].__cause__
+    hint = f" ({cause})" if isinstance(mendable[-1], DatasetError) and cause else ""
+    print(f"\nerror: {mendable[-1]}{hint}", file=sys.stderr)
 
 
-def _wraps(error: BaseException) -> bool:
-    # Kedro puts whatever a dataset raises into a DatasetError; the message that helps is the inner one
-    return isinstance(error, DatasetError) and error.__cause__ is not None
+def _chain(error: BaseException) -> list[BaseException]:
+    links: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None:
+        links.append(link)
+        link = link.__cause__ or link.__context__
+    return links
