@@ -9,6 +9,7 @@ from typing import Any
 from radrl.data.quarantine import Refusal
 from radrl.data.sources import csv, phantom
 from radrl.data.study import Record
+from radrl.data.tables import SourceError
 
 
 def open_source(settings: Mapping[str, Any], *, seed: int) -> tuple[Iterator[Record | Refusal], Path | None]:
@@ -30,9 +31,11 @@ def open_source(settings: Mapping[str, Any], *, seed: int) -> tuple[Iterator[Rec
         return phantom.read(seed=seed, image_size=settings["image_size"], **own), None
     if name == "csv":
         root = Path(own["image_root"])
-        return csv.read(
-            path=Path(own["path"]), image_root=root, columns=own["columns"], views=own["views"]
-        ), root
+        table, columns, views = Path(own["path"]), own["columns"], own["views"]
+        try:
+            return csv.read(path=table, image_root=root, columns=columns, views=views), root
+        except SourceError as error:
+            raise SourceError(f"{error}\nMend ingest.csv in params.yaml, or the file.") from None
     raise ValueError(f"ingest.source {name!r} is unknown; valid: {', '.join(SOURCES)}")
 
 
