@@ -6,13 +6,13 @@ they receive plain values, so that a change here re-runs nothing.
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from radrl.params_messages import hint, render
 
 Share = Annotated[float, Field(ge=0, le=1)]
 PositiveInt = Annotated[int, Field(ge=1)]
@@ -263,7 +263,7 @@ class Arm(Section):
     def _overrides_are_keys(self) -> Arm:
         for key in self.training:
             if key not in Training.model_fields:
-                raise ValueError(f"training.{key} is no key of `training`{_hint(key, Training.model_fields)}")
+                raise ValueError(f"training.{key} is no key of `training`{hint(key, Training.model_fields)}")
         return self
 
 
@@ -335,7 +335,7 @@ class Params(Section):
             try:
                 Training.model_validate(self.training.model_dump() | arm.training)
             except ValidationError as error:
-                raise ValueError(_render(error, Training, f"arms.{name}.training")) from None
+                raise ValueError(render(error, Training, f"arms.{name}.training")) from None
         return self
 
 
@@ -355,7 +355,7 @@ def validate(values: dict[str, Any], *, source: str = "params.yaml") -> Params:
     try:
         return Params.model_validate(values)
     except ValidationError as error:
-        raise ParamsError(f"{source} is not valid:\n{_render(error, Params)}") from None
+        raise ParamsError(f"{source} is not valid:\n{render(error, Params)}") from None
 
 
 def read(path: Path) -> Params:
@@ -371,43 +371,3 @@ def read(path: Path) -> Params:
     if not isinstance(values, dict):
         raise ParamsError(f"{path} holds no mapping of parameters")
     return validate(values, source=path.name)
-
-
-def _render(error: ValidationError, root: type[BaseModel], prefix: str = "") -> str:
-    lines = []
-    for problem in error.errors():
-        where = ".".join([prefix, *map(str, problem["loc"])] if prefix else map(str, problem["loc"]))
-        lines.append(f"  {where}: {_explain(problem, root)}" if where else f"  {problem['msg']}")
-    return "\n".join(lines).replace("Value error, ", "")
-
-
-def _explain(problem: Any, root: type[BaseModel]) -> str:
-    if problem["type"] == "extra_forbidden":
-        valid = _keys_at(root, problem["loc"][:-1])
-        return f"no such key{_hint(str(problem['loc'][-1]), valid)}"
-    if problem["type"] == "missing":
-        return "is missing"
-    if problem["type"] == "value_error":  # ours, which says what is wrong; the input may be a whole section
-        return str(problem["msg"])
-    return f"{problem['msg']} (it is {problem['input']!r})"
-
-
-def _hint(key: str, valid: Any) -> str:
-    close = difflib.get_close_matches(key, list(valid), n=1)
-    guess = f"; did you mean {close[0]!r}?" if close else "."
-    return f"{guess} Valid keys: {', '.join(valid)}"
-
-
-def _keys_at(model: type[BaseModel], loc: tuple[Any, ...]) -> list[str]:
-    """The keys the schema knows at a place of the file."""
-    current: Any = model
-    for key in loc:
-        # a section leads on by its field, a dict of sections by its value type
-        current = current.model_fields[key].annotation if _is_section(current) else get_args(current)[-1]
-        if get_origin(current) in (Union, UnionType):
-            current = next(part for part in get_args(current) if part is not type(None))
-    return list(current.model_fields) if _is_section(current) else []
-
-
-def _is_section(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
