@@ -1,0 +1,24 @@
+"""kedro.yml names pipelines and arms that exist."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from radrl import pipeline_registry
+from radrl.params import read
+from radrl.settings import PARAMS_FILE
+
+PRESETS = yaml.safe_load((Path(__file__).resolve().parents[1] / "kedro.yml").read_text())
+
+
+def test_the_preset_that_runs_is_one_of_those_named():
+    assert PRESETS["run"] in PRESETS["presets"].values()
+
+
+@pytest.mark.parametrize("name", PRESETS["presets"])
+def test_a_preset_names_pipelines_and_arms_that_exist(name):
+    preset = PRESETS["presets"][name]
+    known = {*pipeline_registry.ONCE, *pipeline_registry.PER_ARM, "compare"}
+    assert set(preset["pipelines"].split(",")) <= known
+    assert preset.get("namespaces") in (None, *read(PARAMS_FILE).arms)
