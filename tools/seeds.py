@@ -27,7 +27,9 @@ COMPARISON = "data/08_reporting/comparison/comparison.csv"
 def run(seed: int) -> pd.DataFrame:
     """One seed's comparison."""
     name = f"seed-{seed}"
-    command = ["dvc", "exp", "run", "--temp", "--force", "--name", name, "--set-param", f"seed={seed}"]
+    # an experiment of that name is replaced; what it ran stays in the cache and is not run again
+    subprocess.run(["dvc", "exp", "remove", "--quiet", name], cwd=ROOT, check=False, stderr=subprocess.DEVNULL)
+    command = ["dvc", "exp", "run", "--temp", "--name", name, "--set-param", f"seed={seed}"]
     subprocess.run(command, cwd=ROOT, check=True)
     text = dvc.api.read(COMPARISON, repo=str(ROOT), rev=name, encoding="utf-8")
     return pd.read_csv(io.StringIO(text)).assign(seed=seed)
