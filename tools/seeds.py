@@ -28,7 +28,9 @@ def run(seed: int) -> pd.DataFrame:
     """One seed's comparison."""
     name = f"seed-{seed}"
     # an experiment of that name is replaced; what it ran stays in the cache and is not run again
-    subprocess.run(["dvc", "exp", "remove", "--quiet", name], cwd=ROOT, check=False, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        ["dvc", "exp", "remove", "--quiet", name], cwd=ROOT, check=False, stderr=subprocess.DEVNULL
+    )
     command = ["dvc", "exp", "run", "--temp", "--name", name, "--set-param", f"seed={seed}"]
     subprocess.run(command, cwd=ROOT, check=True)
     text = dvc.api.read(COMPARISON, repo=str(ROOT), rev=name, encoding="utf-8")
