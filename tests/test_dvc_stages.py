@@ -167,6 +167,7 @@ def test_every_parameter_of_a_stage_is_in_params_file(stages: dict[str, Any]) ->
         for key in stage["params"]:
             section = values
             for part in key.replace("${key}", "base").split("."):
+                assert part in section, f"{key} is not in params.yaml"
                 section = section[part]
 
 

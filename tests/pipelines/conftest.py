@@ -19,6 +19,17 @@ def silent() -> Callable[[int, Mapping[str, float]], None]:
 
 
 @pytest.fixture
+def other_policy(policy_folder: Path, tmp_path: Path) -> Path:
+    """The policy's folder but for one byte: other work, to a stage that starts from it."""
+    other = tmp_path / "other"
+    other.mkdir()
+    for file in policy_folder.iterdir():
+        added = b" " if file.name == "tokenizer_config.json" else b""
+        (other / file.name).write_bytes(file.read_bytes() + added)
+    return other
+
+
+@pytest.fixture
 def killed() -> Callable[..., Any]:
     """Run a training node until it reports a step, and let it die there."""
 

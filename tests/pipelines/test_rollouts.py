@@ -74,25 +74,19 @@ def test_shards_of_other_work_are_not_used(
     sampled: list[str],
     make_corpus: Callable[..., ds.Dataset],
     films: Callable[..., list[bytes]],
-    policy_folder: Path,
+    other_policy: Path,
     tmp_path: Path,
     change: str,
 ) -> None:
     killed = sample_rollouts(**inputs)
     next(killed)
     killed.close()
-    other = tmp_path / "other"
-    other.mkdir()
-    for file in policy_folder.iterdir():
-        (other / file.name).write_bytes(
-            file.read_bytes() + (b" " if file.name == "tokenizer_config.json" else b"")
-        )
     changed = {
         "seed": 1,
         "prompt": "Describe.",
         "settings": inputs["settings"] | {"top_p": 0.5},
         "corpus": make_corpus(["train", "test"], studies=7, image=films(14, seed=9)),  # of the same ids
-        "start": other,
+        "start": other_policy,
     }
     sampled.clear()
     rows(inputs | {change: changed[change]})

@@ -51,25 +51,19 @@ def test_checkpoints_of_other_work_are_not_used(
     inputs: dict[str, Any],
     make_corpus: Callable[..., ds.Dataset],
     films: Callable[..., list[bytes]],
-    policy_folder: Path,
+    other_policy: Path,
     killed: Any,
     silent: Any,
     tmp_path: Path,
     change: str,
 ) -> None:
     killed(cold_start, 4, **inputs)
-    other = tmp_path / "other"
-    other.mkdir()
-    for file in policy_folder.iterdir():
-        (other / file.name).write_bytes(
-            file.read_bytes() + (b" " if file.name == "tokenizer_config.json" else b"")
-        )
     changed = {
         "seed": 1,
         "prompt": "Describe.",
         "settings": inputs["settings"] | {"weight_decay": 0.5},
         "films": make_corpus(["pretrain", "train"], studies=12, image=films(24, seed=9)),  # of the same ids
-        "base": other,
+        "base": other_policy,
     }[change]
     steps: list[int] = []
     key = "corpus" if change == "films" else change
