@@ -7,11 +7,14 @@ and a thousand resamples are one matrix product.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from radrl.algorithms.f_measure import ratio
 
 FloatArray = npt.NDArray[np.float64]
 Metrics = dict[str, FloatArray]
@@ -42,24 +45,27 @@ class SummedMetrics:
         return {name: float(value) for name, value in self.of_sums(self.per_study.sum(axis=0)).items()}
 
 
-def mean_metrics(values: Mapping[str, npt.ArrayLike]) -> SummedMetrics:
+def mean_metrics(values: Mapping[str, npt.ArrayLike], *, missing: bool = False) -> SummedMetrics:
     """Metrics that are plain means of one value a study (ROUGE-L, CIDEr, a reward).
 
     Args:
         values: by metric name, one value per study, shape (N,) each.
+        missing: whether a NaN stands for a study without this value, which the metric's mean leaves out.
 
     Returns:
-        The family of their means.
+        The family of their means; a mean of no value is NaN.
 
     Raises:
-        ValueError: when a value is not finite or the lengths differ.
+        ValueError: when a value is not finite (NaN with `missing` excepted) or the lengths differ.
     """
     names = list(values)
-    columns = [np.asarray(values[name], np.float64) for name in names]
-    per_study = np.column_stack([*columns, np.ones_like(columns[0])])
+    given = np.column_stack([np.asarray(values[name], np.float64) for name in names])  # (N, metrics)
+    counted = ~np.isnan(given) if missing else np.ones_like(given, dtype=bool)
+    per_study = np.concatenate([np.where(counted, given, 0.0), counted], axis=1)
 
     def of_sums(sums: FloatArray) -> Metrics:
-        return {name: sums[..., i] / sums[..., -1] for i, name in enumerate(names)}
+        means = ratio(sums[..., : len(names)], sums[..., len(names) :], math.nan)
+        return {name: means[..., i] for i, name in enumerate(names)}
 
     return SummedMetrics(per_study, of_sums)
 

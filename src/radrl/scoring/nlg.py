@@ -16,13 +16,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, join, mean_metrics
+from radrl.scoring.base import Scores
 from radrl.scoring.meteor import MeteorProcess, meteor_missing
 
 BLEU_ORDER: Final = 4
@@ -30,23 +30,6 @@ _TINY, _SMALL = 1e-15, 1e-9
 """pycocoevalcap's smoothing: added to the matches and to the number of n-grams."""
 
 _TOKEN: Final = re.compile(r"\w+|[^\w\s]")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NlgScores:
-    """Overlap scores of N generated reports.
-
-    Args:
-        corpus: by metric name, the corpus figure. BLEU and METEOR pool counts over reports and are no means.
-        per_report: by metric name, one value per report, shape (N,) each.
-        skipped: by metric name, why it is missing.
-        summed: the metrics as functions of sums over studies, for the bootstrap; METEOR is not among them.
-    """
-
-    corpus: dict[str, float]
-    per_report: dict[str, FloatArray]
-    skipped: dict[str, str]
-    summed: SummedMetrics
 
 
 def whitespace(text: str) -> str:
@@ -77,7 +60,7 @@ def nlg_scores(
     *,
     preparation: str = "whitespace",
     meteor: bool = True,
-) -> NlgScores:
+) -> Scores:
     """Score generated reports by overlap with their references.
 
     Args:
@@ -112,7 +95,7 @@ def nlg_scores(
     else:
         with MeteorProcess() as process:
             corpus["nlg_meteor"], per_report["nlg_meteor"] = process.score(truth, found)
-    return NlgScores(corpus, per_report, skipped, summed)
+    return Scores(corpus, per_report, skipped, summed)
 
 
 def sentence_bleu2(reference: str, hypothesis: str) -> float:
