@@ -31,3 +31,19 @@ class Labeler(Protocol):
             Class indices, shape (N, 14), dtype int8.
         """
         ...
+
+
+def check_texts(reports: Sequence[str]) -> None:
+    """Refuse what is no text.
+
+    Args:
+        reports: what is to be labelled.
+
+    Raises:
+        TypeError: a report is no string; the message names its number.
+    """
+    for number, report in enumerate(reports):
+        if not isinstance(report, str):
+            raise TypeError(
+                f"report {number} is {type(report).__name__}, not text: leave missing reports out"
+            )

@@ -39,7 +39,7 @@ from typing import Final
 
 import numpy as np
 
-from radrl.labelers.base import LabelMatrix
+from radrl.labelers.base import LabelMatrix, check_texts
 from radrl.labelers.rules.assertion import claims
 from radrl.labelers.rules.text import sentences
 from radrl.observations import (
@@ -100,11 +100,9 @@ class RulesLabeler:
         Raises:
             TypeError: a report is no string; the message names its number.
         """
+        check_texts(reports)
         rows = np.zeros((len(reports), len(OBSERVATIONS)), dtype=np.int8)  # (N, 14)
         for number, report in enumerate(reports):
-            if not isinstance(report, str):
-                kind = type(report).__name__
-                raise TypeError(f"report {number} is {kind}, not text: leave missing reports out")
             rows[number] = self._row(report)
         return rows
 
