@@ -1,0 +1,101 @@
+"""GREEN of texts: a judge compares the pairs, `radrl.evaluation.green` asks, reads and scores.
+
+Metrics: ``green``, the mean over reports; ``green_false_finding`` to ``green_missing_comparison``, the mean
+number of clinically significant errors of each kind in a report; ``green_matched``, of matched findings; and
+``green_unscored``, how many reports have no valid answer. The figures depend on the judge: only those of the
+published model are the paper's GREEN, so `Scores.about` names it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import Final, Literal, get_args
+
+import numpy as np
+
+from radrl.evaluation import green
+from radrl.evaluation.green import ERRORS, MAX_WORDS, GreenAnswerError, GreenCounts
+from radrl.evaluation.summed import mean_metrics
+from radrl.scoring.base import Scores, ScoringError
+from radrl.scoring.judge.base import Answer, Judge
+
+Missing = Literal["raise", "skip"]
+
+METRICS: Final[tuple[str, ...]] = ("green", *(f"green_{kind}" for kind in ERRORS), "green_matched")
+
+
+class Green:
+    """Every ``green*`` metric of one judge.
+
+    Args:
+        judge: who compares the reports.
+        missing: what becomes of a report without a valid answer: ``raise``, or ``skip`` to leave it out of
+            the means and count it in ``green_unscored``. It is never scored 0 or 1.
+
+    Raises:
+        ValueError: for another value of `missing`.
+    """
+
+    name = "green"
+
+    def __init__(self, judge: Judge, *, missing: Missing) -> None:
+        if missing not in get_args(Missing):
+            raise ValueError(f"unknown value {missing!r} of missing; valid: {', '.join(get_args(Missing))}")
+        self.judge, self.missing = judge, missing
+
+    def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
+        """See `radrl.scoring.base.Scorer`; pairs that give the same prompt are asked once.
+
+        Raises:
+            ValueError: when there is no report, the numbers differ or a reference is empty.
+            ScoringError: naming the first report without a valid answer and how many there are, when they may
+                not be left out or none is left; or when the judge cannot be asked.
+        """
+        if len(references) != len(hypotheses) or not references:
+            raise ValueError(
+                f"{len(references)} references, {len(hypotheses)} hypotheses; give a pair a study"
+            )
+        for row, text in enumerate(references):
+            if not text.strip():
+                raise ValueError(f"reference {row} is empty; leave the study out")
+        prompts = [green.prompt(*pair) for pair in zip(references, hypotheses, strict=True)]
+        read = [_read(answer) for answer in self.judge.answer(prompts)]
+        failures = {row: found for row, found in enumerate(read) if isinstance(found, str)}
+        if failures and (self.missing == "raise" or len(failures) == len(read)):
+            raise ScoringError(self._complaint(failures, len(read)))
+        rows = np.array([_row(found) for found in read])  # (N, metrics)
+        per_report = {name: rows[:, i] for i, name in enumerate(METRICS)}
+        summed = mean_metrics(per_report, missing=True)
+        corpus = summed.values() | {"green_unscored": float(len(failures))}
+        return Scores(corpus, per_report, summed=summed, about=self._about(references, hypotheses))
+
+    def _complaint(self, failures: dict[int, str], total: int) -> str:
+        row, reason = next(iter(failures.items()))
+        return (
+            f"report {row} has no GREEN score: {reason} ({len(failures)} of {total} reports have none). Run "
+            "again for what failed on the way (whole answers are in the judge's cache, if it has one), or "
+            "set missing to skip to leave out what cannot be read"
+        )
+
+    def _about(self, references: Sequence[str], hypotheses: Sequence[str]) -> dict[str, str]:
+        cut = sum(len(text.split()) > MAX_WORDS for text in (*references, *hypotheses))
+        digest = hashlib.sha256(green.prompt("", "").encode()).hexdigest()
+        return self.judge.about | {"prompt_sha256": digest, f"reports_cut_to_{MAX_WORDS}_words": str(cut)}
+
+
+def _read(answer: Answer) -> GreenCounts | str:
+    """The counts, or why there are none."""
+    if answer.failure is not None:
+        return answer.failure
+    try:
+        return green.parse(answer.text)
+    except GreenAnswerError as error:
+        return f"in the judge's answer {error}"
+
+
+def _row(found: GreenCounts | str) -> list[float]:
+    if isinstance(found, str):
+        return [math.nan] * len(METRICS)
+    return [green.score(found), *found.errors, found.matched]

@@ -1,0 +1,1 @@
+"""Language models that answer prompts about reports, wherever they run."""
