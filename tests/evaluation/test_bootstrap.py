@@ -3,7 +3,7 @@ import pytest
 
 from radrl.evaluation.bootstrap import bootstrap_intervals, patient_groups, sums_by_patient
 from radrl.evaluation.clinical_efficacy import clinical_efficacy_sums
-from radrl.evaluation.summed import mean_metrics
+from radrl.evaluation.summed import SummedMetrics, mean_metrics
 
 
 def clustered(rng: np.random.Generator, patients: int = 40, studies: int = 4) -> np.ndarray:
@@ -137,6 +137,56 @@ def test_spread_between_runs_widens_the_interval():
     wide = bootstrap_intervals(apart, names, seed=0)["m"]
     assert wide.estimate == pytest.approx(narrow.estimate)
     assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+@pytest.mark.parametrize("between", [0.1, 0.3, 1.0])
+def test_interval_over_few_runs_covers_the_method(count, between):
+    """Runs on the same studies: a part that all share, one of each run's own (0.16 in the mean), and luck."""
+    rng = np.random.default_rng([count, int(10 * between)])
+    over_runs = first_run = 0
+    for sim in range(200):
+        shared = clustered(rng)
+        runs = [mean_metrics({"m": shared + clustered(rng) + between * rng.normal()}) for _ in range(count)]
+        found = bootstrap_intervals(runs, NAMES, resamples=200, seed=sim)["m"]
+        over_runs += found.low <= 0 <= found.high
+        found = bootstrap_intervals(runs[:1], NAMES, resamples=200, seed=sim)["m"]
+        first_run += found.low <= 0 <= found.high
+    assert over_runs / 200 >= 0.90  # 3 standard errors below 95 %
+    if between == 1.0:
+        assert over_runs / 200 <= 0.99
+        assert first_run / 200 < 0.6  # what one run knows of the method: this test can fail
+
+
+def test_interval_of_a_ratio_metric_over_runs_covers_the_truth():
+    """A run finds the share h of the positives and nothing else, h uniform in 0.5 to 0.9: F1 = 2 h / (1 + h).
+
+    Its mean over runs is 2 - 2 ln(1.9 / 1.5) / 0.4.
+    """
+    rng = np.random.default_rng(8)
+    truth_of_method = 2 - 5 * np.log(1.9 / 1.5)
+
+    def micro_f1(sums):  # of true positives and false negatives
+        return {"f1": 2 * sums[..., 0] / (2 * sums[..., 0] + sums[..., 1])}
+
+    inside = 0
+    for sim in range(200):
+        truth = rng.random((160, 14)) < 0.2
+        hits = [truth & (rng.random(truth.shape) < rng.uniform(0.5, 0.9)) for _ in range(3)]
+        runs = [
+            SummedMetrics(np.column_stack([found.sum(axis=1), (truth & ~found).sum(axis=1)]) * 1.0, micro_f1)
+            for found in hits
+        ]
+        interval = bootstrap_intervals(runs, NAMES, resamples=200, seed=sim)["f1"]
+        inside += interval.low <= truth_of_method <= interval.high
+    assert 0.90 <= inside / 200 <= 0.99
+
+
+def test_runs_that_say_the_same_have_the_interval_of_one():
+    values = np.random.default_rng(9).exponential(size=160)
+    one = bootstrap_intervals([mean_metrics({"m": values})], NAMES, seed=0)["m"]
+    same = bootstrap_intervals([mean_metrics({"m": values})] * 3, NAMES, seed=0)["m"]
+    assert (same.low, same.high) == pytest.approx((one.low, one.high))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def rows():
     truth = (rng.random((120, 14)) < 0.25).astype(int)
     arms = {
         "sft": [noisy(rng, truth, 0.6)],
-        "grpo": [noisy(rng, truth, 0.2), noisy(rng, truth, 0.25)],
+        "grpo": [noisy(rng, truth, 0.2), noisy(rng, truth, 0.22), noisy(rng, truth, 0.25)],
         "twin": [noisy(rng, truth, 0.6)],
         "all_positive": [every_label_positive(120)],
         "reference": [truth],
@@ -64,6 +64,23 @@ def test_holm_runs_over_arms_within_a_metric_and_leaves_trivial_rows_out(rows):
     assert one(rows, "all_positive").trivial
 
 
+def test_family_wise_error_over_arms_is_the_level():
+    """Six arms of equal worth, studies grouped by patient: a false alarm is any arm told from the first."""
+    rng = np.random.default_rng(2)
+    plain = corrected = 0
+    for sim in range(200):
+        difficulty = np.repeat(rng.normal(size=60), 2)
+        arms = {
+            name: [mean_metrics({"m": difficulty + np.repeat(rng.normal(size=60), 2) + rng.normal(size=120)})]
+            for name in "abcdef"
+        }
+        rows = compare(arms, PATIENTS, reference="a", resamples=200, seed=sim)
+        plain += any(row.difference is not None and row.difference.p_bootstrap < 0.05 for row in rows)
+        corrected += any(row.p_holm is not None and row.p_holm < 0.05 for row in rows)
+    assert corrected / 200 <= 0.095  # 3 standard errors above 5 %
+    assert plain / 200 > 0.12  # without Holm: this test can fail
+
+
 def test_an_arm_that_a_trivial_row_beats_is_marked(rows):
     assert one(rows, "sft", "ce_x_micro14_recall").beaten_by == ("all_positive",)
     assert one(rows, "sft", "ce_x_micro14_precision").beaten_by == ()
@@ -71,7 +88,7 @@ def test_an_arm_that_a_trivial_row_beats_is_marked(rows):
 
 
 def test_runs_are_counted_and_their_spread_given(rows):
-    assert one(rows, "grpo").runs == 2
+    assert one(rows, "grpo").runs == 3
     assert one(rows, "grpo").run_std > 0
     assert one(rows, "sft").run_std is None
 

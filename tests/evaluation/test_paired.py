@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from radrl.algorithms.f_measure import ratio
 from radrl.evaluation.paired import holm, paired_differences, randomisation_p
-from radrl.evaluation.summed import mean_metrics
+from radrl.evaluation.summed import SummedMetrics, mean_metrics
 
 PATIENTS = [f"p{i // 2:02d}" for i in range(80)]
 
@@ -37,6 +38,81 @@ def test_false_positive_rate_is_the_level():
         randomisation += found.p_randomisation < 0.05
     assert 0.02 <= bootstrap / 400 <= 0.10  # 40 patients: the percentile method is a little liberal
     assert 0.02 <= randomisation / 400 <= 0.085
+
+
+def f1_family(truth: np.ndarray, found: np.ndarray) -> SummedMetrics:
+    """Micro and macro F1 of boolean labels, shape (N, L)."""
+    counts = [truth & found, ~truth & found, truth & ~found]
+
+    def of_sums(sums):
+        tp, fp, fn = np.split(sums, 3, axis=-1)  # (..., L) each
+        by_label = ratio(2 * tp, 2 * tp + fp + fn, 0.0)
+        micro = ratio(2 * tp.sum(-1), (2 * tp + fp + fn).sum(-1), 0.0)
+        return {"micro": micro, "macro": by_label.mean(axis=-1)}
+
+    return SummedMetrics(np.concatenate(counts, axis=1).astype(float), of_sums)
+
+
+def test_false_positive_rate_of_f1_is_the_level():
+    """Arms that make the same kind of errors, alike within a patient; rare labels beside frequent ones."""
+    rng = np.random.default_rng(3)
+    prevalence = np.array([0.5, 0.3, 0.2, 0.15, 0.1])
+    rejected = dict.fromkeys([("micro", "b"), ("micro", "r"), ("macro", "b"), ("macro", "r")], 0)
+    for sim in range(300):
+        truth = rng.random((80, 5)) < prevalence
+
+        def labelled(truth: np.ndarray = truth) -> SummedMetrics:
+            by_patient = np.repeat(rng.random((40, 5)) < 0.25, 2, axis=0)
+            wrong = by_patient | (rng.random((80, 5)) < 0.1)
+            return f1_family(truth, truth & ~wrong | ~truth & wrong & (rng.random((80, 5)) < 0.3))
+
+        found = paired_differences([labelled()], [labelled()], PATIENTS, resamples=200, seed=sim)
+        for metric, difference in found.items():
+            rejected[metric, "b"] += difference.p_bootstrap < 0.05
+            rejected[metric, "r"] += difference.p_randomisation < 0.05
+    # 3 standard errors around 5 % are 0.012 to 0.088
+    assert all(0.01 <= count / 300 <= 0.09 for count in rejected.values()), rejected
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_false_positive_rate_over_runs_is_at_most_the_level(count):
+    """Arms of one method: their runs differ by luck, which the bootstrap knows of and the swaps do not."""
+    rng = np.random.default_rng([4, count])
+    bootstrap = randomisation = 0
+    for sim in range(200):
+        difficulty = rng.normal(size=80)
+        ours, theirs = (
+            [run for _ in range(count) for run in arm(rng, difficulty, 0.3 * rng.normal())] for _ in range(2)
+        )
+        found = paired_differences(ours, theirs, PATIENTS, resamples=200, seed=sim)["m"]
+        bootstrap += found.p_bootstrap < 0.05
+        randomisation += found.p_randomisation < 0.05
+    assert bootstrap / 200 <= 0.095  # 3 standard errors above 5 %
+    assert randomisation / 200 > 0.2
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_randomisation_over_equal_runs_keeps_its_level(count):
+    rng = np.random.default_rng([5, count])
+    rejected = 0
+    for sim in range(300):
+        difficulty = rng.normal(size=80)
+        ours, theirs = ([run for _ in range(count) for run in arm(rng, difficulty)] for _ in range(2))
+        rejected += randomisation_p(ours, theirs, groups_of=PATIENTS, resamples=200, seed=sim)["m"] < 0.05
+    assert 0.01 <= rejected / 300 <= 0.09
+
+
+def test_a_difference_between_methods_is_found_over_runs():
+    rng = np.random.default_rng(6)
+    hits = 0
+    for sim in range(50):
+        difficulty = rng.normal(size=80)
+        ours, theirs = (
+            [run for _ in range(3) for run in arm(rng, difficulty, shift + 0.1 * rng.normal())]
+            for shift in (1.0, 0.0)
+        )
+        hits += paired_differences(ours, theirs, PATIENTS, resamples=200, seed=sim)["m"].low > 0
+    assert hits >= 45
 
 
 def test_pairing_finds_what_unpaired_noise_would_hide():

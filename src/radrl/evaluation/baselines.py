@@ -5,7 +5,7 @@ A constant normal report beats trained models on overlap metrics, and all labels
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -65,28 +65,37 @@ def random_training_reports(training: Sequence[str], studies: int, *, seed: int)
 
 
 def nearest_films(
-    training: npt.NDArray[np.floating], films: npt.NDArray[np.floating], *, chunk: int = 256
+    films: npt.NDArray[np.integer], training: Iterable[npt.NDArray[np.integer]]
 ) -> npt.NDArray[np.int64]:
     """The training film nearest to each film by Euclidean distance, whose report is then the hypothesis.
 
     Args:
-        training: M training films as vectors (thumbnails or features), shape (M, F).
-        films: N films, shape (N, F).
-        chunk: films compared at once, which bounds the memory.
+        films: N films as vectors of whole numbers (thumbnails), shape (N, F).
+        training: the training films in any number of parts, shape (M, F) each; one part is held at a time.
+            How they are parted changes nothing: squared distances of 8-bit vectors are whole numbers far
+            below 2^53, hence exact in doubles.
 
     Returns:
-        Index of the nearest training film, the first of equals, shape (N,).
+        Index of the nearest training film over all parts, the first of equals, shape (N,).
 
     Raises:
         ValueError: when there is no training film or the vectors differ in length.
     """
-    if training.ndim != 2 or films.ndim != 2 or len(training) == 0 or training.shape[1] != films.shape[1]:
-        raise ValueError(f"films {films.shape} against training films {training.shape}; give (N, F), (M, F)")
-    known = training.astype(np.float64)
-    half_norms = 0.5 * np.sum(known**2, axis=1)
-    # |x - t|^2 / 2 = |t|^2 / 2 - x.t + a constant of x
-    parts = [
-        np.argmin(half_norms - films[start : start + chunk].astype(np.float64) @ known.T, axis=1)
-        for start in range(0, len(films), chunk)
-    ]
-    return np.concatenate([np.empty(0, dtype=np.int64), *parts])
+    known = films.astype(np.float64)
+    least = np.full(len(films), np.inf)
+    nearest = np.zeros(len(films), dtype=np.int64)
+    seen = 0
+    for part in training:
+        if films.ndim != 2 or part.ndim != 2 or part.shape[1] != films.shape[1]:
+            raise ValueError(f"films {films.shape}, training films {part.shape}; give (N, F) and (M, F)")
+        candidates = part.astype(np.float64)
+        # |x - t|^2 = |t|^2 - 2 x.t + a constant of x; (N, M)
+        distances = np.sum(candidates**2, axis=1) - 2 * known @ candidates.T
+        first = np.argmin(distances, axis=1)
+        distance = distances[np.arange(len(films)), first]
+        closer = distance < least
+        least[closer], nearest[closer] = distance[closer], seen + first[closer]
+        seen += len(part)
+    if not seen:
+        raise ValueError("there is no training film to compare with")
+    return nearest

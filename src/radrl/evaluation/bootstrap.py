@@ -1,22 +1,29 @@
 """Bootstrap intervals over studies grouped by patient.
 
 Studies of one patient resemble each other, so patients are drawn with replacement, each with all its
-studies (cluster bootstrap; Davison and Hinkley 1997, section 3.8). With several runs (training seeds) of
-an arm, each resample also draws that many runs with replacement, so the interval speaks about the method
-and not about one training. With S runs the variance between them is understated by about (S - 1) / S.
+studies (cluster bootstrap; Davison and Hinkley 1997, section 3.8).
+
+Several runs (training seeds) of an arm on the same studies are readers of the same cases. Drawing runs with
+replacement, as one draws patients, understates the variance between S runs by (S - 1) / S and knows nothing
+of how badly a few runs tell it: intervals of 95 % covered 64 % (S = 2), 78 % (3) and 87 % (5) where runs
+differ more than studies do. So the variance is taken apart as Obuchowski and Rockette (1995, Commun. Stat.
+24:285) do for readers and cases: what all runs share of the draw of patients comes from the bootstrap; the
+variance between runs, MS / S, which holds what each run has of that draw for itself, enters as a t variable
+with S - 1 degrees of freedom. Adding the two by simulation is a generalised interval (Weerahandi 1993, JASA
+88:899). In the same simulations it covers 94 to 98 %; with two runs it is wide, because two runs say little.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr, ndtri, stdtrit
 
+from radrl.algorithms.f_measure import ratio
 from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, mean_of_runs
 
 Method = Literal["percentile", "bca"]
@@ -68,14 +75,16 @@ def bootstrap_intervals(
     if method not in get_args(Method):
         raise ValueError(f"unknown method {method!r}; valid: {', '.join(get_args(Method))}")
     groups = patient_groups(patients)
-    draws = replicates(runs, groups, resamples=resamples, seed=seed)
+    by_run = replicates(runs, groups, resamples=resamples, seed=seed)
     pooled = mean_of_runs(runs)
     estimates = pooled.values()
-    if method == "percentile":
-        return {name: Interval(estimates[name], *quantile_ends(draws[name], level)) for name in estimates}
-    by_patient = sums_by_patient(pooled.per_study, groups)
-    without_one = pooled.of_sums(by_patient.sum(axis=0) - by_patient)  # each patient left out, (P,)
-    return {name: _bca(estimates[name], draws[name], without_one[name], level) for name in estimates}
+    draws = {name: drawn.mean(axis=0) for name, drawn in by_run.items()}
+    if method == "bca":
+        by_patient = sums_by_patient(pooled.per_study, groups)
+        without_one = pooled.of_sums(by_patient.sum(axis=0) - by_patient)  # each patient left out, (P,)
+        draws = {name: _bca(estimates[name], draws[name], without_one[name]) for name in estimates}
+    spread = over_runs(draws, [(runs, by_run)], seed=seed)
+    return {name: Interval(estimates[name], *quantile_ends(spread[name], level)) for name in estimates}
 
 
 def patient_groups(patients: Sequence[str]) -> npt.NDArray[np.int64]:
@@ -118,27 +127,20 @@ def sums_by_patient(per_study: FloatArray, groups: npt.NDArray[np.int64]) -> Flo
 
 
 def replicates(
-    runs: Sequence[SummedMetrics],
-    groups: npt.NDArray[np.int64],
-    *,
-    resamples: int,
-    seed: int,
-    arm: int = 0,
+    runs: Sequence[SummedMetrics], groups: npt.NDArray[np.int64], *, resamples: int, seed: int
 ) -> Metrics:
-    """The metrics of each bootstrap resample.
+    """The metrics of each run in each bootstrap resample of patients.
 
-    The same seed draws the same patients whatever the arm, which is what pairs two arms; `arm` separates
-    only their draws of runs.
+    The same seed draws the same patients whatever the arm and run, which is what pairs them.
 
     Args:
         runs: the arm's metrics, one family a run.
         groups: patient numbers, shape (N,).
         resamples: B.
         seed: decides the patients drawn.
-        arm: number of the arm, for its draw of runs.
 
     Returns:
-        By metric name, shape (B,).
+        By metric name, shape (S, B).
 
     Raises:
         ValueError: when there is no run, fewer than 1 resample, or the lengths differ.
@@ -151,13 +153,52 @@ def replicates(
     )  # how often each patient is drawn, (B, P)
     weights = drawn.astype(np.float64)
     by_run = [run.of_sums(weights @ sums_by_patient(run.per_study, groups)) for run in runs]
-    times = np.random.default_rng([seed, 1, arm]).multinomial(
-        len(runs), np.full(len(runs), 1 / len(runs)), size=resamples
-    )  # how often each run is drawn, (B, S)
-    return {
-        name: np.sum([times[:, i] * by_run[i][name] for i in range(len(runs))], axis=0) / len(runs)
-        for name in by_run[0]
-    }
+    return {name: np.stack([one[name] for one in by_run]) for name in by_run[0]}
+
+
+def over_runs(
+    draws: Metrics, arms: Sequence[tuple[Sequence[SummedMetrics], Metrics]], *, seed: int
+) -> Metrics:
+    """Replicates over patients, widened by what is unknown of the runs.
+
+    With x the replicates, m their mean and v their variance, the result is
+    m + sqrt(1 - I / v) (x - m) + sqrt(M) t. M is the sample variance of an arm's S runs, divided by S; I is
+    the part of v that one run has without the others, divided by S, which M holds already. Both are summed
+    over the arms. The t variable has S - 1 degrees of freedom, and for two arms Welch's (1947, Biometrika
+    34:28).
+
+    Args:
+        draws: by metric name, replicates of the mean over an arm's runs or of the difference of two arms'
+            means, shape (B,).
+        arms: of each of these arms its runs and their `replicates`.
+        seed: decides the order of the t variable's values.
+
+    Returns:
+        By metric name, shape (B,). Of an arm with a single run nothing is known of the spread between runs,
+        and nothing is added.
+    """
+    several = [(runs, by_run) for runs, by_run in arms if len(runs) > 1]
+    if not several:
+        return draws
+    resamples = len(next(iter(draws.values())))
+    # evenly spaced quantiles: with few degrees of freedom a random draw would leave the tails to chance
+    shares = (np.random.default_rng([seed, 1]).permutation(resamples) + 0.5) / resamples
+    values = [[run.values() for run in runs] for runs, _ in several]
+    spread: Metrics = {}
+    for name, x in draws.items():
+        between = [np.var([run[name] for run in own], ddof=1) / len(own) for own in values]
+        explained = [_between_within_resamples(by_run[name]) / len(runs) for runs, by_run in several]
+        by_freedom = sum(part**2 / (len(own) - 1) for part, own in zip(between, values, strict=True))
+        t = stdtrit(ratio(sum(between) ** 2, by_freedom, 1.0), shares)
+        kept = np.sqrt(np.maximum(0.0, 1 - ratio(sum(explained), x.var(), 1.0)))
+        spread[name] = x.mean() + kept * (x - x.mean()) + np.sqrt(sum(between)) * t
+    return spread
+
+
+def _between_within_resamples(by_run: FloatArray) -> float:
+    """Variance between runs that comes from the patients drawn, from replicates of shape (S, B)."""
+    deviations = by_run - by_run.mean(axis=1, keepdims=True)
+    return float(deviations.var(axis=0, ddof=1).mean())
 
 
 def quantile_ends(draws: FloatArray, level: float) -> tuple[float, float]:
@@ -183,21 +224,21 @@ def _tails(level: float) -> tuple[float, float]:
     return (1 - level) / 2, (1 + level) / 2
 
 
-def _bca(estimate: float, draws: FloatArray, without_one: FloatArray, level: float) -> Interval:
-    """Efron's BCa: percentiles shifted for the median bias z0 and the skewness `acceleration`."""
+def _bca(estimate: float, draws: FloatArray, without_one: FloatArray) -> FloatArray:
+    """Efron's BCa: replicates moved so that their plain quantiles are BCa's ends, shape (B,).
+
+    The quantile at probability p becomes that at Phi(z0 + z / (1 - a z)), z = z0 + Phi^-1(p), with z0 for the
+    median bias and the acceleration a for skewness.
+    """
     if np.isnan(draws).any() or np.isnan(without_one).any():
-        return Interval(estimate, math.nan, math.nan)
-    normal = NormalDist()
+        return np.full_like(draws, np.nan)
     share_below = (np.sum(draws < estimate) + 0.5 * np.sum(draws == estimate)) / len(draws)
-    share_below = min(max(float(share_below), 0.5 / len(draws)), 1 - 0.5 / len(draws))
-    z0 = normal.inv_cdf(share_below)
+    z0 = ndtri(np.clip(share_below, 0.5 / len(draws), 1 - 0.5 / len(draws)))
     influence = without_one.mean() - without_one
-    spread = float(np.sum(influence**2))
-    acceleration = float(np.sum(influence**3)) / (6 * spread**1.5) if spread > 0 else 0.0
-    ends = []
-    for probability in _tails(level):
-        z = z0 + normal.inv_cdf(probability)
-        # |acceleration| is at most 1/6: only levels beyond any use reach the pole, and take the extreme draw
-        ends.append(normal.cdf(z0 + z / max(1 - acceleration * z, 1e-9)))
-    low, high = np.quantile(draws, ends)
-    return Interval(estimate, float(low), float(high))
+    acceleration = ratio(np.sum(influence**3), 6 * np.sum(influence**2) ** 1.5, 0.0)
+    z = z0 + ndtri((np.arange(len(draws)) + 0.5) / len(draws))
+    # |a| is at most 1/6: only levels beyond any use reach the pole, and take the extreme draw
+    probabilities = ndtr(z0 + z / np.maximum(1 - acceleration * z, 1e-9))
+    # np.quantile of as many probabilities as draws, which is slow
+    moved: FloatArray = np.interp(probabilities, np.linspace(0, 1, len(draws)), np.sort(draws))
+    return moved

@@ -6,8 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from radrl.evaluation.bootstrap import patient_groups, quantile_ends, replicates, sums_by_patient
+from radrl.evaluation.bootstrap import (
+    over_runs,
+    patient_groups,
+    quantile_ends,
+    replicates,
+    sums_by_patient,
+)
 from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, mean_of_runs
 
 
@@ -22,7 +29,11 @@ class PairedDifference:
         p_bootstrap: two-sided, from the same resamples as the interval: under 1 - level where the interval
             leaves out 0, but for the +1 correction.
         p_randomisation: two-sided, from swapping the arms' reports patient by patient; nothing when the arms
-            have different numbers of runs, which leaves no pairs of runs to swap.
+            have different numbers of runs, which leaves no pairs of runs to swap. It asks whether these runs
+            differ; whether the methods do, over trainings not seen, `p_bootstrap` alone says, and only with
+            several runs. By simulation of equal methods with 2, 3 and 5 runs an arm, p under 0.05 comes in 1
+            to 4 % by the bootstrap, and by swaps in 4 to 6 % where runs have no luck, in 80 % where luck is
+            most of what they differ by.
     """
 
     difference: float
@@ -61,10 +72,7 @@ def paired_differences(
     ours, theirs = mean_of_runs(arm).values(), mean_of_runs(reference).values()
     if ours.keys() != theirs.keys():
         raise ValueError(f"metrics of one arm only: {', '.join(sorted(ours.keys() ^ theirs.keys()))}")
-    draws = _differences(
-        replicates(arm, groups, resamples=resamples, seed=seed, arm=1),
-        replicates(reference, groups, resamples=resamples, seed=seed, arm=0),
-    )
+    draws = _bootstrapped(arm, reference, groups, resamples=resamples, seed=seed)
     p_swapped: dict[str, float] = {}
     if len(arm) == len(reference):
         p_swapped = randomisation_p(arm, reference, groups_of=patients, resamples=resamples, seed=seed)
@@ -143,6 +151,22 @@ def holm(p_values: Sequence[float]) -> list[float]:
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(stepped, 1.0)
     return [float(value) for value in adjusted]
+
+
+def _bootstrapped(
+    arm: Sequence[SummedMetrics],
+    reference: Sequence[SummedMetrics],
+    groups: npt.NDArray[np.int64],
+    *,
+    resamples: int,
+    seed: int,
+) -> Metrics:
+    """Replicates of the difference over patients, and over runs where there are several."""
+    ours, theirs = (
+        replicates(runs, groups, resamples=resamples, seed=seed) for runs in (arm, reference)
+    )  # by metric, (S, B)
+    means = _differences(*({name: x.mean(axis=0) for name, x in side.items()} for side in (ours, theirs)))
+    return over_runs(means, [(arm, ours), (reference, theirs)], seed=seed)
 
 
 def _differences(ours: Metrics, theirs: Metrics) -> Metrics:
