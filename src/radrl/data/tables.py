@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import codecs
 import csv
+import gzip
+import io
 import logging
+import re
+import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import IO, Final, cast
 
 _log = logging.getLogger(__name__)
 
@@ -20,6 +25,15 @@ _NOT_TEXT: Final = {
     b"PK": "a zip or Excel file; export it as CSV",
 }
 _NUL: Final = "\ufdd0"  # for NUL, which csv refuses before Python 3.11; no text holds this code point
+_UNDECODABLE: Final = "\ufdd1"  # for bytes that are no text, likewise
+_MARK: Final = re.compile(f"[{_NUL}{_UNDECODABLE}]")
+
+
+def _mark(error: UnicodeError) -> tuple[str, int]:
+    return _UNDECODABLE, cast(UnicodeDecodeError, error).end
+
+
+codecs.register_error("radrl.mark", _mark)
 
 
 class SourceError(ValueError):
@@ -28,10 +42,11 @@ class SourceError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: its number as a spreadsheet shows it (the header is row 1), its cells by column."""
+    """One row: its number as a spreadsheet shows it (the header is row 1), its cells by column, its line."""
 
     number: int
     cells: dict[str, str]
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +55,7 @@ class BrokenRow:
 
     number: int
     problem: str
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +64,7 @@ class Table:
 
     Args:
         path: the file.
-        encoding: `utf-8-sig`, or `latin-1` where the bytes are no UTF-8.
+        encoding: the one asked for, else `utf-8-sig`, or `latin-1` where the bytes are no UTF-8.
         delimiter: one character.
         columns: names in the header, stripped.
     """
@@ -62,29 +78,34 @@ class Table:
         """Read the rows below the header; blank lines are none, but count in the numbering.
 
         Raises:
-            SourceError: a quote opens and never closes, so that what follows cannot be told apart.
+            SourceError: a quote opens and never closes, so that what follows cannot be told apart; or the
+                file is compressed and damaged.
         """
         lines = _parsed(self.path, self.encoding, self.delimiter)
         next(lines)
-        for number, cells in lines:
+        for number, line, cells in lines:
             if isinstance(cells, str):
-                yield BrokenRow(number, cells)
+                yield BrokenRow(number, cells, line)
             elif len(cells) != len(self.columns):
-                yield BrokenRow(number, f"{len(cells)} fields where the header has {len(self.columns)}")
-            elif any(_NUL in cell for cell in cells):
-                yield BrokenRow(number, "NUL byte")
+                wrong = f"{len(cells)} fields where the header has {len(self.columns)}"
+                yield BrokenRow(number, wrong, line)
+            elif problem := _unreadable(cells, self.encoding):
+                yield BrokenRow(number, problem, line)
             else:
-                yield Row(number, dict(zip(self.columns, cells, strict=True)))
+                yield Row(number, dict(zip(self.columns, cells, strict=True)), line)
 
 
-def open_table(path: Path) -> Table:
+def open_table(path: Path, *, encoding: str | None = None, delimiter: str | None = None) -> Table:
     """Find out a file's encoding, delimiter and columns.
 
     The delimiter is the tab in `.tsv` and `.tab` files, else the one of comma, semicolon, tab and bar
-    that parts the header into most columns.
+    that parts the header into most columns. Files that end in `.gz` are unpacked as they are read.
 
     Args:
         path: the file.
+        encoding: read the file so, a row with other bytes being broken; by default UTF-8, or Latin-1
+            where a byte of the file is no UTF-8.
+        delimiter: one character; by default the one found.
 
     Returns:
         The table, its rows not yet read.
@@ -94,9 +115,11 @@ def open_table(path: Path) -> Table:
     """
     if not path.is_file():
         raise SourceError(f"{path} is no file")
-    encoding = _encoding(path)
-    tabbed = path.suffix.lower() in (".tsv", ".tab")
-    delimiter = "\t" if tabbed else max(_DELIMITERS, key=lambda mark: len(_header(path, encoding, mark)))
+    encoding = _encoding(path, encoding)
+    named = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    tabbed = named.suffix.lower() in (".tsv", ".tab")
+    if delimiter is None:
+        delimiter = "\t" if tabbed else max(_DELIMITERS, key=lambda mark: len(_header(path, encoding, mark)))
     columns = _header(path, encoding, delimiter)
     if not any(columns):
         raise SourceError(f"{path} has no header row")
@@ -105,12 +128,35 @@ def open_table(path: Path) -> Table:
     return Table(path, encoding, delimiter, columns)
 
 
-def _encoding(path: Path) -> str:
+@contextmanager
+def unpacked(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for its bytes, those of a `.gz` file unpacked.
+
+    Args:
+        path: the file.
+
+    Yields:
+        The stream.
+
+    Raises:
+        SourceError: when reading it shows that the `.gz` file is none, or damaged.
+    """
+    zipped = path.suffix.lower() == ".gz"
+    try:
+        with cast(IO[bytes], gzip.open(path)) if zipped else path.open("rb") as stream:
+            yield stream
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise SourceError(f"{path} is no gzip file, or damaged ({error}); fetch it again") from error
+
+
+def _encoding(path: Path, asked: str | None) -> str:
     decoder = codecs.getincrementaldecoder("utf-8")()
-    with path.open("rb") as stream:
+    with unpacked(path) as stream:
         head = stream.read(2)
-        if head in _NOT_TEXT:
+        if head in _NOT_TEXT and not (asked or "").lower().startswith("utf-16"):
             raise SourceError(f"{path} is {_NOT_TEXT[head]}")
+        if asked:
+            return asked
         try:
             decoder.decode(head)
             while chunk := stream.read(1 << 20):
@@ -123,15 +169,31 @@ def _encoding(path: Path) -> str:
 
 
 def _header(path: Path, encoding: str, delimiter: str) -> tuple[str, ...]:
-    _, cells = next(_parsed(path, encoding, delimiter), (0, []))
-    if isinstance(cells, str):
-        raise SourceError(f"{path}: the header cannot be read: {cells}")
+    _, _, cells = next(_parsed(path, encoding, delimiter), (0, 0, []))
+    if problem := cells if isinstance(cells, str) else _unreadable(cells, encoding):
+        raise SourceError(f"{path}: the header cannot be read: {problem}")
     return tuple(cell.strip() for cell in cells)
 
 
-def _parsed(path: Path, encoding: str, delimiter: str) -> Iterator[tuple[int, list[str] | str]]:
-    """Yield the number and the cells of each row that is not blank, or what is wrong with it."""
-    with path.open(encoding=encoding, newline="") as stream:
+def _unreadable(cells: list[str], encoding: str) -> str | None:
+    """Why a row's text is not what the file meant, if so."""
+    for cell in cells:
+        if not cell.isascii() and (found := _MARK.search(cell)):
+            return "NUL byte" if found[0] == _NUL else f"bytes that are no {encoding_name(encoding)}"
+    return None
+
+
+def encoding_name(encoding: str) -> str:
+    """An encoding as messages name it."""
+    return "UTF-8" if encoding.startswith("utf-8") else encoding
+
+
+def _parsed(path: Path, encoding: str, delimiter: str) -> Iterator[tuple[int, int, list[str] | str]]:
+    """Yield number, first line and cells of each row that is not blank, or what is wrong with it."""
+    with (
+        unpacked(path) as raw,
+        io.TextIOWrapper(raw, encoding=encoding, errors="radrl.mark", newline="") as stream,
+    ):
         # strict: without it a stray quote would silently swallow the rows up to the next one
         reader = csv.reader((line.replace("\0", _NUL) for line in stream), delimiter=delimiter, strict=True)
         number = 0
@@ -142,10 +204,10 @@ def _parsed(path: Path, encoding: str, delimiter: str) -> Iterator[tuple[int, li
             except StopIteration:
                 return
             except csv.Error as error:
-                yield number, _problem(error, path, first, reader.line_num)
+                yield number, first, _problem(error, path, first, reader.line_num)
             else:
                 if cells:
-                    yield number, cells
+                    yield number, first, cells
 
 
 def _problem(error: csv.Error, path: Path, first: int, last: int) -> str:

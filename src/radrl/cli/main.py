@@ -1,0 +1,98 @@
+"""The command `radrl` itself: which subcommands there are, and how it ends."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Any, Final, NoReturn
+
+from radrl import offline
+
+offline.apply()
+
+import click  # noqa: E402  (after the switches)
+
+_COMMANDS: Final = {
+    "label": "Read the 14 CheXpert observations out of reports.",
+    "score": "Score generated reports against their references.",
+}
+"""With their one-line help: a command's module is imported when it is asked for."""
+
+_SIGINT, _SIGTERM = 130, 143
+"""128 + the signal, as shells have it."""
+
+
+class _Commands(click.Group):
+    """Imports a subcommand when it is named, and says errors in their own words."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command = importlib.import_module(f"radrl.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("\ninterrupted: no file was written", err=True)
+            ctx.exit(_SIGINT)
+        except (click.ClickException, click.exceptions.Exit, BrokenPipeError):
+            raise
+        except Exception as error:
+            if os.environ.get("RADRL_TRACEBACK"):
+                raise
+            raise click.ClickException(_message(error)) from error
+
+
+def _message(error: Exception) -> str:
+    """What went wrong; radrl's own errors name the file, row or key and the mend."""
+    if isinstance(error, (ValueError, RuntimeError, OSError, ImportError)) and str(error):
+        return str(error)
+    return f"{type(error).__name__}: {error} (this is a bug: RADRL_TRACEBACK=1 shows where)"
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""\b
+Examples:
+  radrl label reports.csv -o labels.csv
+  radrl score outputs.csv --reference findings --hypothesis generated --bootstrap 1000
+  radrl COMMAND --help          all there is to a command
+
+\b
+Exit codes: 0 done; 1 the data or a tool is at fault, and says which row or which tool;
+2 the command line is; 130 interrupted. A file is written whole or not at all.
+Nothing is sent anywhere. RADRL_TRACEBACK=1 shows where an error came from.""",
+)
+@click.version_option(package_name="radrl", prog_name="radrl")
+def cli() -> None:
+    """Labels and scores for chest X-ray reports of any system.
+
+    Every metric's name states its protocol: who read the labels, how they are averaged, what an uncertain
+    finding counts as. Tables go in as CSV, TSV, JSON lines or Parquet.
+    """
+
+
+def main() -> NoReturn:
+    """Run the command line and end the process."""
+    signal.signal(signal.SIGTERM, _terminated)
+    cli(prog_name="radrl")
+    raise AssertionError("click ends the process")
+
+
+def _terminated(number: int, frame: FrameType | None) -> NoReturn:
+    """End by way of the `finally` blocks, which take unfinished files away."""
+    sys.exit(_SIGTERM)

@@ -1,0 +1,116 @@
+"""Which metrics there are, and which of them a command line asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+import click
+import numpy as np
+
+from radrl.labelers.base import LabelMatrix
+from radrl.observations import OBSERVATIONS
+from radrl.scoring.build import FAMILIES, build
+
+WITHOUT_MODEL: Final = ("ce", "nlg", "radgraph_rules", "green_rules")
+"""The families that need no model or environment of their own; what is scored by default."""
+
+_REFERENCES: Final = ("no effusion .", "small right effusion .")
+_HYPOTHESES: Final = ("no effusion .", "right effusion .")
+"""A family's metrics are those it gives of these."""
+
+
+@dataclass(slots=True)
+class _Named:
+    """Stands for a labeler of which the name alone matters."""
+
+    name: str
+
+    def label(self, reports: Sequence[str]) -> LabelMatrix:
+        """Nothing is mentioned."""
+        return np.zeros((len(reports), len(OBSERVATIONS)), dtype=np.int8)
+
+
+def names(family: str, labelers: Sequence[str]) -> list[str]:
+    """The metrics of a family of `WITHOUT_MODEL`.
+
+    Args:
+        family: its name.
+        labelers: names of who would read the labels.
+
+    Returns:
+        The names, also of what would be skipped.
+    """
+    settings = {"nlg": {"preparation": "basic", "meteor": False}}
+    (scorer,) = build([family], settings, [_Named(name) for name in labelers])
+    scores = scorer.score(_REFERENCES, _HYPOTHESES)
+    return [*scores.corpus, *(name for name in scores.skipped if name not in scores.corpus)]
+
+
+class Wanted:
+    """The metrics that are asked for.
+
+    Args:
+        items: names of families or metrics, or patterns of metrics' names with ``*`` and ``?``.
+        labelers: names of who reads the labels.
+        settings: the section `eval`; a family with a model of its own is there when it can be had.
+
+    Raises:
+        click.BadParameter: for an item that is nothing, with what is near it.
+    """
+
+    def __init__(self, items: Sequence[str], labelers: Sequence[str], settings: Mapping[str, Any]) -> None:
+        self.items = list(dict.fromkeys(items))
+        self._labelers = labelers
+        asked = {family for item in self.items for family in self._families(item, settings)}
+        self.families = [family for family in FAMILIES if family in asked]
+        """In the order of `FAMILIES`."""
+
+    def has(self, metric: str, family: str) -> bool:
+        """Whether a metric of a family is asked for."""
+        return any(item == family or fnmatchcase(metric, item) for item in self.items)
+
+    def require_found(self, found: Mapping[str, Sequence[str]]) -> None:
+        """Refuse items that turned out to be nothing.
+
+        Args:
+            found: by family, the metrics it gave or skipped.
+
+        Raises:
+            click.BadParameter: naming the item, and what is near it.
+        """
+        for item in self.items:
+            if item not in FAMILIES and not _matching(item, found):
+                raise self._unknown(item)
+
+    def _families(self, item: str, settings: Mapping[str, Any]) -> list[str]:
+        """The families that an item asks for."""
+        if item in FAMILIES:
+            return [item]
+        begun = re.split(r"[*?[]", item)[0]
+        possible = [
+            one for one in WITHOUT_MODEL if f"{one}_".startswith(begun) or begun.startswith(f"{one}_")
+        ]
+        found = _matching(item, {family: names(family, self._labelers) for family in possible})
+        # what a model of its own would give is not known yet: the name's beginning says whose it is
+        owner = max((one for one in FAMILIES if begun.startswith(f"{one}_")), key=len, default=None)
+        if owner is not None and owner not in WITHOUT_MODEL and (not found or settings.get(owner)):
+            found.append(owner)
+        if not found:
+            raise self._unknown(item)
+        return found
+
+    def _unknown(self, item: str) -> click.BadParameter:
+        known = [*FAMILIES, *(name for family in WITHOUT_MODEL for name in names(family, self._labelers))]
+        near = get_close_matches(item, known) or [name for name in known if item in name][:3]
+        hint = f"; near it: {', '.join(near)}" if near else ""
+        said = f"no metric is {item!r}{hint}; --list-metrics names all"
+        return click.BadParameter(said, param_hint="--metrics")
+
+
+def _matching(item: str, known: Mapping[str, Sequence[str]]) -> list[str]:
+    return [name for name, metrics in known.items() if any(fnmatchcase(one, item) for one in metrics)]
