@@ -44,6 +44,20 @@ _ADJECTIVE_REACH: Final = 2
 """Tokens between a size and the organ it qualifies ("enlarged [and globular] heart")."""
 
 
+class Statement(NamedTuple):
+    """What a sentence says of one of its mentions or organs.
+
+    Args:
+        item: index of the mention or organ among the sentence's items.
+        said: its class (positive, negative or uncertain); for an organ whether it is enlarged.
+        size: index of the size word said of an organ; nothing for a mention.
+    """
+
+    item: int
+    said: int
+    size: int | None
+
+
 def claims(sentence: str, alternatives: int = UNCERTAIN) -> tuple[Claim, ...]:
     """What one sentence claims.
 
@@ -55,17 +69,32 @@ def claims(sentence: str, alternatives: int = UNCERTAIN) -> tuple[Claim, ...]:
         (observation, class) pairs in the order of the sentence; an observation may stand in several.
     """
     items = find(tokens(sentence))
+    return tuple(
+        claim
+        for statement in statements(items, alternatives)
+        for claim in _claims_of(items[statement.item].entry, statement.said)
+    )
+
+
+def statements(items: list[Item], alternatives: int = UNCERTAIN) -> Iterator[Statement]:
+    """What a sentence says of each mention, and of each organ that has a size.
+
+    Args:
+        items: of one sentence, in its order; a caller may bring mentions, organs and sizes of its own.
+        alternatives: class of the two sides of an "or" that nothing else hedges.
+
+    Yields:
+        Statements in the order of the sentence.
+    """
     if not _names_something(items, range(len(items))):
-        return ()
+        return
     reach = _reach(items)
-    found: list[Claim] = []
     for i, item in enumerate(items):
         if item.kind is Kind.MENTION:
-            found.extend(_mention_claims(item.entry, reach.mention(i, alternatives)))
+            said = reach.mention(i, alternatives)
+            yield Statement(i, UNCERTAIN if item.entry.weak and said == POSITIVE else said, None)
         elif item.kind is Kind.ORGAN and (at := _size(items, i)) is not None:
-            size = reach.size(items[at].kind, at, alternatives)
-            found.extend((observation, size) for observation in item.entry.observations)
-    return tuple(found)
+            yield Statement(i, reach.size(items[at].kind, at, alternatives), at)
 
 
 class _Reach(NamedTuple):
@@ -94,10 +123,10 @@ class _Reach(NamedTuple):
         return UNCERTAIN if kind is Kind.BORDERLINE and said == POSITIVE else said
 
 
-def _mention_claims(entry: Entry, said: int) -> Iterator[Claim]:
-    """The claims of a mention asserted as ``said``, with what it implies."""
+def _claims_of(entry: Entry, said: int) -> Iterator[Claim]:
+    """The claims of a mention or organ asserted as ``said``, with what a mention implies."""
     for observation in entry.observations:
-        yield observation, UNCERTAIN if entry.weak and said == POSITIVE else said
+        yield observation, said
     if said != NEGATIVE:
         for observation in entry.implied:
             yield observation, UNCERTAIN
