@@ -26,7 +26,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help env repro test lint types contracts pytest smoke offline-check stages ui viz format lock clean distclean tree seeds
+.PHONY: help env repro test lint types contracts pytest smoke offline-check stages ui viz format lock clean distclean tree metrics seeds
 
 help:  ## this list
 	@echo "make TARGET [PYTHON=python3.11] [TORCH_INDEX=URL] [VENV=.venv]"
@@ -91,6 +91,9 @@ lock: $(INSTALLED)  ## resolve constraints.txt anew for every Python and platfor
 
 tree: $(INSTALLED)  ## write README.md's tree anew from the docstrings
 	python tools/readme_tree.py
+
+metrics: $(INSTALLED)  ## score the report pairs of docs/metric_checks.csv anew, into docs/metrics.md and its plot
+	python tools/metric_checks.py
 
 seeds: $(INSTALLED)  ## the whole study once a seed, into docs/seeds.md; SEEDS="0 1 2"
 	python tools/seeds.py $(SEEDS) --out docs/seeds.md

@@ -12,6 +12,10 @@ LabelMatrix = npt.NDArray[np.int8]
 """Labels of N reports, shape (N, 14), class indices in the order of `radrl.observations`."""
 
 
+class LabelerError(ValueError):
+    """A labeler cannot be had as asked for; the message names what is wrong and the mend."""
+
+
 class Labeler(Protocol):
     """Reads the 14 CheXpert observations out of report texts.
 

@@ -12,6 +12,7 @@ from typing import Final
 import torch
 from transformers import BertConfig
 
+from radrl.labelers.base import LabelerError
 from radrl.labelers.chexbert.model import CheXbert
 
 Weights = dict[str, torch.Tensor]
@@ -38,7 +39,7 @@ _BEGINNINGS: Final = {
 _SAMPLE: Final = 3  # keys named in a message
 
 
-class CheckpointError(ValueError):
+class CheckpointError(LabelerError):
     """A file is no CheXbert; the message says what it is and what was expected."""
 
 

@@ -60,6 +60,7 @@ CUES: Final[dict[Kind, str]] = {
         not noted|demonstrated|appreciated|found|detected
         not definitely|currently? seen|identified|demonstrated|visualized|appreciated|evident
         not been? identified|seen|demonstrated
+        has|have not developed|appeared|occurred|formed
         has|have been? completely|since|now|largely? resolved|cleared|removed|disappeared
         has|have completely|since|now? been? resolved|cleared|removed|disappeared
         is|are|was|were been? now|since|completely? resolved|cleared|removed|gone|absent|excluded
