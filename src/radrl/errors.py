@@ -11,9 +11,19 @@ from kedro.io import DatasetError
 from radrl.data.quarantine import TooManyQuarantined
 from radrl.data.splits import PatientInTwoSplits
 from radrl.data.tables import SourceError
+from radrl.labelers.base import LabelerError
 from radrl.params import ParamsError
+from radrl.scoring.base import ScoringError
 
-MENDABLE = (ParamsError, SourceError, TooManyQuarantined, PatientInTwoSplits, DatasetError)
+MENDABLE = (
+    ParamsError,
+    SourceError,
+    TooManyQuarantined,
+    PatientInTwoSplits,
+    LabelerError,
+    ScoringError,
+    DatasetError,
+)
 """Their messages name the file, row or key and the mend."""
 
 

@@ -7,7 +7,6 @@ it. kedro-mlflow opens one run for a whole `kedro run`, which cannot tell arms a
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
@@ -22,6 +21,7 @@ from kedro.io import CatalogProtocol, MemoryDataset
 from kedro.pipeline.node import Node
 
 from radrl import params
+from radrl.digests import sha256
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -197,7 +197,7 @@ class _Tracker:
             return
         from mlflow.entities import Dataset, DatasetInput, InputTag
 
-        entry = Dataset(name, _digest(path), "local", json.dumps({"uri": path.name}))
+        entry = Dataset(name, sha256(path)[:32], "local", json.dumps({"uri": path.name}))
         self._client.log_inputs(self._run, [DatasetInput(entry, [InputTag("mlflow.data.context", context)])])
 
     def _experiment(self) -> str:
@@ -244,15 +244,3 @@ def _path_of(catalog: CatalogProtocol, name: str) -> Path | None:
         return None
     path = getattr(catalog.get(name), "_filepath", None)
     return Path(str(path)) if path is not None and not name.endswith("workspace") else None
-
-
-def _digest(path: Path) -> str:
-    """A short digest of a file or of all files of a folder; names count, times do not."""
-    digest = hashlib.sha256()
-    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        if file.is_file():
-            digest.update(file.name.encode())
-            with file.open("rb") as stream:
-                while chunk := stream.read(1 << 20):
-                    digest.update(chunk)
-    return digest.hexdigest()[:32]

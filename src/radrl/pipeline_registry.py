@@ -23,7 +23,7 @@ ONCE = ("ingest", "labeler", "label", "policy", "sft", "rollouts", "selection")
 PER_ARM = ("train", "generate", "eval")
 """Stages that run for each arm, under its name as namespace."""
 
-SHARED = {"corpus", "step_report"}
+SHARED = {"corpus", "labeler_models", "step_report"}
 """Datasets of those stages that all arms have in common."""
 
 

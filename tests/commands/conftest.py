@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from radrl.cli.main import cli
+from radrl.commands.main import cli
 
 WORDS = "mild cardiomegaly no effusion or pneumothorax the lungs are clear possible left base edema right"
 

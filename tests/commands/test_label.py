@@ -69,7 +69,7 @@ def test_standard_input(radrl, table):
 
 def test_a_pipe_by_its_name(table):
     command = (
-        f"{sys.executable} -m radrl.cli label -q <(cat {table(ROWS, 'r.jsonl')}) --from jsonl --to jsonl"
+        f"{sys.executable} -m radrl.commands label -q <(cat {table(ROWS, 'r.jsonl')}) --from jsonl --to jsonl"
     )
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert [json.loads(line) for line in done.stdout.splitlines()] == expected()
@@ -410,7 +410,7 @@ class Counting:
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
 def test_memory_does_not_grow_with_the_file(radrl, tmp_path, monkeypatch, ending):
     labeler = Counting()
-    monkeypatch.setattr("radrl.cli.label.build_labeler", lambda *_: labeler)
+    monkeypatch.setattr("radrl.commands.label.build_labeler", lambda *_: labeler)
     path = tmp_path / f"r{ending}"
     write_long(path, rows=12_000, size=2000)  # 24 MB in all
     tracemalloc.start()

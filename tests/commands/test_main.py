@@ -7,10 +7,10 @@ from importlib.metadata import version
 
 import pytest
 
-from radrl.cli import common
+from radrl.commands import common
 
 HEAVY = {"torch", "transformers", "kedro", "mlflow", "dvc", "pandas"}
-PROGRAM = [sys.executable, "-m", "radrl.cli"]
+PROGRAM = [sys.executable, "-m", "radrl.commands"]
 
 
 def test_version(radrl):
@@ -41,7 +41,7 @@ def test_rules_label_without_the_heavy_packages(table):
     path = table([{"report": "No effusion."}], "r.csv")
     code = (
         "import sys\n"
-        "from radrl.cli.main import cli\n"
+        "from radrl.commands.main import cli\n"
         f"cli.main(['label', {str(path)!r}], standalone_mode=False)\n"
         f"print('heavy:', {HEAVY!r} & set(sys.modules))\n"
     )
@@ -50,7 +50,7 @@ def test_rules_label_without_the_heavy_packages(table):
 
 
 def test_offline_switches_are_set_before_anything_is_imported(table):
-    code = "import os, radrl.cli.main; print(os.environ['HF_HUB_OFFLINE'])"
+    code = "import os, radrl.commands.main; print(os.environ['HF_HUB_OFFLINE'])"
     environment = {name: value for name, value in os.environ.items() if name != "HF_HUB_OFFLINE"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
@@ -85,7 +85,7 @@ class Failing:
 @pytest.fixture
 def failing(monkeypatch, table):
     def label(error):
-        monkeypatch.setattr("radrl.cli.label.build_labeler", lambda *_: Failing(error))
+        monkeypatch.setattr("radrl.commands.label.build_labeler", lambda *_: Failing(error))
         return table([{"report": "No effusion."}], "r.csv")
 
     return label

@@ -176,7 +176,7 @@ def test_metrics_by_family_name_and_pattern(radrl, table, wanted, found):
 
 
 def test_labels_are_read_only_for_ce(radrl, table, monkeypatch):
-    monkeypatch.setattr("radrl.cli.run.build_labeler", None)
+    monkeypatch.setattr("radrl.commands.run.build_labeler", None)
     said = scored(radrl, table(ROWS, "r.csv"), "--metrics", "nlg_bleu1")
     assert said["per_label"] == {}
 

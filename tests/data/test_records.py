@@ -1,4 +1,4 @@
-"""Reading; the kinds of bad rows are in tests/cli/test_label.py, with the words a user sees."""
+"""Reading; the kinds of bad rows are in tests/commands/test_label.py, with the words a user sees."""
 
 import gzip
 from pathlib import Path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -20,18 +21,29 @@ from kedro_datasets.pandas import CSVDataset
 from PIL import Image
 
 from radrl.datasets import HtmlPage
-from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
-from radrl.pipelines.compare import examples, figures, nodes
+from radrl.evaluation import baselines
+from radrl.labelers.build import LABELERS
+from radrl.labelers.build import build as build_labeler
+from radrl.labelers.rules.labeler import RulesLabeler
+from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
+from radrl.pipelines.compare import examples, figures, nodes, scores
 from radrl.pipelines.compare.pipeline import create_pipeline
-from radrl.pipelines.eval.nodes import score_reports
+from radrl.scoring.base import Scores
+from radrl.scoring.build import FAMILIES
+from radrl.scoring.build import build as build_scorers
 
 EFFUSION = "There is a small left pleural effusion."
 EDEMA = "There is pulmonary edema."
 NORMAL = "The lungs are clear. There is no pleural effusion."
 REFERENCES = [EFFUSION, EDEMA, NORMAL, f"{EDEMA} {EFFUSION}", EFFUSION, NORMAL, EDEMA, f"{EFFUSION} {EDEMA}"]
 
-LABELER = {"name": "rules"}
-EVAL = {"nlg": {"preparation": "basic", "meteor": False}, "headline": []}
+LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}}
+EVAL = {
+    "families": ["ce", "nlg"],
+    "labelers": ["rules"],
+    "nlg": {"preparation": "basic", "meteor": True},  # which compare does not ask for
+    "headline": [],
+}
 COMPARE = {
     "reference": "sft",
     "metrics": ["nlg_bleu2", "ce_rules_sample14_f1", "ce_rules_micro5_f1"],
@@ -42,16 +54,52 @@ ARMS = {
     "sft": {"start": "sft"},
     "grpo": {"start": "sft", "selection": "full", "reward": {"ce_f1": {"weight": 1.0}}, "credit": "uniform"},
 }
-TRIVIAL = ["constant_normal_report", "every_label_positive", "random_training_report"]
+TRIVIAL = [
+    "constant_normal_report",
+    "every_label_positive",
+    "random_training_report",
+    "nearest_training_film",
+]
+NO_MODELS = Path("no labeler has a model here")
 
 
 def scored(reports: list[str]) -> pd.DataFrame:
+    """What eval stores per report."""
     ids = [f"f{i}" for i in range(len(REFERENCES))]
     patients = [f"p{i // 2}" for i in range(len(REFERENCES))]
     frame = pd.DataFrame(
         {"film_id": ids, "study_id": ids, "patient_id": patients, "reference": REFERENCES, "report": reports}
     )
-    return score_reports(frame, EVAL, LABELER)[2]
+    labeler = build_labeler(LABELER)
+    plain = {"nlg": {"preparation": "basic", "meteor": False}}
+    for scorer in build_scorers(["ce", "nlg"], plain, [labeler]):
+        frame = frame.assign(**scorer.score(REFERENCES, reports).per_report)
+    truth, found = labeler.label(REFERENCES), labeler.label(reports)
+    return frame.assign(reference_labels=list(truth), labels=list(found))
+
+
+class Judge:
+    """Gives each report the share of the reference's words that it has, and remembers what it was shown."""
+
+    name = "judge"
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self.corpus: float | None = None
+
+    def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
+        self.seen += hypotheses
+        pairs = zip(references, hypotheses, strict=True)
+        shares = np.array([len({*one.split()} & {*two.split()}) / len({*one.split()}) for one, two in pairs])
+        return Scores({"judge": self.corpus or float(shares.mean())}, {"judge": shares})
+
+
+@pytest.fixture
+def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
+    """A scorer that `eval.families` can name."""
+    one = Judge()
+    monkeypatch.setitem(FAMILIES, "judge", lambda settings, labelers: one)
+    return one
 
 
 @pytest.fixture(scope="module")
@@ -64,13 +112,19 @@ def grpo() -> pd.DataFrame:
     return scored([*REFERENCES[:7], "<script>alert('x')</script> Clear."])
 
 
+def film(report: str) -> bytes:
+    """A film that shows edema or nothing."""
+    pixels = np.arange(64, dtype=np.uint8).reshape(8, 8) + (100 if "edema" in report else 0)
+    buffer = io.BytesIO()
+    Image.fromarray(pixels.astype(np.uint8)).save(buffer, format="PNG")
+    return buffer.getvalue()
+
+
 @pytest.fixture(scope="module")
 def corpus() -> ds.Dataset:
-    film = io.BytesIO()
-    Image.fromarray(np.arange(64, dtype=np.uint8).reshape(8, 8)).save(film, format="PNG")
     rows = [{"film_id": f"f{i}", "split": "test", "report": text} for i, text in enumerate(REFERENCES)]
     rows += [{"film_id": f"t{i}", "split": "train", "report": text} for i, text in enumerate([EDEMA, NORMAL])]
-    return ds.dataset(pa.Table.from_pylist([row | {"image": film.getvalue()} for row in rows]))
+    return ds.dataset(pa.Table.from_pylist([row | {"image": film(row["report"])} for row in rows]))
 
 
 @pytest.fixture
@@ -78,8 +132,18 @@ def comparison(sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset) -> pd.
     return compared({"sft": sft, "grpo": grpo}, corpus)
 
 
-def compared(arms: dict[str, pd.DataFrame], corpus: ds.Dataset, **settings: Any) -> pd.DataFrame:
-    return nodes.compare_arms(nodes.gather_reports(**arms), corpus, COMPARE | settings, EVAL, LABELER, seed=0)
+def compared(
+    arms: dict[str, pd.DataFrame], corpus: ds.Dataset, scoring: dict[str, Any] | None = None, **settings: Any
+) -> pd.DataFrame:
+    return nodes.compare_arms(
+        nodes.gather_reports(**arms),
+        corpus,
+        NO_MODELS,
+        COMPARE | settings,
+        EVAL | (scoring or {}),
+        LABELER,
+        seed=0,
+    )
 
 
 def at(comparison: pd.DataFrame, arm: str, metric: str) -> pd.Series:
@@ -92,7 +156,13 @@ def history() -> pd.DataFrame:
     return pd.DataFrame({"step": steps, "reward": steps / 10, "entropy": 1 / steps, "learning_rate": 1e-4})
 
 
-def page(comparison: pd.DataFrame, arms: dict[str, pd.DataFrame], corpus: ds.Dataset) -> str:
+def page(
+    comparison: pd.DataFrame,
+    arms: dict[str, pd.DataFrame],
+    corpus: ds.Dataset,
+    scoring: dict[str, Any] | None = None,
+    **settings: Any,
+) -> str:
     results = Path(__file__).parents[2] / "conf" / "base" / "published_results.csv"
     return nodes.write_page(
         comparison,
@@ -104,8 +174,8 @@ def page(comparison: pd.DataFrame, arms: dict[str, pd.DataFrame], corpus: ds.Dat
         {"labeler": "rules", "reports": 10, "known": 10, "agreement": {"Edema": 0.987}},
         "phantom",
         ARMS,
-        COMPARE,
-        EVAL,
+        COMPARE | settings,
+        EVAL | (scoring or {}),
         LABELER,
         seed=0,
     )
@@ -145,7 +215,7 @@ class TestTable:
         assert list(dict.fromkeys(comparison["arm"])) == ["sft", "grpo", *TRIVIAL, "reference_report"]
         assert comparison.loc[comparison["arm"] == "grpo", "metric"].tolist() == COMPARE["metrics"]
         kinds = comparison.groupby("kind")["arm"].agg(lambda arms: sorted(set(arms))).to_dict()
-        assert kinds == {"arm": ["grpo", "sft"], "trivial": TRIVIAL, "ceiling": ["reference_report"]}
+        assert kinds == {"arm": ["grpo", "sft"], "trivial": sorted(TRIVIAL), "ceiling": ["reference_report"]}
 
     def test_values_are_the_scores_of_eval(self, comparison: pd.DataFrame, grpo: pd.DataFrame) -> None:
         line = at(comparison, "grpo", "ce_rules_sample14_f1")
@@ -186,6 +256,17 @@ class TestTable:
         metrics = comparison.loc[comparison["arm"] == "every_label_positive", "metric"]
         assert metrics.tolist() == ["ce_rules_sample14_f1", "ce_rules_micro5_f1"]
 
+    def test_row_of_the_nearest_film_reports_as_that_film(self, comparison: pd.DataFrame) -> None:
+        # its film tells the four edemas from the rest, and nothing of the four effusions
+        line = at(comparison, "nearest_training_film", "ce_rules_micro5_f1")
+        assert line["value"] == pytest.approx(2 * 4 / (2 * 4 + 0 + 4))
+
+    def test_both_paired_tests_are_given(self, comparison: pd.DataFrame) -> None:
+        line = at(comparison, "grpo", "ce_rules_micro5_f1")
+        assert 0 < line["p"] < 0.05
+        assert 0 < line["p_randomisation"] <= 1
+        assert line["p"] != line["p_randomisation"]
+
     def test_metric_without_interval_is_refused_by_name(
         self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
     ) -> None:
@@ -200,15 +281,130 @@ class TestTable:
         self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset, capsys: pytest.CaptureFixture[str]
     ) -> None:
         ten = [f"ce_rules_{mean}{size}_f1" for mean in ("sample", "micro", "macro") for size in (14, 5)]
-        ten += ["nlg_bleu1", "nlg_bleu2", "nlg_rougel", "nlg_cider"]
+        ten += ["nlg_bleu1", "nlg_bleu2", "nlg_rougel", "nlg_cider", "ce_rules_macro5_f1_uncertain_pos"]
         comparison = compared({"sft": sft, "grpo": grpo}, corpus, metrics=ten)
         printed = capsys.readouterr().out
         assert "…" not in printed
         assert max(map(len, printed.splitlines())) <= 80
         lines = [line.split() for line in printed.splitlines() if line.startswith("grpo")]
         shown = [float(cell.rstrip("▲▼†")) for line in lines for cell in line[1:]]
-        assert shown == pytest.approx([at(comparison, "grpo", name)["value"] for name in ten], abs=5e-4)
+        by_group = [name for name in ten if name.startswith("ce")] + ten[6:10]
+        expected = [at(comparison, "grpo", name)["value"] for name in by_group]
+        assert shown == pytest.approx(expected, abs=5e-4)
         assert "▲" in printed
+        # a table has the rows that have its metrics
+        assert "every_label_positive" not in printed[printed.index("\nnlg") :]
+
+
+class TestScores:
+    """Who is asked for which score."""
+
+    def test_an_arms_stored_values_are_taken_and_trivial_rows_are_judged(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset, judge: Judge
+    ) -> None:
+        stored = np.linspace(0.1, 0.8, 8)
+        arms = {"sft": sft.assign(judge=stored / 2), "grpo": grpo.assign(judge=stored)}
+        found = compared(arms, corpus, {"families": ["ce", "nlg", "judge"]}, metrics=["judge", "nlg_bleu2"])
+        assert at(found, "grpo", "judge")["value"] == pytest.approx(stored.mean())
+        assert at(found, "grpo", "judge")["difference"] == pytest.approx(stored.mean() / 2)
+        assert at(found, "reference_report", "judge")["value"] == 1
+        assert grpo["report"].iloc[-1] not in judge.seen
+        # three rows with texts and the references
+        assert len(judge.seen) == 4 * len(REFERENCES)
+        assert baselines.NORMAL_REPORT in judge.seen
+        assert found[found["arm"] == "every_label_positive"].empty
+
+    def test_a_report_without_a_value_is_left_out_and_counted(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset, judge: Judge
+    ) -> None:
+        values = [0.5, np.nan, 0.7, 0.9, np.nan, 0.3, 0.1, 0.2]
+        arms = {"sft": sft.assign(judge=0.4), "grpo": grpo.assign(judge=values)}
+        found = compared(arms, corpus, {"families": ["judge"]}, metrics=["judge"])
+        line = at(found, "grpo", "judge")
+        assert line["value"] == pytest.approx((0.5 + 0.7 + 0.9 + 0.3 + 0.1 + 0.2) / 6)
+        assert (line["missing"], at(found, "sft", "judge")["missing"]) == (2, 0)
+
+    def test_a_scorer_without_a_metric_in_the_table_is_not_asked(
+        self, sft: pd.DataFrame, corpus: ds.Dataset, judge: Judge
+    ) -> None:
+        compared({"sft": sft}, corpus, {"families": ["ce", "nlg", "judge"]})
+        assert judge.seen == []
+
+    def test_a_figure_that_is_no_mean_is_refused(
+        self, sft: pd.DataFrame, corpus: ds.Dataset, judge: Judge
+    ) -> None:
+        judge.corpus = 0.123
+        with pytest.raises(ValueError, match=r"'judge' is 0\.123 over all reports and not the mean"):
+            compared({"sft": sft.assign(judge=0.5)}, corpus, {"families": ["judge"]}, metrics=["judge"])
+
+    def test_scores_of_an_older_eval_are_refused_before_anything_is_judged(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset, judge: Judge
+    ) -> None:
+        arms = {"sft": sft.assign(judge=0.5), "grpo": grpo}
+        with pytest.raises(ValueError, match=r"compare\.metrics, arm 'grpo': 'judge' is no metric"):
+            compared(arms, corpus, {"families": ["judge"]}, metrics=["judge"])
+        assert judge.seen == []
+
+    @pytest.mark.parametrize("metric", ["judge", "ce_chexbert_micro14_f1", "macro_f1"])
+    def test_metric_of_no_family_is_refused(self, sft: pd.DataFrame, corpus: ds.Dataset, metric: str) -> None:
+        with pytest.raises(ValueError, match=f"{metric}' is none of .* begin with nlg, ce_rules"):
+            compared({"sft": sft}, corpus, metrics=[metric])
+
+    @pytest.mark.parametrize("metric", ["green_rules_wrong_location", "green_rules_missing_finding"])
+    def test_metric_of_which_less_is_better_is_refused(
+        self, sft: pd.DataFrame, corpus: ds.Dataset, metric: str
+    ) -> None:
+        with pytest.raises(ValueError, match=f"of '{metric}' less is better"):
+            compared({"sft": sft}, corpus, {"families": ["green_rules"]}, metrics=["green_rules", metric])
+
+    def test_every_labeler_has_metrics_of_its_own(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Edema:
+            name = "chexbert"
+
+            def label(self, reports: Sequence[str]) -> np.ndarray:
+                labels = np.zeros((len(reports), 14), dtype=np.int8)
+                labels[:, INDEX["Edema"]] = [POSITIVE * ("edema" in text) for text in reports]
+                return labels
+
+        monkeypatch.setitem(LABELERS, "chexbert", lambda settings, models: Edema())
+        found = compared(
+            {"sft": sft, "grpo": grpo},
+            corpus,
+            {"labelers": ["rules", "chexbert"]},
+            metrics=["ce_chexbert_micro14_f1", "ce_rules_micro14_f1"],
+        )
+        # four edemas: sft names one of them; to assert all 14 labels finds four among 8 x 14
+        assert at(found, "sft", "ce_chexbert_micro14_f1")["value"] == pytest.approx(2 / (2 + 3))
+        assert at(found, "every_label_positive", "ce_chexbert_micro14_f1")["value"] == pytest.approx(8 / 116)
+        assert at(found, "nearest_training_film", "ce_chexbert_micro14_f1")["value"] == 1
+        assert at(found, "nearest_training_film", "ce_rules_micro14_f1")["value"] < 1
+
+    def test_labels_that_eval_stored_are_not_read_again(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        read: list[str] = []
+        own = RulesLabeler.label
+
+        def label(self: RulesLabeler, reports: Sequence[str]) -> np.ndarray:
+            read.extend(reports)
+            return own(self, reports)
+
+        monkeypatch.setattr(RulesLabeler, "label", label)
+        compared({"sft": sft, "grpo": grpo}, corpus)
+        # references, arms' reports and the training reports are among the stored ones
+        assert read == [baselines.NORMAL_REPORT]
+
+    def test_a_metric_goes_to_the_longest_fitting_name(self) -> None:
+        settings = {"families": ["green", "ce", "green_rules"], "labelers": ["chexbert", "chexbert_compact"]}
+        metrics = ["green", "green_rules", "ce_chexbert_compact_exact_match14", "ce_chexbert_micro5_f1"]
+        assert scores.group_names(metrics, settings) == {
+            "green": ["green"],
+            "green_rules": ["green_rules"],
+            "ce_chexbert_compact": ["ce_chexbert_compact_exact_match14"],
+            "ce_chexbert": ["ce_chexbert_micro5_f1"],
+        }
 
 
 class TestFigures:
@@ -305,7 +501,21 @@ class TestPage:
         ):
             assert shown in text
         assert 'title="beaten by' in text
+        headings = re.findall(r"<h3>(.*?) <code>(.*?)</code></h3>", text)
+        assert headings == [
+            ("Overlap of words", "nlg"),
+            ("Clinical efficacy: agreement of labels, read by the labeler rules", "ce_rules"),
+        ]
         assert len(re.findall(r'<article class="film"', text)) == COMPARE["examples"]
+
+    def test_reports_without_a_value_are_counted(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset, judge: Judge
+    ) -> None:
+        arms = {"sft": sft.assign(judge=0.4), "grpo": grpo.assign(judge=[0.5, np.nan, 0.7, 0.9, 0, 0, 1, 1])}
+        asked = {"scoring": {"families": ["judge"]}, "metrics": ["judge"]}
+        text = page(compared(arms, corpus, **asked), arms, corpus, **asked)
+        assert text.count("without a value") == 1
+        assert "<small>1 without a value</small>" in text
 
     def test_a_report_cannot_break_it(
         self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
@@ -370,6 +580,7 @@ def test_pipeline_makes_every_output(
             columns=["paper", "table", "dataset", "protocol", "method", "rl_train_size", "metric", "value"],
         ),
         "ingest_summary": {"input": 10, "kept": 10},
+        "labeler_models": NO_MODELS,
         "labeler_report": {"labeler": "rules"},
         "params:ingest.source": "csv",
         "params:arms": ARMS,

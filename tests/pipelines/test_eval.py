@@ -18,10 +18,13 @@ from radrl.pipelines.eval.nodes import pick_headline, print_arms, score_reports
 from radrl.pipelines.eval.pipeline import create_pipeline, create_summary
 
 SETTINGS = {
+    "families": ["ce", "nlg"],
+    "labelers": ["rules"],
     "nlg": {"preparation": "basic", "meteor": False},
     "headline": ["ce_rules_sample14_f1", "nlg_bleu2"],
 }
-LABELER = {"name": "rules"}
+LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}}
+NO_MODELS = Path()
 EFFUSION = "There is a small left pleural effusion."
 EDEMA = "There is pulmonary edema."
 NORMAL = "The lungs are clear. There is no pleural effusion."
@@ -43,7 +46,7 @@ def reports() -> pd.DataFrame:
 
 
 def test_scores_are_the_hand_computed_ones(reports: pd.DataFrame) -> None:
-    scores, _, _ = score_reports(reports, SETTINGS, LABELER)
+    scores, _, _ = score_reports(reports, NO_MODELS, SETTINGS, LABELER)
     assert (scores["reports"], scores["patients"]) == (5, 4)
     assert scores["empty_share"] == pytest.approx(1 / 5)
     assert scores["distinct_share"] == pytest.approx(4 / 5)
@@ -55,14 +58,14 @@ def test_scores_are_the_hand_computed_ones(reports: pd.DataFrame) -> None:
 
 
 def test_scores_are_json_and_name_what_was_skipped(reports: pd.DataFrame) -> None:
-    scores, _, _ = score_reports(reports, SETTINGS, LABELER)
+    scores, _, _ = score_reports(reports, NO_MODELS, SETTINGS, LABELER)
     assert json.loads(json.dumps(scores)) == scores
     assert scores["skipped"] == {"nlg_meteor": "skipped (not asked for)"}
     assert "nlg_meteor" not in scores
 
 
 def test_labels_are_counted_under_both_readings(reports: pd.DataFrame) -> None:
-    _, per_label, _ = score_reports(reports, SETTINGS, LABELER)
+    _, per_label, _ = score_reports(reports, NO_MODELS, SETTINGS, LABELER)
     assert per_label.groupby("reading").size().to_dict() == {"positive": 14, "positive or uncertain": 14}
     edema = per_label[per_label["observation"] == "Edema"].set_index("reading")
     assert edema.loc["positive", ["support", "predicted"]].tolist() == [3, 2]
@@ -72,7 +75,7 @@ def test_labels_are_counted_under_both_readings(reports: pd.DataFrame) -> None:
 
 
 def test_each_report_keeps_its_labels_and_scores(reports: pd.DataFrame) -> None:
-    scores, _, per_report = score_reports(reports, SETTINGS, LABELER)
+    scores, _, per_report = score_reports(reports, NO_MODELS, SETTINGS, LABELER)
     assert per_report["film_id"].tolist() == reports["film_id"].tolist()
     labels = np.stack(per_report["labels"].to_list())
     assert labels.dtype == np.int8
@@ -83,7 +86,7 @@ def test_each_report_keeps_its_labels_and_scores(reports: pd.DataFrame) -> None:
 
 
 def test_labels_survive_parquet(reports: pd.DataFrame, tmp_path: Path) -> None:
-    _, _, per_report = score_reports(reports, SETTINGS, LABELER)
+    _, _, per_report = score_reports(reports, NO_MODELS, SETTINGS, LABELER)
     per_report.to_parquet(tmp_path / "per_report.parquet")
     again = pd.read_parquet(tmp_path / "per_report.parquet")
     np.testing.assert_array_equal(np.stack(again["labels"]), np.stack(per_report["labels"]))
@@ -91,7 +94,7 @@ def test_labels_survive_parquet(reports: pd.DataFrame, tmp_path: Path) -> None:
 
 def test_two_runs_give_the_same_bytes(reports: pd.DataFrame, tmp_path: Path) -> None:
     for name in ("one", "two"):
-        scores, per_label, per_report = score_reports(reports, SETTINGS, LABELER)
+        scores, per_label, per_report = score_reports(reports, NO_MODELS, SETTINGS, LABELER)
         (tmp_path / name).mkdir()
         (tmp_path / name / "scores").write_text(json.dumps(scores))
         per_label.to_csv(tmp_path / name / "label", index=False)
@@ -101,7 +104,7 @@ def test_two_runs_give_the_same_bytes(reports: pd.DataFrame, tmp_path: Path) -> 
 
 
 def test_headline_picks_in_the_order_of_the_params(reports: pd.DataFrame) -> None:
-    scores, per_label, _ = score_reports(reports, SETTINGS, LABELER)
+    scores, per_label, _ = score_reports(reports, NO_MODELS, SETTINGS, LABELER)
     headline = pick_headline(
         scores, per_label, {"headline": ["nlg_bleu2", "ce_rules_micro5_f1", "nlg_meteor"]}
     )
@@ -110,7 +113,7 @@ def test_headline_picks_in_the_order_of_the_params(reports: pd.DataFrame) -> Non
 
 
 def test_unknown_headline_metric_names_the_valid_ones(reports: pd.DataFrame) -> None:
-    scores, per_label, _ = score_reports(reports, SETTINGS, LABELER)
+    scores, per_label, _ = score_reports(reports, NO_MODELS, SETTINGS, LABELER)
     with pytest.raises(
         ValueError, match=r"eval\.headline: 'nlg_bleu5' is no metric; did you mean 'nlg_bleu"
     ) as error:
@@ -124,16 +127,16 @@ def test_unknown_headline_metric_names_the_valid_ones(reports: pd.DataFrame) -> 
 def test_film_without_a_text_is_named(reports: pd.DataFrame, side: str) -> None:
     reports.loc[2, side] = None
     with pytest.raises(ValueError, match=f"1 films have no {side}, the first is c_1"):
-        score_reports(reports, SETTINGS, LABELER)
+        score_reports(reports, NO_MODELS, SETTINGS, LABELER)
 
 
 def test_no_report_at_all_is_refused(reports: pd.DataFrame) -> None:
     with pytest.raises(ValueError, match="no report to score"):
-        score_reports(reports.head(0), SETTINGS, LABELER)
+        score_reports(reports.head(0), NO_MODELS, SETTINGS, LABELER)
 
 
 def test_an_arms_scores_are_printed(reports: pd.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
-    scores, per_label, _ = score_reports(reports, SETTINGS, LABELER)
+    scores, per_label, _ = score_reports(reports, NO_MODELS, SETTINGS, LABELER)
     pick_headline(scores, per_label, SETTINGS)
     printed = capsys.readouterr().out
     assert "5 reports of 4 patients" in printed
@@ -154,13 +157,17 @@ def test_pipeline_scores_every_arm_under_its_name(
     reports: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     parameters = {"params:eval": "params:eval", "params:labeler": "params:labeler"}
-    arms = [pipeline(create_pipeline(), namespace=arm, parameters=parameters) for arm in ("sft", "grpo")]
+    arms = [
+        pipeline(create_pipeline(), namespace=arm, inputs={"labeler_models"}, parameters=parameters)
+        for arm in ("sft", "grpo")
+    ]
     better = reports.assign(report=reports["reference"])
     entries = {
         "sft.reports": reports,
         "grpo.reports": better,
         "params:eval": SETTINGS,
         "params:labeler": LABELER,
+        "labeler_models": NO_MODELS,
     }
     catalog = DataCatalog({name: MemoryDataset(value) for name, value in entries.items()})
     for name in ("sft.scores", "grpo.headline"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -14,7 +15,8 @@ import pytest
 from radrl.pipelines.label.nodes import label_reports
 from radrl.pipelines.selection.nodes import make_subsets, score_diversity
 
-LABELER = {"name": "rules"}
+LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}}
+NO_MODELS = Path()
 DDSAMPLING = {"share": 0.5, "std": "population", "uncertain_as_positive": False}
 EFFUSION, EDEMA, CLEAR = "Left pleural effusion.", "There is pulmonary edema.", "The lungs are clear."
 ROLLOUTS = {
@@ -35,7 +37,7 @@ def rollouts(reports: dict[str, list[str]]) -> ds.Dataset:
 
 
 def test_diversity_is_the_hand_computed_one() -> None:
-    table = score_diversity(rollouts(ROLLOUTS), LABELER, DDSAMPLING, seed=0)
+    table = score_diversity(rollouts(ROLLOUTS), NO_MODELS, LABELER, DDSAMPLING, seed=0)
     assert table["film_id"].tolist() == list(ROLLOUTS)
     assert table["diversity"].tolist() == pytest.approx([0, 1, 0.5, 0.5])
     assert (table["rank"][1], table["rank"][0]) == (1, 4)
@@ -48,20 +50,20 @@ def test_diversity_is_the_hand_computed_one() -> None:
 
 def test_diversity_follows_its_settings() -> None:
     hedged = DDSAMPLING | {"uncertain_as_positive": True, "std": "sample"}
-    table = score_diversity(rollouts(ROLLOUTS), LABELER, hedged, seed=0)
+    table = score_diversity(rollouts(ROLLOUTS), NO_MODELS, LABELER, hedged, seed=0)
     assert table["diversity"].tolist() == pytest.approx([0, 2 * math.sqrt(0.5), math.sqrt(0.5), 0])
 
 
 def test_draw_follows_the_seed_and_ties_do_not_follow_the_ids() -> None:
     tied = rollouts({f"film{i}": [EFFUSION, EDEMA] for i in range(12)})
-    orders = [score_diversity(tied, LABELER, DDSAMPLING, seed=seed)["rank"].tolist() for seed in (0, 0, 1)]
+    orders = [score_diversity(tied, NO_MODELS, LABELER, DDSAMPLING, seed=seed)["rank"].tolist() for seed in (0, 0, 1)]
     assert orders[0] == orders[1] != orders[2]
     assert orders[0] != sorted(orders[0])
 
 
 def test_unequal_numbers_of_rollouts_are_refused() -> None:
     with pytest.raises(ValueError, match="films have 1 to 2 rollouts; run the stage rollouts again"):
-        score_diversity(rollouts({**ROLLOUTS, "train3_1": [EDEMA]}), LABELER, DDSAMPLING, seed=0)
+        score_diversity(rollouts({**ROLLOUTS, "train3_1": [EDEMA]}), NO_MODELS, LABELER, DDSAMPLING, seed=0)
 
 
 @pytest.fixture
@@ -69,9 +71,9 @@ def subsets(make_corpus: Callable[..., ds.Dataset]) -> Callable[..., Any]:
     def run(balanced: int = 4, seed: int = 0) -> Any:
         corpus = make_corpus(["train", "test"], studies=12)  # every third film has no impression
         reports = {f"train{i}_1": [EFFUSION, EDEMA] for i in range(12)}
-        diversity = score_diversity(rollouts(reports), LABELER, DDSAMPLING, seed)
+        diversity = score_diversity(rollouts(reports), NO_MODELS, LABELER, DDSAMPLING, seed)
         settings = {"ddsampling": DDSAMPLING, "random": {"share": 0.25}, "balanced": {"studies": balanced}}
-        return diversity, *make_subsets(corpus, label_reports(corpus, LABELER), diversity, settings, seed)
+        return diversity, *make_subsets(corpus, label_reports(corpus, NO_MODELS, LABELER), diversity, settings, seed)
 
     return run
 

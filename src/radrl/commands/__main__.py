@@ -1,5 +1,5 @@
-"""`python -m radrl.cli`, the command without its entry point."""
+"""`python -m radrl.commands`, the command without its entry point."""
 
-from radrl.cli.main import main
+from radrl.commands.main import main
 
 main()

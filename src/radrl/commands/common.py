@@ -386,7 +386,4 @@ def build_labeler(name: str, model: Path | None, device: str, settings: Mapping[
 
     if not (model / name).is_dir():
         return CheXbertLabeler.from_folder(model, name=name, device=device)
-    labeler = build(settings, model, name=name)
-    assert isinstance(labeler, CheXbertLabeler)
-    labeler.model.to(device)
-    return labeler
+    return build({**settings, "device": device}, model, name=name)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import click
 import pyarrow as pa
 
-from radrl.cli.common import (
+from radrl.commands.common import (
     CLASSES,
     STD,
     Given,

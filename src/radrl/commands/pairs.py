@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from radrl.cli.common import Given, Tally, judged, require_columns, text_problem
+from radrl.commands.common import Given, Tally, judged, require_columns, text_problem
 from radrl.data.records import BadRow, Records
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from radrl.cli.pairs import Pairs
-from radrl.cli.run import Scoring
+from radrl.commands.pairs import Pairs
+from radrl.commands.run import Scoring
 from radrl.evaluation.bootstrap import Interval, Method, bootstrap_intervals
 from radrl.evaluation.clinical_efficacy import LabelRow, clinical_efficacy
 from radrl.evaluation.summed import FloatArray, join

@@ -12,9 +12,9 @@ import click
 import numpy as np
 import yaml
 
-from radrl.cli.common import Given, build_labeler
-from radrl.cli.metrics import WITHOUT_MODEL, Wanted
-from radrl.cli.pairs import Pairs
+from radrl.commands.common import Given, build_labeler
+from radrl.commands.metrics import WITHOUT_MODEL, Wanted
+from radrl.commands.pairs import Pairs
 from radrl.digests import sha256
 from radrl.labelers.base import Labeler, LabelMatrix
 from radrl.observations import OBSERVATIONS

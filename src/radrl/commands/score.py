@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import click
 
-from radrl.cli.common import (
+from radrl.commands.common import (
     CLASSES,
     STD,
     Given,
@@ -24,11 +24,11 @@ from radrl.cli.common import (
     require_outputs,
     table_at,
 )
-from radrl.cli.metrics import WITHOUT_MODEL, names
-from radrl.cli.pairs import Columns, Pairs, describe, read_pairs
-from radrl.cli.result import Bootstrap, Result, as_text, assemble, report_rows, report_schema
-from radrl.cli.run import run, set_up
-from radrl.cli.tables import show
+from radrl.commands.metrics import WITHOUT_MODEL, names
+from radrl.commands.pairs import Columns, Pairs, describe, read_pairs
+from radrl.commands.result import Bootstrap, Result, as_text, assemble, report_rows, report_schema
+from radrl.commands.run import run, set_up
+from radrl.commands.tables import show
 from radrl.data.records import Records
 from radrl.data.writing import whole_file
 from radrl.digests import sha256

@@ -10,7 +10,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from radrl.cli.result import Figure, Result
+from radrl.commands.result import Figure, Result
 
 _WIDTH: Final = 100
 """Columns at least: a narrow terminal folds a line, and cuts no name."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import torch
 from transformers import AutoTokenizer, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
+from radrl.digests import sha256
 from radrl.policy.processor import FilmProcessor
 
 POINTER = "pointer.json"
@@ -72,7 +72,7 @@ def write_pointer(weights: Path, folder: Path) -> None:
         FileNotFoundError: when the weights are no complete folder.
     """
     _check(weights)
-    digests = {file.name: _sha256(file) for file in sorted(weights.iterdir()) if file.is_file()}
+    digests = {file.name: sha256(file) for file in sorted(weights.iterdir()) if file.is_file()}
     content = {"path": str(weights.resolve()), "sha256": digests}
     (folder / POINTER).write_text(json.dumps(content, indent=2) + "\n")
 
@@ -91,19 +91,11 @@ def resolve(folder: Path) -> Path:
     for name, digest in pointer["sha256"].items():
         if not (weights / name).is_file():
             raise FileNotFoundError(f"{weights / name} is gone; {folder / POINTER} points at it")
-        if _sha256(weights / name) != digest:
+        if sha256(weights / name) != digest:
             raise ValueError(
                 f"{weights / name} has changed since the stage policy saw it: run that stage again"
             )
     return weights
-
-
-def _sha256(file: Path) -> str:
-    digest = hashlib.sha256()
-    with file.open("rb") as stream:
-        while chunk := stream.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def _check(folder: Path) -> None:

@@ -98,6 +98,24 @@ def nlg_scores(
     return Scores(corpus, per_report, skipped, summed)
 
 
+class Nlg:
+    """The metrics of `nlg_scores` as a scorer.
+
+    Args:
+        preparation: as there.
+        meteor: as there.
+    """
+
+    name = "nlg"
+
+    def __init__(self, *, preparation: str, meteor: bool) -> None:
+        self.preparation, self.meteor = preparation, meteor
+
+    def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
+        """See `radrl.scoring.base.Scorer`."""
+        return nlg_scores(references, hypotheses, preparation=self.preparation, meteor=self.meteor)
+
+
 def sentence_bleu2(reference: str, hypothesis: str) -> float:
     """BLEU-2 of one report, the second term of DEER's reward (eq. 1).
 

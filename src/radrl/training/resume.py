@@ -15,6 +15,7 @@ import torch
 from peft import PeftModel
 from torch.utils.data import Sampler
 
+from radrl.digests import sha256
 from radrl.policy import folder
 
 CHECKPOINT = "checkpoint-*"
@@ -31,13 +32,10 @@ def fingerprint(settings: Mapping[str, Any], *inputs: Path) -> str:
     Returns:
         A hexadecimal digest.
     """
-    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
+    work = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
     for path in inputs:
-        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            if file.is_file():
-                digest.update(file.name.encode())
-                _digest_into(digest, file)
-    return digest.hexdigest()
+        work = sha256(path, seed=work.encode())
+    return work
 
 
 def digest_rows(frame: pd.DataFrame) -> str:
@@ -51,12 +49,6 @@ def digest_rows(frame: pd.DataFrame) -> str:
     """
     rows = pd.util.hash_pandas_object(frame, index=False)
     return hashlib.sha256(rows.to_numpy().tobytes()).hexdigest()
-
-
-def _digest_into(digest: hashlib._Hash, file: Path) -> None:
-    with file.open("rb") as stream:
-        while chunk := stream.read(1 << 20):
-            digest.update(chunk)
 
 
 def claim(workspace: Path, work: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -9,7 +10,6 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
-from radrl.pipelines.eval.names import unknown_metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,6 +60,7 @@ def gather_histories(**histories: pd.DataFrame) -> ArmTables:
 def compare_arms(
     arm_reports: ArmTables,
     corpus: ds.Dataset,
+    labeler_models: Path,
     settings: dict[str, Any],
     eval_settings: dict[str, Any],
     labeler: dict[str, Any],
@@ -69,7 +70,8 @@ def compare_arms(
 
     Args:
         arm_reports: of `gather_reports`.
-        corpus: the films; training reports are drawn from it.
+        corpus: the films; training reports and films are read from it.
+        labeler_models: what the stage labeler wrote.
         settings: the section `compare`.
         eval_settings: the section `eval`.
         labeler: the section `labeler`.
@@ -80,27 +82,31 @@ def compare_arms(
 
     Raises:
         ValueError: when a metric is unknown or has no interval, listing the valid ones.
+        radrl.scoring.base.ScoringError: when a scorer lacks what it needs.
     """
-    from radrl.labelers.build import build
-    from radrl.pipelines.compare import rows, table
+    from radrl.data.thumbnails import nearest_training_films
+    from radrl.pipelines.compare import rows, scores, table
 
-    reader = build(labeler["name"])
-    training = corpora.read(corpus, split="train", columns=["report"])["report"].tolist()
-    every = rows.all_rows(arm_reports, training, reader, seed=seed)
-    families = [
-        rows.label_metrics(every, labeler=reader.name),
-        rows.word_metrics(every, preparation=eval_settings["nlg"]["preparation"]),
+    names = scores.group_names(settings["metrics"], eval_settings)
+    groups = scores.build_groups(
+        names, arm_reports, settings=eval_settings, labeler=labeler, models=labeler_models
+    )
+    films = next(iter(arm_reports.values()))
+    training = corpora.read(corpus, split="train", columns=["film_id", "report"]).set_index("film_id")[
+        "report"
     ]
-    _require_known(settings["metrics"], families)
+    nearest = training.loc[nearest_training_films(corpus, films["film_id"].tolist())]
+    every = rows.all_rows(arm_reports, training.tolist(), nearest.tolist(), seed=seed)
     comparison = rows.tabulate(
-        families,
+        [scores.score_rows(every, group, films["reference"].tolist()) for group in groups.values()],
+        list(every),
         settings["metrics"],
-        next(iter(arm_reports.values()))["patient_id"].tolist(),
+        films["patient_id"].tolist(),
         reference=settings["reference"],
         bootstrap=settings["bootstrap"],
         seed=seed,
     )
-    table.show(comparison, settings)
+    table.show(comparison, names, settings)
     return comparison
 
 
@@ -162,7 +168,7 @@ def write_page(
     Returns:
         One HTML page that needs nothing else.
     """
-    from radrl.pipelines.compare import examples, page
+    from radrl.pipelines.compare import examples, page, scores
 
     shown = examples.draw(arm_reports, count=settings["examples"], seed=seed)
     films = corpus.to_table(columns=["film_id", "image"], filter=pc.field("film_id").isin(shown)).to_pandas()
@@ -173,7 +179,13 @@ def write_page(
         films=dict(zip(films["film_id"], films["image"], strict=True)),
         shown=shown,
         published=published,
-        about={"source": source, "ingest": ingest_summary, "labeler": labeler_report},
+        about={
+            "source": source,
+            "ingest": ingest_summary,
+            "labelers": eval_settings["labelers"],
+            "labeler": labeler_report,
+        },
+        groups=scores.group_names(settings["metrics"], eval_settings),
         arms=arms,
         settings=settings,
         parameters={
@@ -197,11 +209,3 @@ def _require_same_films(first: str, known: pd.Series, arm: str, films: pd.Series
             f"arms {first!r} and {arm!r} were scored on other films: {arm!r} lacks {len(lacking)} "
             f"and has {len(extra)} more, such as {(lacking or extra)[0]}; run generate and eval for both"
         )
-
-
-def _require_known(metrics: list[str], families: list[Any]) -> None:
-    # the first row of a family has every metric of it
-    known = [name for family in families for name in next(iter(family.values())).values()]
-    for name in metrics:
-        if name not in known:
-            raise ValueError(unknown_metric(name, known, key="compare.metrics"))

@@ -14,13 +14,24 @@ import yaml
 from radrl.evaluation.clinical_efficacy import clinical_efficacy
 from radrl.pipelines.compare import examples, figures
 from radrl.pipelines.compare.rows import CEILING, TRIVIAL
-from radrl.pipelines.compare.table import mark
+from radrl.pipelines.compare.table import mark, short
 
 BANNERS: Final = {
     "phantom": "Drawn films: these numbers show that the machinery works. They say nothing about patients.",
     "csv": "Films and reports of a table of the user's own. What the numbers say depends on who is in it.",
 }
 """Which data the page speaks of, by `ingest.source`."""
+
+FAMILIES: Final = {
+    "ce": "Clinical efficacy: agreement of labels, read by the labeler",
+    "nlg": "Overlap of words",
+    "radgraph_rules": "Agreement of entities and relations, found by rules in RadGraph's place",
+    "green_rules": "Errors counted by rules in GREEN's place",
+    "radgraph": "Agreement of entities and relations, found by RadGraph",
+    "green": "Errors counted by GREEN's judge",
+    "radeval": "RadEval's metrics",
+}
+"""What a family of metrics says, by its name."""
 
 VERDICTS: Final = {"right": "✓", "hedged": "~", "missed": "−", "wrong": "+", "stated": ""}
 """The sign before a label, so that nothing depends on colour alone."""
@@ -37,6 +48,7 @@ def render(
     shown: Sequence[str],
     published: pd.DataFrame,
     about: Mapping[str, Any],
+    groups: Mapping[str, Sequence[str]],
     arms: Mapping[str, Any],
     settings: Mapping[str, Any],
     parameters: Mapping[str, Any],
@@ -50,7 +62,8 @@ def render(
         films: the films to show, as PNG, by film_id.
         shown: their ids in order.
         published: the papers' results, a line a method and metric.
-        about: source, ingest counts and labeler report.
+        about: source, ingest counts, names of the labelers and the report on the labeler.
+        groups: the metrics of the table by who gives them.
         arms: the section `arms`.
         settings: the section `compare`.
         parameters: what to print as the parameters of the run.
@@ -66,6 +79,7 @@ def render(
     template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
     return template.render(
         banner=BANNERS[about["source"]],
+        groups={name: {"title": _title(name), "metrics": metrics} for name, metrics in groups.items()},
         about=about,
         counts={"films": len(any_arm), "patients": any_arm["patient_id"].nunique()},
         settings=settings,
@@ -76,10 +90,11 @@ def render(
         forest=figures.svg(figures.forest(comparison, reference=settings["reference"]), name="forest"),
         curves=figures.svg(figures.curves(arm_histories), name="curves") if arm_histories else None,
         trained=list(arm_histories),
-        labels=_labels(arm_reports, about["labeler"]["labeler"]),
+        labels=_labels(arm_reports, about["labelers"][0]),
         arm_names=list(arm_reports),
         examples=[examples.show(film_id, films[film_id], arm_reports) for film_id in shown],
         verdicts=VERDICTS,
+        short=short,
         published=_published(published),
         parameters=yaml.safe_dump(dict(parameters), sort_keys=False, allow_unicode=True, width=100),
     ) + "\n"  # fmt: skip
@@ -98,9 +113,10 @@ def _rows(
         for line in lines.to_dict("records"):
             metric, span = line["metric"], width[line["metric"]] or 1.0
             place = [100 * (line[at] - low[metric]) / span for at in ("low", "value", "high")]
+            drawn = name != CEILING and np.isfinite(place).all()
             cells[metric] = line | {
                 "mark": mark(line, alpha),
-                "bar": None if name == CEILING else [round(at, 1) for at in place],
+                "bar": [round(at, 1) for at in place] if drawn else None,
                 "tested": pd.notna(line["difference"]),
                 "beaten_by": line["beaten_by"] if isinstance(line["beaten_by"], str) else "",
             }
@@ -108,6 +124,11 @@ def _rows(
             {"name": name, "kind": lines["kind"].iloc[0], "what": _what(str(name), arms), "cells": cells}
         )
     return rows
+
+
+def _title(group: str) -> str:
+    family, _, labeler = group.partition("_") if group.startswith("ce_") else (group, "", "")
+    return " ".join(filter(None, (FAMILIES.get(family, family), labeler.replace("_", " "))))
 
 
 def _what(name: str, arms: Mapping[str, Any]) -> str:

@@ -34,7 +34,12 @@ def create_pipeline(arms: Sequence[str]) -> Pipeline:
             node(gather_histories, histories, "arm_histories", name="gather_histories"),
             node(
                 compare_arms,
-                {"arm_reports": "arm_reports", "corpus": "corpus", **parameters},
+                {
+                    "arm_reports": "arm_reports",
+                    "corpus": "corpus",
+                    "labeler_models": "labeler_models",
+                    **parameters,
+                },
                 "comparison",
                 name="compare_arms",
             ),

@@ -6,27 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
 import pandas as pd
 
 from radrl.evaluation import baselines
 from radrl.evaluation.bootstrap import Interval, bootstrap_intervals
-from radrl.evaluation.clinical_efficacy import clinical_efficacy_sums
 from radrl.evaluation.comparison import ComparisonRow, compare
-from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics
-from radrl.labelers.base import Labeler, LabelMatrix
-from radrl.scoring.nlg import nlg_scores
+from radrl.evaluation.summed import SummedMetrics
+from radrl.labelers.base import LabelMatrix
 
 CEILING: Final = "reference_report"
 TRIVIAL: Final = {
     "constant_normal_report": "the same normal report for every film",
     "every_label_positive": "labels that assert everything; no text",
     "random_training_report": "the report of a training film drawn at random",
+    "nearest_training_film": "the report of the training film nearest in its pixels",
 }
-"""Rows that read no film, and what they are."""
-
-Family = Mapping[str, SummedMetrics]
-"""One kind of metric (labels or words) by row."""
+"""Rows that need no model, and what they are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,23 +29,38 @@ class Row:
     """One row's answers to the N films.
 
     Args:
-        labels: class indices, shape (N, 14).
         reports: N texts; nothing for a row that has labels alone.
+        labels: class indices of such a row, shape (N, 14).
+        stored: of an arm, what eval found per report: a column a metric, N rows.
     """
 
-    labels: LabelMatrix
     reports: Sequence[str] | None
+    labels: LabelMatrix | None = None
+    stored: pd.DataFrame | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowScores:
+    """One row's scores by one scorer.
+
+    Args:
+        summed: the metrics that are asked for.
+        missing: by metric, how many reports have no value; only metrics with such reports.
+    """
+
+    summed: SummedMetrics
+    missing: Mapping[str, int]
 
 
 def all_rows(
-    arms: Mapping[str, pd.DataFrame], training: Sequence[str], labeler: Labeler, *, seed: int
+    arms: Mapping[str, pd.DataFrame], training: Sequence[str], nearest: Sequence[str], *, seed: int
 ) -> dict[str, Row]:
     """Every row of the table, arms first, the ceiling last.
 
     Args:
-        arms: by arm, report and labels, all over the same films in the same order.
+        arms: by arm, reports and what eval found of each, all over the same N films in the same order.
         training: training reports, for the row that draws from them.
-        labeler: reads the rows that have no labels yet.
+        nearest: for each film the report of the nearest training film, N.
         seed: of that draw.
 
     Returns:
@@ -64,45 +74,19 @@ def all_rows(
             f"arms.{min(taken)}: the table has a row of this name already; give the arm another one"
         )
     films = next(iter(arms.values()))
-    normal = baselines.constant_normal_report(len(films))
-    drawn = baselines.random_training_reports(training, len(films), seed=seed)
-    rows = {
-        arm: Row(np.stack(frame["labels"].to_list()), frame["report"].tolist()) for arm, frame in arms.items()
-    }
-    rows["constant_normal_report"] = Row(labeler.label(normal), normal)
-    rows["every_label_positive"] = Row(baselines.every_label_positive(len(films)), None)
-    rows["random_training_report"] = Row(labeler.label(drawn), drawn)
-    rows[CEILING] = Row(np.stack(films["reference_labels"].to_list()), films["reference"].tolist())
+    count = len(films)
+    rows = {arm: Row(frame["report"].tolist(), stored=frame) for arm, frame in arms.items()}
+    rows["constant_normal_report"] = Row(baselines.constant_normal_report(count))
+    rows["every_label_positive"] = Row(None, labels=baselines.every_label_positive(count))
+    rows["random_training_report"] = Row(baselines.random_training_reports(training, count, seed=seed))
+    rows["nearest_training_film"] = Row(nearest)
+    rows[CEILING] = Row(films["reference"].tolist())
     return rows
 
 
-def label_metrics(rows: Mapping[str, Row], *, labeler: str) -> dict[str, SummedMetrics]:
-    """Clinical efficacy of every row.
-
-    Args:
-        rows: of `all_rows`.
-        labeler: name of the labeler, which is part of every metric's name.
-    """
-    truth = rows[CEILING].labels
-    return {name: clinical_efficacy_sums(truth, row.labels, labeler=labeler) for name, row in rows.items()}
-
-
-def word_metrics(rows: Mapping[str, Row], *, preparation: str) -> dict[str, SummedMetrics]:
-    """Overlap of words of every row that has texts.
-
-    Args:
-        rows: of `all_rows`.
-        preparation: of the texts.
-    """
-    texts = {name: row.reports for name, row in rows.items() if row.reports is not None}
-    return {
-        name: nlg_scores(texts[CEILING], reports, preparation=preparation, meteor=False).summed
-        for name, reports in texts.items()
-    }
-
-
 def tabulate(
-    families: Sequence[Family],
+    scores: Sequence[Mapping[str, RowScores]],
+    rows: Sequence[str],
     metrics: Sequence[str],
     patients: Sequence[str],
     *,
@@ -113,8 +97,9 @@ def tabulate(
     """Compare the rows on the metrics.
 
     Args:
-        families: label metrics and word metrics.
-        metrics: which of them, in the order of the table.
+        scores: by row, those of each scorer; a row without text is missing from most.
+        rows: names of the rows in the order of the table.
+        metrics: their names in the order of the table.
         patients: the patient of each film.
         reference: the arm the others are tested against.
         bootstrap: resamples and confidence.
@@ -122,54 +107,47 @@ def tabulate(
 
     Returns:
         A line a row and metric: arm, kind (arm, trivial or ceiling), metric, value with its interval, number
-        of runs, difference from the reference arm with interval, p and Holm's p over the arms, and the
+        of runs, reports without a value, difference from the reference arm with interval, p of the paired
+        bootstrap and of approximate randomisation, Holm's correction of the former over the arms, and the
         trivial rows that beat it.
     """
     lines: list[dict[str, Any]] = []
-    for family in families:
-        ceiling = _only(family[CEILING], metrics)
-        own = {name: _only(one, metrics) for name, one in family.items() if name != CEILING}
-        options = {"resamples": bootstrap["resamples"], "level": bootstrap["confidence"], "seed": seed}
-        found = compare(
-            {name: [one] for name, one in own.items()},
-            patients,
-            reference=reference,
-            trivial=[name for name in TRIVIAL if name in own],
-            **options,
-        )
-        lines += [_line(row) for row in found]
+    options = {"resamples": bootstrap["resamples"], "level": bootstrap["confidence"], "seed": seed}
+    for family in scores:
+        own = {name: [row.summed] for name, row in family.items() if name != CEILING}
+        trivial = [name for name in TRIVIAL if name in own]
+        found = compare(own, patients, reference=reference, trivial=trivial, **options)
+        lines += [_line(row, family[row.arm]) for row in found]
         # apart from `compare`, whose Holm correction would count the ceiling as one more hypothesis
-        at_most = bootstrap_intervals([ceiling], patients, **options)
-        lines += [_value(CEILING, "ceiling", metric, value, runs=1) for metric, value in at_most.items()]
-    order = {name: i for i, name in enumerate([*families[0]])}
+        at_most = bootstrap_intervals([family[CEILING].summed], patients, **options)
+        lines += [
+            _value(CEILING, "ceiling", metric, value, runs=1, scores=family[CEILING])
+            for metric, value in at_most.items()
+        ]
     frame = pd.DataFrame(lines).assign(
-        _row=lambda t: t["arm"].map(order), _column=lambda t: t["metric"].map(list(metrics).index)
+        _row=lambda t: t["arm"].map(list(rows).index), _column=lambda t: t["metric"].map(list(metrics).index)
     )
     return frame.sort_values(["_row", "_column"]).drop(columns=["_row", "_column"]).reset_index(drop=True)
 
 
-def _only(family: SummedMetrics, metrics: Sequence[str]) -> SummedMetrics:
-    def of_sums(sums: FloatArray) -> Metrics:
-        found = family.of_sums(sums)
-        return {name: found[name] for name in metrics if name in found}
-
-    return SummedMetrics(family.per_study, of_sums)
-
-
-def _line(row: ComparisonRow) -> dict[str, Any]:
-    line = _value(row.arm, "trivial" if row.trivial else "arm", row.metric, row.value, row.runs)
+def _line(row: ComparisonRow, scores: RowScores) -> dict[str, Any]:
+    kind = "trivial" if row.trivial else "arm"
+    line = _value(row.arm, kind, row.metric, row.value, runs=row.runs, scores=scores)
     if row.difference is not None:
         line |= {
             "difference": row.difference.difference,
             "difference_low": row.difference.low,
             "difference_high": row.difference.high,
             "p": row.difference.p_bootstrap,
+            "p_randomisation": row.difference.p_randomisation,
             "p_holm": row.p_holm,
         }
     return line | {"beaten_by": " ".join(row.beaten_by) or None}
 
 
-def _value(arm: str, kind: str, metric: str, value: Interval, runs: int) -> dict[str, Any]:
+def _value(
+    arm: str, kind: str, metric: str, value: Interval, *, runs: int, scores: RowScores
+) -> dict[str, Any]:
     return {
         "arm": arm,
         "kind": kind,
@@ -178,4 +156,5 @@ def _value(arm: str, kind: str, metric: str, value: Interval, runs: int) -> dict
         "low": value.low,
         "high": value.high,
         "runs": runs,
+        "missing": scores.missing.get(metric, 0),
     }

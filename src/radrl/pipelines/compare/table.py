@@ -10,32 +10,43 @@ from rich.console import Console
 from rich.table import Table
 
 HIGHER, LOWER, BEATEN = "▲", "▼", "†"
-COLUMN = 11
-"""Characters a column may take: `uncertain`, the longest part of a metric's name, and the gap."""
+CELL = len("10.000▲†")
+"""Characters of a value with its marks."""
 
 STYLES = {"arm": "", "trivial": "dim", "ceiling": "dim italic"}
 
 
-def show(comparison: pd.DataFrame, settings: Mapping[str, Any]) -> None:
+def show(comparison: pd.DataFrame, groups: Mapping[str, Sequence[str]], settings: Mapping[str, Any]) -> None:
     """Print the rows with their values and marks; intervals are in the CSV and on the page.
 
     Args:
         comparison: a line a row and metric.
+        groups: the metrics by who gives them; a table each, or several where the terminal is narrow.
         settings: the section `compare`.
     """
     console = Console()
     alpha = 1 - settings["bootstrap"]["confidence"]
-    names = comparison["arm"].str.len().max()
-    fitting = max(1, (console.width - names) // COLUMN)
-    for start in range(0, len(settings["metrics"]), fitting):
-        console.print()
-        console.print(
-            _table(comparison, settings["metrics"][start : start + fitting], settings["reference"], alpha)
-        )
+    for group, metrics in groups.items():
+        for part in _fitting(group, metrics, console.width - comparison["arm"].str.len().max()):
+            console.print()
+            console.print(_table(comparison, group, part, settings["reference"], alpha))
     console.print(
-        f"{HIGHER} {LOWER} differs from {settings['reference']} (Holm's p under {alpha:.2g})\n"
-        f"{BEATEN}   a row that reads no film scores higher"
+        f"\n{HIGHER} {LOWER} differs from {settings['reference']} (Holm's p under {alpha:.2g})\n"
+        f"{BEATEN}   a row that needs no model scores higher"
     )
+
+
+def short(metric: str, group: str) -> str:
+    """A metric's name within its group.
+
+    Args:
+        metric: its full name.
+        group: what the names of the group's metrics begin with.
+
+    Returns:
+        The rest of the name; the full name where there is no rest.
+    """
+    return metric.removeprefix(f"{group}_")
 
 
 def mark(line: Mapping[Hashable, Any], alpha: float) -> str:
@@ -56,13 +67,34 @@ def mark(line: Mapping[Hashable, Any], alpha: float) -> str:
     return marks
 
 
-def _table(comparison: pd.DataFrame, metrics: Sequence[str], reference: str, alpha: float) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    table.add_column("row", no_wrap=True)
+def _heading(metric: str, group: str) -> str:
+    # one part of the name a line: the columns stay narrow and the name whole
+    return short(metric, group).replace("_", "\n")
+
+
+def _fitting(group: str, metrics: Sequence[str], width: int) -> list[list[str]]:
+    """The metrics, cut where a table would be wider than the terminal."""
+    parts: list[list[str]] = [[]]
+    left = width
     for metric in metrics:
-        # one part of the name a line: the columns stay narrow and the name whole
-        table.add_column(metric.replace("_", "\n"), justify="right", no_wrap=True)
-    for name, lines in comparison.groupby("arm", sort=False):
+        column = 1 + max(CELL, *map(len, _heading(metric, group).split("\n")))
+        if parts[-1] and column > left:
+            parts.append([])
+            left = width
+        parts[-1].append(metric)
+        left -= column
+    return parts
+
+
+def _table(
+    comparison: pd.DataFrame, group: str, metrics: Sequence[str], reference: str, alpha: float
+) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    table.add_column(group, no_wrap=True)
+    for metric in metrics:
+        table.add_column(_heading(metric, group), justify="right", no_wrap=True)
+    shown = comparison[comparison["metric"].isin(metrics)]
+    for name, lines in shown.groupby("arm", sort=False):
         by_metric = {line["metric"]: line for line in lines.to_dict("records")}
         style = "bold" if name == reference else STYLES[lines["kind"].iloc[0]]
         table.add_row(str(name), *(_cell(by_metric.get(metric), alpha) for metric in metrics), style=style)

@@ -2,60 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from radrl.pipelines.eval.names import unknown_metric
 
+if TYPE_CHECKING:
+    from radrl.labelers.base import LabelMatrix
+
 Scores = dict[str, Any]
-"""Counts and metrics by name, and under `skipped` why a metric is missing."""
+"""Counts and metrics by name; under `skipped` why a metric is missing, under `about` what made them."""
 
 READINGS = {False: "positive", True: "positive or uncertain"}
 """What counts as present, by `uncertain_as_positive`."""
 
 
 def score_reports(
-    reports: pd.DataFrame, settings: dict[str, Any], labeler: dict[str, Any]
+    reports: pd.DataFrame, labeler_models: Path, settings: dict[str, Any], labeler: dict[str, Any]
 ) -> tuple[Scores, pd.DataFrame, pd.DataFrame]:
-    """Score an arm's reports against the references, in every averaging and reading.
+    """Score an arm's reports against the references with every scorer of `eval.families`.
 
     Args:
         reports: film_id, study_id, patient_id, reference and report, one row a film.
+        labeler_models: what the stage labeler wrote.
         settings: the section `eval`.
         labeler: the section `labeler`.
 
     Returns:
-        The scores by name; per observation and reading precision, recall, F1, support and predicted; per
-        report its labels and its own scores, each under the name of the metric it belongs to.
+        The scores by name; per labeler, observation and reading precision, recall, F1, support and predicted;
+        per report the labels of the first of `eval.labelers` and its own scores, each under the name of the
+        metric it belongs to.
 
     Raises:
         ValueError: when there is no report, or a film has none (an empty text is one, a missing text is not).
+        radrl.scoring.base.ScoringError: when a scorer lacks what it needs.
     """
-    from radrl.algorithms.f_measure import report_f1
-    from radrl.evaluation.clinical_efficacy import clinical_efficacy, metric_name
-    from radrl.labelers.build import build
-    from radrl.scoring.nlg import nlg_scores
+    from radrl.labelers.build import build as build_labeler
+    from radrl.scoring.build import build as build_scorers
 
     _require_texts(reports)
-    reader = build(labeler["name"])
-    truth, found = (reader.label(reports[side].tolist()) for side in ("reference", "report"))
-    clinical = clinical_efficacy(truth, found, labeler=reader.name)
-    words = nlg_scores(reports["reference"].tolist(), reports["report"].tolist(), **settings["nlg"])
-    own_f1 = {
-        metric_name(reader.name, "sample", 14, "f1", uncertain_as_positive=reading): report_f1(
-            truth, found, both_empty=0.0, uncertain_as_positive=reading
-        )
-        for reading in READINGS
-    }
+    texts = reports["reference"].tolist(), reports["report"].tolist()
+    readers = [build_labeler(labeler, labeler_models, name=name) for name in settings["labelers"]]
+    found = [scorer.score(*texts) for scorer in build_scorers(settings["families"], settings, readers)]
+    labels = {reader.name: (reader.label(texts[0]), reader.label(texts[1])) for reader in readers}
+    truth, written = labels[readers[0].name]
     per_report = reports.assign(
-        reference_labels=list(truth), labels=list(found), **own_f1, **words.per_report
+        reference_labels=list(truth), labels=list(written), **_merged(one.per_report for one in found)
     )
-    per_label = pd.DataFrame(clinical.per_label)
-    per_label.insert(1, "reading", per_label.pop("uncertain_as_positive").map(READINGS))
-    scores: Scores = {**_describe(reports)} | clinical.metrics | words.corpus | {"skipped": words.skipped}
+    per_label = pd.concat([_label_rows(name, *both) for name, both in labels.items()], ignore_index=True)
+    scores: Scores = {**_describe(reports)} | _merged(one.corpus for one in found)
+    scores |= {"skipped": _merged(one.skipped for one in found), "about": _merged(one.about for one in found)}
     return scores, per_label, per_report
 
 
@@ -93,6 +93,20 @@ def print_arms(**headlines: dict[str, float]) -> None:
     from radrl.pipelines.eval import table
 
     table.show_arms(headlines)
+
+
+def _merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    return {name: value for part in parts for name, value in part.items()}
+
+
+def _label_rows(labeler: str, truth: LabelMatrix, written: LabelMatrix) -> pd.DataFrame:
+    """Scores of each observation under both readings of uncertain."""
+    from radrl.evaluation.clinical_efficacy import clinical_efficacy
+
+    rows = pd.DataFrame(clinical_efficacy(truth, written, labeler=labeler).per_label)
+    rows.insert(1, "reading", rows.pop("uncertain_as_positive").map(READINGS))
+    rows.insert(0, "labeler", labeler)
+    return rows
 
 
 def _require_texts(reports: pd.DataFrame) -> None:

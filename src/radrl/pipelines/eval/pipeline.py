@@ -13,7 +13,12 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 score_reports,
-                {"reports": "reports", "settings": "params:eval", "labeler": "params:labeler"},
+                {
+                    "reports": "reports",
+                    "labeler_models": "labeler_models",
+                    "settings": "params:eval",
+                    "labeler": "params:labeler",
+                },
                 ["scores", "per_label", "per_report"],
                 name="score_reports",
             ),

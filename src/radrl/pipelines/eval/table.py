@@ -53,9 +53,10 @@ def _counts(scores: Mapping[str, Any]) -> str:
 
 
 def _labels(per_label: pd.DataFrame) -> Table:
-    """The stricter reading; the other one is in the CSV."""
+    """The first labeler's stricter reading; the others are in the CSV."""
     table = _table("observation", "P", "R", "F1", "present", "predicted")
-    for row in per_label[per_label["reading"] == "positive"].to_dict("records"):
+    shown = per_label[per_label["labeler"] == per_label["labeler"].iloc[0]]
+    for row in shown[shown["reading"] == "positive"].to_dict("records"):
         scores = [_number(row[name]) for name in ("precision", "recall", "f1")]
         counts = [str(row[name]) for name in ("support", "predicted")]
         table.add_row(row["observation"], *scores, *counts, style="" if row["support"] else "dim")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -12,17 +13,18 @@ from radrl.labelers.build import build
 from radrl.observations import OBSERVATIONS
 
 
-def label_reports(corpus: ds.Dataset, settings: dict[str, Any]) -> pd.DataFrame:
+def label_reports(corpus: ds.Dataset, labeler_models: Path, settings: dict[str, Any]) -> pd.DataFrame:
     """Label every reference report.
 
     Args:
         corpus: the films.
+        labeler_models: what the stage labeler wrote.
         settings: the section `labeler`.
 
     Returns:
         film_id, study_id, split and a class index for each observation, one row a film.
     """
     frame = corpora.read(corpus, columns=["film_id", "study_id", "split", "report"])
-    labels = build(settings["name"]).label(frame["report"].tolist())
+    labels = build(settings, labeler_models).label(frame["report"].tolist())
     table = pd.DataFrame(labels, columns=list(OBSERVATIONS), index=frame.index)
     return pd.concat([frame[["film_id", "study_id", "split"]], table], axis=1)

@@ -7,4 +7,5 @@ from radrl.pipelines.label.nodes import label_reports
 
 def create_pipeline() -> Pipeline:
     """Corpus -> labels of the reference reports."""
-    return pipeline([node(label_reports, ["corpus", "params:labeler"], "labels", name="label_reports")])
+    inputs = ["corpus", "labeler_models", "params:labeler"]
+    return pipeline([node(label_reports, inputs, "labels", name="label_reports")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,11 @@ from radrl.observations import OBSERVATIONS, POSITIVE
 
 
 def score_diversity(
-    rollouts: ds.Dataset, labeler: dict[str, Any], settings: dict[str, Any], seed: int
+    rollouts: ds.Dataset,
+    labeler_models: Path,
+    labeler: dict[str, Any],
+    settings: dict[str, Any],
+    seed: int,
 ) -> pd.DataFrame:
     """Diversity, rank and probability of every training film (DEER eq. 3-5), and which films were drawn.
 
@@ -25,6 +30,7 @@ def score_diversity(
 
     Args:
         rollouts: film_id, sample, report.
+        labeler_models: what the stage labeler wrote.
         labeler: the section `labeler`.
         settings: the section `selection.ddsampling`.
         seed: of ties and of the draw.
@@ -38,7 +44,7 @@ def score_diversity(
         raise ValueError(
             f"films have {samples.min()} to {samples.max()} rollouts; run the stage rollouts again"
         )
-    labels = build(labeler["name"]).label(frame["report"].tolist())
+    labels = build(labeler, labeler_models).label(frame["report"].tolist())
     diversity = label_diversity(
         labels.reshape(len(samples), -1, len(OBSERVATIONS)),
         std=settings["std"],

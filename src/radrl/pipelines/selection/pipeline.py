@@ -11,7 +11,13 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 score_diversity,
-                ["rollouts", "params:labeler", "params:selection.ddsampling", "params:seed"],
+                [
+                    "rollouts",
+                    "labeler_models",
+                    "params:labeler",
+                    "params:selection.ddsampling",
+                    "params:seed",
+                ],
                 "diversity",
                 name="score_diversity",
             ),

@@ -18,6 +18,7 @@ def train_arm(
     corpus: ds.Dataset,
     start: Path,
     subset: pd.DataFrame,
+    labeler_models: Path,
     arm: dict[str, Any],
     training: dict[str, Any],
     labeler: dict[str, Any],
@@ -34,6 +35,7 @@ def train_arm(
         corpus: the films; the split `train` is read.
         start: folder of the policy the arm starts from.
         subset: film_ids the arm sees.
+        labeler_models: what the stage labeler wrote.
         arm: its entry under `arms`.
         training: the section `training`; the arm's own `training` overrides single keys.
         labeler: the section `labeler`.
@@ -63,11 +65,11 @@ def train_arm(
     films = subset.merge(films, on="film_id", validate="one_to_one")
     work = {"arm": arm, "settings": settings, "labeler": labeler, "dtype": dtype, "prompt": prompt}
     work |= {"seed": seed, "threads": threads, "films": digest_rows(films)}
-    claim(workspace, fingerprint(work, start))
+    claim(workspace, fingerprint(work, start, labeler_models))
     policy, curve = optimise(
         folder.load(start, dtype=dtype),
         prompt_dataset(films["image"].tolist(), films["report"].tolist(), films["film_id"].tolist(), prompt),
-        reward=build_reward(arm["reward"], build_labeler(labeler["name"])),
+        reward=build_reward(arm["reward"], build_labeler(labeler, labeler_models)),
         credit=arm["credit"],
         settings=settings,
         seed=seed,

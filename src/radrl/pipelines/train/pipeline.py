@@ -15,6 +15,7 @@ def create_pipeline() -> Pipeline:
                     "corpus": "corpus",
                     "start": "start",
                     "subset": "subset",
+                    "labeler_models": "labeler_models",
                     "arm": "params:arm",
                     "training": "params:training",
                     "labeler": "params:labeler",

@@ -1,0 +1,97 @@
+"""The sections of a policy that writes reports: `policy`, `sft`, `rollouts`, `generate`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from radrl.params.base import PositiveFloat, PositiveInt, Section, Share, Split
+
+
+class TinyShape(Section):
+    """The laptop policy's sizes."""
+
+    vocab_size: Annotated[int, Field(ge=300)]
+    hidden: PositiveInt
+    layers: PositiveInt
+    heads: PositiveInt
+    kv_heads: PositiveInt
+    feed_forward: PositiveInt
+    vision_hidden: PositiveInt
+    vision_layers: PositiveInt
+    vision_heads: PositiveInt
+    vision_feed_forward: PositiveInt
+    patch_size: PositiveInt
+    merge_size: PositiveInt
+
+
+class Supervised(Section):
+    """Next-token training on reference reports."""
+
+    epochs: PositiveInt
+    batch_size: PositiveInt
+    gradient_accumulation: PositiveInt
+    learning_rate: PositiveFloat
+    warmup_share: Share
+    weight_decay: Annotated[float, Field(ge=0)]
+    gradient_clip: PositiveFloat
+    max_tokens: PositiveInt
+    checkpoint_every: PositiveInt
+
+
+class Vision(Section):
+    """The laptop policy's vision tower learns the words of captions."""
+
+    epochs: PositiveInt
+    batch_size: PositiveInt
+    learning_rate: PositiveFloat
+    weight_decay: Annotated[float, Field(ge=0)]
+
+
+class Policy(Section):
+    """The base policy: a local folder, or the laptop policy built and pretrained here."""
+
+    path: str | None
+    dtype: Literal["float32", "bfloat16", "float16"]
+    tiny: TinyShape
+    vision: Vision
+    pretrain: Supervised
+
+
+class Lora(Section):
+    """Low-rank adapters."""
+
+    rank: PositiveInt
+    alpha: PositiveInt
+    dropout: Share
+    targets: list[str]
+
+
+class Sft(Supervised):
+    """The cold start."""
+
+    tunes: Literal["vision", "full", "lora"]
+    lora: Lora
+
+
+class Sampling(Section):
+    """How reports are drawn from a policy."""
+
+    temperature: Annotated[float, Field(ge=0)]
+    top_p: Annotated[float, Field(gt=0, le=1)]
+    max_new_tokens: PositiveInt
+    batch_size: PositiveInt
+
+
+class Rollouts(Sampling):
+    """K samples a training film."""
+
+    samples: Annotated[int, Field(ge=2)]
+    films_per_shard: PositiveInt
+
+
+class Generate(Sampling):
+    """Reports to score."""
+
+    split: Split

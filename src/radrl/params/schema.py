@@ -1,0 +1,90 @@
+"""params.yaml as a whole: its sections, what must hold between them, and how a file is checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from radrl.params.base import ParamsError, PositiveInt, Section
+from radrl.params.data import Ingest
+from radrl.params.evaluation import Compare, Eval
+from radrl.params.labeler import Labeler
+from radrl.params.messages import render
+from radrl.params.policy import Generate, Policy, Rollouts, Sft
+from radrl.params.training import Arm, Selection, Training
+
+
+class Params(Section):
+    """params.yaml as a whole."""
+
+    seed: Annotated[int, Field(ge=0)]
+    threads: PositiveInt
+    prompt: Annotated[str, Field(min_length=1)]
+    ingest: Ingest
+    labeler: Labeler
+    policy: Policy
+    sft: Sft
+    rollouts: Rollouts
+    selection: Selection
+    training: Training
+    arms: Annotated[dict[str, Arm], Field(min_length=1)]
+    generate: Generate
+    eval: Eval
+    compare: Compare
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Params:
+        if self.compare.reference not in self.arms:
+            raise ValueError(
+                f"compare.reference {self.compare.reference!r} is no arm; arms: {', '.join(self.arms)}"
+            )
+        self.labeler.require(self.labeler.name, "labeler.name")
+        for reader in self.eval.labelers:
+            self.labeler.require(reader, "eval.labelers")
+        for name, arm in self.arms.items():
+            if not name.isidentifier():
+                raise ValueError(f"arms.{name}: an arm's name is letters, digits and underscores")
+            if arm.training and arm.reward is None:
+                raise ValueError(f"arms.{name}.training is set but the arm has no reward: it would not train")
+            try:
+                Training.model_validate(self.training.model_dump() | arm.training)
+            except ValidationError as error:
+                raise ValueError(render(error, Training, f"arms.{name}.training")) from None
+        return self
+
+
+def validate(values: dict[str, Any], *, source: str = "params.yaml") -> Params:
+    """Check a whole set of parameters.
+
+    Args:
+        values: as read from YAML.
+        source: the file to name in the message.
+
+    Returns:
+        The typed parameters.
+
+    Raises:
+        ParamsError: listing every wrong key with what would be right.
+    """
+    try:
+        return Params.model_validate(values)
+    except ValidationError as error:
+        raise ParamsError(f"{source} is not valid:\n{render(error, Params)}") from None
+
+
+def read(path: Path) -> Params:
+    """Read and check a params file.
+
+    Raises:
+        ParamsError: when the file is no YAML mapping or the schema refuses it.
+    """
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ParamsError(f"{path} is no valid YAML: {error}") from None
+    if not isinstance(values, dict):
+        raise ParamsError(f"{path} holds no mapping of parameters")
+    return validate(values, source=path.name)

@@ -1,0 +1,122 @@
+"""The sections of reinforcement learning: `selection`, `training`, `arms`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from radrl.params.base import PositiveFloat, PositiveInt, Section, Share
+from radrl.params.messages import hint
+from radrl.params.policy import Lora
+
+
+class DDSampling(Section):
+    """DEER's diversity-driven sampling."""
+
+    share: Annotated[float, Field(gt=0, le=1)]
+    std: Literal["population", "sample"]
+    uncertain_as_positive: bool
+
+
+class Random(Section):
+    """A plain random subset, DDSampling's control."""
+
+    share: Annotated[float, Field(gt=0, le=1)]
+
+
+class Balanced(Section):
+    """OraPO's label-balanced subset of complete studies."""
+
+    studies: PositiveInt
+
+
+class Selection(Section):
+    """Which training studies an arm sees."""
+
+    ddsampling: DDSampling
+    random: Random
+    balanced: Balanced
+
+
+class ClinicalF1(Section):
+    """The report's own F1 over its labels (DEER eq. 1, first term)."""
+
+    weight: float
+    uncertain_as_positive: bool
+    both_empty: Share
+
+
+class Reward(Section):
+    """The parts an arm's reward is the weighted sum of."""
+
+    ce_f1: ClinicalF1 | None = None
+
+    @model_validator(mode="after")
+    def _some(self) -> Reward:
+        if not self.model_fields_set:
+            raise ValueError("an arm that trains needs at least one reward")
+        return self
+
+
+class Training(Section):
+    """Group-relative policy optimisation; an arm's `training` overrides single keys."""
+
+    steps: PositiveInt
+    prompts_per_step: PositiveInt
+    rollouts: Annotated[int, Field(ge=2)]
+    gradient_accumulation: PositiveInt
+    iterations: PositiveInt
+    learning_rate: PositiveFloat
+    schedule: Literal["constant_with_warmup", "linear", "cosine"]
+    warmup_share: Share
+    adam_betas: list[Share]
+    weight_decay: Annotated[float, Field(ge=0)]
+    gradient_clip: PositiveFloat
+    temperature: PositiveFloat
+    top_p: Annotated[float, Field(gt=0, le=1)]
+    max_new_tokens: PositiveInt
+    loss: Literal["grpo", "bnpo", "dr_grpo", "dapo"]
+    advantage: Literal["trl", "population", "none"]
+    clip_low: PositiveFloat
+    clip_high: PositiveFloat
+    kl: Annotated[float, Field(ge=0)]
+    mask_truncated: bool
+    tunes: Literal["vision", "full", "lora"]
+    lora: Lora
+    bf16: bool
+    gradient_checkpointing: bool
+    checkpoint_every: PositiveInt
+
+    @model_validator(mode="after")
+    def _divides(self) -> Training:
+        completions = self.prompts_per_step * self.rollouts
+        if completions % self.gradient_accumulation:
+            raise ValueError(
+                f"gradient_accumulation {self.gradient_accumulation} does not divide the {completions} "
+                "rollouts of a step (prompts_per_step * rollouts)"
+            )
+        if self.checkpoint_every % self.iterations:
+            raise ValueError(
+                f"checkpoint_every {self.checkpoint_every} is no multiple of iterations {self.iterations}: "
+                "rollouts still in use are not in a checkpoint"
+            )
+        return self
+
+
+class Arm(Section):
+    """One row of the ablation table: where it starts and, if it trains, on what and for what."""
+
+    start: Literal["base", "sft"]
+    selection: Literal["full", "random", "ddsampling", "balanced"]
+    reward: Reward | None = None
+    credit: Literal["uniform"] = "uniform"
+    oracle: Literal["none"] = "none"
+    training: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _overrides_are_keys(self) -> Arm:
+        for key in self.training:
+            if key not in Training.model_fields:
+                raise ValueError(f"training.{key} is no key of `training`{hint(key, Training.model_fields)}")
+        return self

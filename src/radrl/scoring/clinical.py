@@ -1,0 +1,54 @@
+"""Clinical efficacy of texts: labelers read both sides, `radrl.evaluation.clinical_efficacy` compares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from radrl.algorithms.f_measure import report_f1
+from radrl.evaluation.clinical_efficacy import clinical_efficacy_sums, metric_name
+from radrl.evaluation.summed import FloatArray, SummedMetrics, join
+from radrl.labelers.base import Labeler, LabelMatrix
+from radrl.scoring.base import Scores
+
+
+class ClinicalEfficacy:
+    """Every ``ce_*`` metric of one or more labelers.
+
+    Args:
+        labelers: who read the reports; the name of each is part of its metrics' names.
+    """
+
+    name = "ce"
+
+    def __init__(self, labelers: Sequence[Labeler]) -> None:
+        self.labelers = list(labelers)
+
+    def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
+        """See `radrl.scoring.base.Scorer`; per report the sample-wise F1 of either reading."""
+        families: list[SummedMetrics] = []
+        per_report: dict[str, FloatArray] = {}
+        for labeler in self.labelers:
+            truth, found = labeler.label(references), labeler.label(hypotheses)
+            families.append(clinical_efficacy_sums(truth, found, labeler=labeler.name))
+            per_report |= own_f1(truth, found, labeler.name)
+        summed = join(*families)
+        return Scores(summed.values(), per_report, summed=summed)
+
+
+def own_f1(truth: LabelMatrix, found: LabelMatrix, labeler: str) -> dict[str, FloatArray]:
+    """Each report's own F1 over the 14 labels, under the name of the metric it is averaged into.
+
+    Args:
+        truth: class indices of the references, shape (N, 14).
+        found: class indices of the generated reports, shape (N, 14).
+        labeler: name of the labeler that read both.
+
+    Returns:
+        By metric name, shape (N,), for both readings of uncertain.
+    """
+    return {
+        metric_name(labeler, "sample", 14, "f1", uncertain_as_positive=reading): report_f1(
+            truth, found, both_empty=0.0, uncertain_as_positive=reading
+        )
+        for reading in (False, True)
+    }
