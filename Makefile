@@ -14,6 +14,7 @@ INTERPRETER := $(lastword $(FOUND))
 # They carry the Python version, so that another PYTHON makes another environment.
 INSTALLED := $(VENV)/.installed-$(VERSION)
 INSTALLED_TEST := $(VENV)/.installed-test-$(VERSION)
+SCORERS := .venv-radgraph/.installed .venv-radeval/.installed
 PIP_INSTALL = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 # dvc, kedro and mlflow start one another by name.
@@ -21,12 +22,13 @@ export PATH := $(abspath $(VENV)/bin):$(PATH)
 # For commands that start before radrl.offline is imported, such as `mlflow ui`.
 # "true" and not "1": MLflow knows no other spelling.
 export DO_NOT_TRACK := true
+export TORCH_INDEX
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help env repro test lint types contracts pytest smoke offline-check stages ui viz format lock clean distclean tree metrics seeds
+.PHONY: help env repro test lint types contracts pytest smoke offline-check stages ui viz format lock clean distclean tree scorers metrics seeds
 
 help:  ## this list
 	@echo "make TARGET [PYTHON=python3.11] [TORCH_INDEX=URL] [VENV=.venv]"
@@ -88,9 +90,20 @@ lock: $(INSTALLED)  ## resolve constraints.txt anew for every Python and platfor
 	$(PIP_INSTALL) --editable '.[lock]'
 	uv pip compile pyproject.toml --output-file constraints.txt --quiet $(if $(UPGRADE),--upgrade) \
 		--universal --python-version 3.10 --all-extras --strip-extras --no-annotate --custom-compile-command "make lock"
+	uv pip compile tools/scorers/radgraph.in --output-file tools/scorers/radgraph.txt --quiet $(if $(UPGRADE),--upgrade) \
+		--universal --python-version 3.10 --strip-extras --no-annotate --custom-compile-command "make lock"
+	uv pip compile tools/scorers/radeval.in --output-file tools/scorers/radeval.txt --quiet $(if $(UPGRADE),--upgrade) \
+		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
 
 tree: $(INSTALLED)  ## write README.md's tree anew from the docstrings
 	python tools/readme_tree.py
+
+scorers: $(SCORERS)  ## environments of the packages radgraph and RadEval, which cannot live beside the study's
+
+# their own locks: both need libraries that contradict the study's, and each other's
+.venv-%/.installed: tools/scorers/%.txt tools/scorers/install.sh
+	tools/scorers/install.sh $* .venv-$* $(INTERPRETER)
+	@touch $@
 
 metrics: $(INSTALLED)  ## score the report pairs of docs/metric_checks.csv anew, into docs/metrics.md and its plot
 	python tools/metric_checks.py
@@ -101,8 +114,8 @@ seeds: $(INSTALLED)  ## the whole study once a seed, into docs/seeds.md; SEEDS="
 clean:  ## caches of the tools; data, runs and the environment stay
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .viz
 
-distclean: clean  ## the environment too
-	rm -rf $(VENV)
+distclean: clean  ## the environments too
+	rm -rf $(VENV) .venv-radgraph .venv-radeval
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@tools/find_python.sh $(PYTHON) >/dev/null

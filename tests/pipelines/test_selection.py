@@ -56,7 +56,10 @@ def test_diversity_follows_its_settings() -> None:
 
 def test_draw_follows_the_seed_and_ties_do_not_follow_the_ids() -> None:
     tied = rollouts({f"film{i}": [EFFUSION, EDEMA] for i in range(12)})
-    orders = [score_diversity(tied, NO_MODELS, LABELER, DDSAMPLING, seed=seed)["rank"].tolist() for seed in (0, 0, 1)]
+    orders = [
+        score_diversity(tied, NO_MODELS, LABELER, DDSAMPLING, seed=seed)["rank"].tolist()
+        for seed in (0, 0, 1)
+    ]
     assert orders[0] == orders[1] != orders[2]
     assert orders[0] != sorted(orders[0])
 
@@ -73,7 +76,9 @@ def subsets(make_corpus: Callable[..., ds.Dataset]) -> Callable[..., Any]:
         reports = {f"train{i}_1": [EFFUSION, EDEMA] for i in range(12)}
         diversity = score_diversity(rollouts(reports), NO_MODELS, LABELER, DDSAMPLING, seed)
         settings = {"ddsampling": DDSAMPLING, "random": {"share": 0.25}, "balanced": {"studies": balanced}}
-        return diversity, *make_subsets(corpus, label_reports(corpus, NO_MODELS, LABELER), diversity, settings, seed)
+        return diversity, *make_subsets(
+            corpus, label_reports(corpus, NO_MODELS, LABELER), diversity, settings, seed
+        )
 
     return run
 

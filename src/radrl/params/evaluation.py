@@ -23,6 +23,7 @@ class RadGraph(Section):
     python: str | None
     model: str
     batch_size: PositiveInt
+    timeout: PositiveFloat = 1800.0
 
 
 class RadEval(Section):
@@ -31,6 +32,7 @@ class RadEval(Section):
     python: str | None
     metrics: Annotated[list[str], Field(min_length=1)]
     models: str | None
+    timeout: PositiveFloat = 1800.0
 
 
 class EndpointJudge(Section):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from radrl.params.base import Section
+from pydantic import Field, model_validator
+
+from radrl.params.base import PositiveFloat, PositiveInt, Section, Share
 
 LabelerName = Literal["rules", "chexbert", "chexbert_compact"]
 
@@ -17,7 +19,28 @@ class Rules(Section):
 
 
 class Compact(Section):
-    """CheXbert's architecture, small, trained here."""
+    """CheXbert's architecture, small, trained here on the rules' labels."""
+
+    vocab_size: Annotated[int, Field(ge=100)]
+    hidden: PositiveInt
+    layers: Annotated[int, Field(ge=2)]
+    heads: PositiveInt
+    feed_forward: PositiveInt
+    max_tokens: Annotated[int, Field(ge=8, le=512)]
+    recombined: PositiveInt
+    reworded: Annotated[int, Field(ge=0)]
+    longest: Annotated[int, Field(ge=2)]
+    batch_size: PositiveInt
+    learning_rate: PositiveFloat
+    warmup_share: Share
+    weight_decay: Annotated[float, Field(ge=0)]
+    gradient_clip: PositiveFloat
+
+    @model_validator(mode="after")
+    def _divides(self) -> Compact:
+        if self.hidden % self.heads:
+            raise ValueError(f"heads {self.heads} does not divide hidden {self.hidden}")
+        return self
 
 
 class Labeler(Section):

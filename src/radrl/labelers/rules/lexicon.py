@@ -39,10 +39,15 @@ def _slots(phrase: str) -> list[list[str]]:
     return slots
 
 
+def spelled(phrases: str) -> list[str]:
+    """Every way of writing phrases (one a line), as they would stand in a report."""
+    return [" ".join(row) for phrase in phrases.splitlines() for row in _expansions(phrase)]
+
+
 def _expansions(phrase: str) -> Iterator[list[str]]:
-    """Every row of folded tokens that a phrase stands for."""
+    """Every row of words that a phrase stands for."""
     for words in itertools.product(*_slots(phrase)):
-        row = [fold(word) for word in words if word]
+        row = [word for word in words if word]
         if row:
             yield row
 
@@ -52,7 +57,7 @@ def _add(trie: Node, phrases: str, entry: Entry) -> None:
     for phrase in filter(str.strip, phrases.splitlines()):
         for row in _expansions(phrase):
             node = trie
-            for word in row:
+            for word in map(fold, row):
                 node = node.next.setdefault(word, Node())
             if node.entry is None:
                 node.entry = entry

@@ -83,6 +83,11 @@ def tokens(sentence: str) -> list[str]:
     return [fold(word) for word in _TOKEN.findall(sentence)]
 
 
+def raw_tokens(sentence: str) -> list[re.Match[str]]:
+    """The tokens of a lower-case sentence as they are spelled, with their places."""
+    return list(_TOKEN.finditer(sentence))
+
+
 @lru_cache(maxsize=65536)
 def fold(word: str) -> str:
     """Take the plural (or third person) ending off a word, the same way for lexicon and report."""

@@ -1,1 +1,1 @@
-"""The labeler and how far it agrees with what is known apart from the texts."""
+"""The labelers: the compact CheXbert trained, the published one checked, and how far they agree."""

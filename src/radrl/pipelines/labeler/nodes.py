@@ -2,34 +2,156 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pandas as pd
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
-from radrl.labelers.build import build
+from radrl.labelers.build import POINTER, build
 from radrl.observations import OBSERVATIONS
 
+if TYPE_CHECKING:
+    from radrl.labelers.base import LabelMatrix
 
-def check_labeler(corpus: ds.Dataset, settings: dict[str, Any]) -> dict[str, Any]:
-    """Hold the labeler against labels known apart from the texts (a phantom's facts, human indexing).
+TRAINING: Final = ("pretrain", "train")
+UNSEEN: Final = ("val", "test")
+FEW: Final = 20
+"""Observations that fewer reports have are left out of the mean, which one report would move too far."""
+
+
+def make_labelers(
+    corpus: ds.Dataset,
+    settings: dict[str, Any],
+    seed: int,
+    threads: int,
+    step_report: Callable[[int, Mapping[str, float]], None],
+) -> tuple[Callable[[Path], None], pd.DataFrame]:
+    """Train the compact CheXbert on the rules' labels, and check the published one where it is given.
+
+    Args:
+        corpus: the films; reports of the splits `pretrain` and `train` are learned from.
+        settings: the section `labeler`.
+        seed: of weights and training texts.
+        threads: of torch.
+        step_report: told each logged step.
+
+    Returns:
+        What writes the labelers' folder, one folder a labeler that has a model; and the training curve, empty
+        when there is no compact one.
+
+    Raises:
+        radrl.labelers.base.LabelerError: `labeler.chexbert` holds no published CheXbert.
+    """
+    writers: dict[str, Callable[[Path], None]] = {}
+    curve: list[dict[str, float]] = []
+    if settings["chexbert"] is not None:
+        writers["chexbert"] = _pointing(Path(settings["chexbert"]))
+    if settings["compact"] is not None:
+        from radrl.labelers.chexbert import folder
+        from radrl.runtime import pin
+        from radrl.training.compact_labeler import train
+
+        pin(threads)
+        teacher = build(settings, name="rules")
+        texts = _texts(corpus, TRAINING)
+        model, tokenizer, curve = train(texts, teacher, settings["compact"], seed=seed, report=step_report)
+        writers["chexbert_compact"] = partial(folder.save, model, tokenizer)
+    return partial(_write, writers), pd.DataFrame(curve or {"step": []})
+
+
+def check_labelers(corpus: ds.Dataset, labeler_models: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    """Hold the labelers against what is known apart from the texts, and the compact one against the rules.
 
     Args:
         corpus: the films.
+        labeler_models: of `make_labelers`.
         settings: the section `labeler`.
 
     Returns:
         The labeler's name, how many reports have known labels, and per observation the share of them in
-        which the labeler's class is the known one; no shares where the source knows none.
+        which the labeler's class is the known one (no shares where the source knows none). Under `compact`
+        its agreement with the rules on reports it has not seen: see `agreement`.
     """
+    from radrl.pipelines.labeler import table
+
     frame = corpora.read(corpus, columns=["report", "gold"])
     known = frame[frame["gold"].notna()]
     summary: dict[str, Any] = {"labeler": settings["name"], "reports": len(frame), "known": len(known)}
     if len(known):
-        labels = build(settings["name"]).label(known["report"].tolist())
+        labels = build(settings, labeler_models).label(known["report"].tolist())
         same = labels == np.stack(known["gold"].to_list())  # (N, 14)
         summary["agreement"] = {
             name: float(share) for name, share in zip(OBSERVATIONS, same.mean(0), strict=True)
         }
+    if settings["compact"] is not None:
+        seen = set(_texts(corpus, TRAINING))
+        unseen = [text for text in _texts(corpus, UNSEEN) if text not in seen]
+        rules = build(settings, name="rules").label(unseen)
+        compact = build(settings, labeler_models, name="chexbert_compact").label(unseen)
+        summary["compact"] = {"training_reports": len(seen), "unseen_reports": len(unseen)}
+        summary["compact"] |= agreement(rules, compact)
+        table.show(summary["compact"])
     return summary
+
+
+def agreement(teacher: LabelMatrix, pupil: LabelMatrix) -> dict[str, Any]:
+    """How far a labeler agrees with the one it learned from.
+
+    Args:
+        teacher: class indices of N reports, shape (N, 14).
+        pupil: class indices of the same reports, shape (N, 14).
+
+    Returns:
+        The share of equal classes; F1 of being positive, and of being positive or uncertain, averaged over
+        the observations that `FEW` or more reports have (nothing where there is none); and per observation
+        both F1 with the number of reports that have it.
+    """
+    from radrl.evaluation.clinical_efficacy import clinical_efficacy
+
+    if not len(teacher):
+        return {"equal_classes": None, "macro_f1": None, "macro_f1_uncertain_pos": None, "observations": {}}
+    rows = clinical_efficacy(teacher, pupil, labeler="pupil").per_label
+    found: dict[str, Any] = {"equal_classes": float((teacher == pupil).mean())}
+    observations: dict[str, dict[str, float]] = {name: {} for name in OBSERVATIONS}
+    for uncertain, suffix in ((False, ""), (True, "_uncertain_pos")):
+        read = [row for row in rows if row.uncertain_as_positive is uncertain]
+        often = [row.f1 for row in read if row.support >= FEW]
+        found[f"macro_f1{suffix}"] = float(np.mean(often)) if often else None
+        for row in read:
+            observations[row.observation] |= {f"f1{suffix}": row.f1, f"support{suffix}": row.support}
+    return found | {"observations": observations}
+
+
+def _texts(corpus: ds.Dataset, splits: Sequence[str]) -> list[str]:
+    """The distinct reports of some splits."""
+    frames = [corpora.read(corpus, split=split, columns=["report"]) for split in splits]
+    return list(dict.fromkeys(pd.concat(frames)["report"]))
+
+
+def _pointing(published: Path) -> Callable[[Path], None]:
+    """A writer of a pointer to weights that load, with the digests of what was loaded."""
+    from radrl.digests import sha256
+    from radrl.labelers.chexbert import folder
+
+    folder.load(published)
+    beside = published if published.is_dir() else published.parent
+    files = [beside / name for name in (folder.WEIGHTS, folder.VOCABULARY, folder.CONFIG)]
+    digests = {file.name: sha256(file) for file in files if file.is_file()}
+    pointer = {"path": str(published.resolve()), "sha256": digests}
+
+    def write(target: Path) -> None:
+        (target / POINTER).write_text(json.dumps(pointer, indent=2) + "\n")
+
+    return write
+
+
+def _write(writers: Mapping[str, Callable[[Path], None]], target: Path) -> None:
+    for name, write in writers.items():
+        (target / name).mkdir()
+        write(target / name)

@@ -1,0 +1,102 @@
+"""What the worker scripts share: one request in, JSON lines out, and no way to the network.
+
+Their interpreter has neither radrl nor its packages, so this too is standard library alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+Request = dict[str, Any]
+
+_NETWORK = frozenset(
+    {"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendmsg", "socket.sendto"}
+)
+
+
+class Refusal(Exception):
+    """What the user has to mend; the message says it without a traceback."""
+
+
+class Channel:
+    """The way back to radrl, one JSON object of one key a line.
+
+    It is a copy of stdout, and stdout itself becomes stderr: what a package prints is never an answer.
+    """
+
+    def __init__(self) -> None:
+        self._lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        os.dup2(2, 1)
+
+    def about(self, facts: dict[str, str]) -> None:
+        """Say what every answer depends on."""
+        self.send("about", facts)
+
+    def answer(self, number: int, value: Any) -> None:
+        """Answer item `number` of the request."""
+        self.send("answer", [number, value])
+
+    def alive(self, note: str) -> None:
+        """Say how far the work is, lest silence be taken for a hang."""
+        self.send("alive", note)
+
+    def send(self, kind: str, value: Any) -> None:
+        """Write one line."""
+        self._lines.write(json.dumps({kind: value}) + "\n")
+        self._lines.flush()
+
+
+def serve(work: Callable[[Request, Channel], None]) -> None:
+    """Read the request, do the work, say that it is done or why not.
+
+    Args:
+        work: takes the request and the channel for its answers.
+    """
+    channel = Channel()
+    sys.addaudithook(_refuse_network)
+    try:
+        work(json.load(sys.stdin), channel)
+        channel.send("done", True)
+    except Refusal as refusal:
+        channel.send("error", str(refusal))
+        sys.exit(1)
+    except Exception as error:
+        traceback.print_exc()
+        channel.send("error", f"failed with {type(error).__name__}: {error}")
+        sys.exit(1)
+
+
+def require(package: str) -> None:
+    """Refuse to go on without a package.
+
+    Args:
+        package: name it is imported by.
+
+    Raises:
+        Refusal: it is not installed.
+    """
+    if find_spec(package) is None:
+        raise Refusal(
+            f"finds no package `{package}` in {sys.executable}. Mend: `make scorers` makes an environment "
+            "that has it; give the interpreter of that one as `python`"
+        )
+
+
+def _refuse_network(event: str, arguments: tuple[Any, ...]) -> None:
+    """Audit hook: patient text is in this process, so nothing in it may call out.
+
+    The offline switches bind the Hugging Face packages alone; nltk, stanza and others would download.
+    """
+    if event not in _NETWORK:
+        return
+    unix = getattr(socket, "AF_UNIX", None)  # pipes of multiprocessing
+    if isinstance(arguments[0], socket.socket) and arguments[0].family == unix:
+        return
+    raise PermissionError(f"a worker has no network: {event} refused")
