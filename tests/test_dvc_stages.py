@@ -36,7 +36,7 @@ def tool() -> ModuleType:
 @pytest.fixture(scope="module")
 def graph() -> Iterator[grimp.ImportGraph]:
     """The real import graph, built once."""
-    return grimp.build_graph("radrl")
+    return grimp.build_graph("radrl", cache_dir=None)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def check(
 ) -> Check:
     """`python tools/dvc_stages.py --check`: its exit status and what it printed."""
     monkeypatch.setattr(sys, "argv", ["dvc_stages.py", "--check"])
-    monkeypatch.setattr(tool.grimp, "build_graph", lambda _: graph)
+    monkeypatch.setattr(tool.grimp, "build_graph", lambda *_, **__: graph)
     return lambda: (tool.main(), capsys.readouterr().out)
 
 

@@ -6,7 +6,7 @@ import pytest
 from kedro.io import DatasetError
 
 from radrl import errors
-from radrl.params import ParamsError
+from radrl.params.base import ParamsError
 
 
 def said(capsys: pytest.CaptureFixture[str], error: BaseException) -> str:

@@ -20,7 +20,7 @@ from mlflow.entities import Run
 
 from radrl.datasets import Folder
 from radrl.hooks import STEP_REPORT, ProjectHooks, TrackingHooks
-from radrl.params import ParamsError
+from radrl.params.base import ParamsError
 
 TRAINING = {"steps": 2, "lora": {"rank": 4}, "betas": [0.9, 0.99]}
 PARAMS = {

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from radrl.params import ParamsError, Training, read, validate
+from radrl.params.base import ParamsError
+from radrl.params.schema import read, validate
+from radrl.params.training import Training
 
 Values = dict[str, Any]
 

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from radrl import pipeline_registry
-from radrl.params import read
+from radrl.params.schema import read
 from radrl.settings import PARAMS_FILE
 
 PRESETS = yaml.safe_load((Path(__file__).resolve().parents[1] / "kedro.yml").read_text())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from radrl.params import read
+from radrl.params.schema import read
 
 RECIPES = sorted((Path(__file__).parents[1] / "conf" / "recipes").glob("*.yaml"))
 

@@ -43,12 +43,15 @@ DESCRIPTIONS = {
 }
 # What a stage reads that no dataset of the catalog stands for: the user's own files.
 RAW = {"ingest": ["data/01_raw"]}
+# Scripts that a module runs by their path, which no import shows.
+SCRIPTS = {"radrl.scoring.isolated": "src/radrl/scoring/workers"}
 
 
 def stages() -> dict[str, Any]:
     """dvc.yaml as a mapping."""
     catalog = _catalog()
-    graph = grimp.build_graph("radrl")
+    # no cache: it keeps what a module imported before the imported module was there
+    graph = grimp.build_graph("radrl", cache_dir=None)
     described: dict[str, Any] = {}
     for name in ONCE:
         described[name] = _stage(name, _pipeline(name), catalog, graph)
@@ -71,6 +74,12 @@ def sources(name: str, graph: grimp.ImportGraph) -> list[str]:
     package = f"radrl.pipelines.{name}"
     found = graph.find_upstream_modules(package, as_package=True) | graph.find_descendants(package)
     files = {Path("src", *module.split(".")).with_suffix(".py") for module in found}
+    files |= {
+        script.relative_to(ROOT)
+        for module, folder in SCRIPTS.items()
+        if module in found
+        for script in (ROOT / folder).glob("*.py")
+    }
     files = {file for file in files if (ROOT / file).is_file()}
     return sorted(str(file) for file in files | {data for file in files for data in _data_beside(file)})
 

@@ -12,7 +12,7 @@ from radrl.data.quarantine import TooManyQuarantined
 from radrl.data.splits import PatientInTwoSplits
 from radrl.data.tables import SourceError
 from radrl.labelers.base import LabelerError
-from radrl.params import ParamsError
+from radrl.params.base import ParamsError
 from radrl.scoring.base import ScoringError
 
 MENDABLE = (

@@ -20,8 +20,8 @@ from kedro.framework.hooks import hook_impl
 from kedro.io import CatalogProtocol, MemoryDataset
 from kedro.pipeline.node import Node
 
-from radrl import params
 from radrl.digests import sha256
+from radrl.params import schema
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -40,9 +40,9 @@ class ProjectHooks:
         """Check the parameters as this environment sees them.
 
         Raises:
-            radrl.params.ParamsError: naming every wrong key.
+            radrl.params.base.ParamsError: naming every wrong key.
         """
-        params.validate(dict(context.params), source="params.yaml")
+        schema.validate(dict(context.params), source="params.yaml")
 
 
 class TrackingHooks:

@@ -11,7 +11,8 @@ from importlib import import_module
 
 from kedro.pipeline import Pipeline, pipeline
 
-from radrl.params import Arm, read
+from radrl.params.schema import read
+from radrl.params.training import Arm
 from radrl.settings import PARAMS_FILE
 
 # compare reads every arm's datasets under their namespaces, which is what the dot is for

@@ -3,9 +3,3 @@
 The file is validated once, before anything is loaded (`radrl.hooks`). Stages never import this package: they
 receive plain values, so that a change here re-runs nothing.
 """
-
-from radrl.params.base import ParamsError
-from radrl.params.schema import Params, read, validate
-from radrl.params.training import Arm, Training
-
-__all__ = ["Arm", "Params", "ParamsError", "Training", "read", "validate"]
