@@ -55,7 +55,8 @@ def test_hedges_count_when_asked_for() -> None:
 
 def test_reward_of_an_arm_is_built_with_the_real_labeler() -> None:
     settings = {"ce_f1": {"weight": 0.5, "uncertain_as_positive": False, "both_empty": 1.0}}
-    reward = build(settings, build_labeler("rules"))
+    rules = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}}
+    reward = build(settings, build_labeler(rules))
     (part,) = reward.parts
     assert (part.name, part.weight) == ("ce_f1", 0.5)
     reports = ["There is pulmonary edema.", "The lungs are clear.", "Left pleural effusion."]
