@@ -90,6 +90,18 @@ WRONG = [
     ("arms", {}, "arms: Dictionary should have at least 1 item"),
     ("training.gradient_accumulation", 997, "training: gradient_accumulation 997 does not divide the "),
     ("training.iterations", 997, "is no multiple of iterations 997"),
+    ("labeler.name", "chexbert", "labeler.name is chexbert but labeler.chexbert is null"),
+    ("labeler.compact", None, "eval.labelers is chexbert_compact but labeler.compact is null"),
+    ("labeler.compact.heads", 7, "labeler.compact: heads 7 does not divide hidden 128"),
+    ("labeler.rules.alternatives", "negative", "Input should be 'uncertain' or 'positive'"),
+    ("eval.families", ["ce", "green"], "families lists green, but its section eval.green is not set"),
+    (
+        "eval.families",
+        ["bleu"],
+        "eval.families.0: Input should be 'ce', 'nlg', 'radgraph_rules', 'green_rules'",
+    ),
+    ("eval.labelers", [], "eval.labelers: List should have at least 1 item"),
+    ("eval.radgraph", {"python": None, "batch_size": 1}, "eval.radgraph.model: is missing"),
     ("compare.reference", "nobody", "compare.reference 'nobody' is no arm; arms: base"),
     (
         "arms.two-phase",
@@ -109,6 +121,40 @@ WRONG = [
     ),
     ("arms.grpo.training", {"iterations": 997}, "arms.grpo.training: checkpoint_every"),
 ]
+
+
+JUDGE = {
+    "backend": "folder",
+    "folder": "/models/green",
+    "chat": "green",
+    "batch_size": 8,
+    "max_new_tokens": 9,
+}
+
+
+def test_families_with_models_are_valid_where_their_sections_are(values: Values) -> None:
+    own = {
+        "radgraph": {"python": ".venv-radgraph/bin/python", "model": "/models/radgraph-xl", "batch_size": 1},
+        "green": {"missing": "raise", "judge": JUDGE},
+        "radeval": {"python": None, "models": None, "metrics": ["bleu"]},
+    }
+    found = validate(put(values, "eval", values["eval"] | own | {"families": ["ce", *own]}))
+    assert found.eval.green is not None
+    assert found.eval.green.judge.backend == "folder"
+
+
+@pytest.mark.parametrize(
+    ("judge", "message"),
+    [
+        ({"backend": "cloud"}, "does not match any of the expected tags: 'endpoint', 'folder'"),
+        (JUDGE | {"chats": "own"}, "chats: no such key"),
+        ({**JUDGE, "backend": "endpoint"}, "url: is missing"),
+    ],
+)
+def test_wrong_judge_is_named(values: Values, judge: Values, message: str) -> None:
+    said = refusal(put(values, "eval", values["eval"] | {"green": {"missing": "raise", "judge": judge}}))
+    assert "eval.green.judge" in said
+    assert message in said
 
 
 @pytest.mark.parametrize(("key", "value", "message"), WRONG)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -23,14 +23,16 @@ def render(error: ValidationError, root: type[BaseModel], prefix: str = "") -> s
     """
     lines = []
     for problem in error.errors():
-        where = ".".join([prefix, *map(str, problem["loc"])] if prefix else map(str, problem["loc"]))
+        keys, _ = _walk(root, problem["loc"])
+        where = ".".join([prefix, *keys] if prefix else keys)
         lines.append(f"  {where}: {_explain(problem, root)}" if where else f"  {problem['msg']}")
     return "\n".join(lines).replace("Value error, ", "")
 
 
 def _explain(problem: Any, root: type[BaseModel]) -> str:
     if problem["type"] == "extra_forbidden":
-        valid = _keys_at(root, problem["loc"][:-1])
+        _, section = _walk(root, problem["loc"][:-1])
+        valid = list(section.model_fields) if _is_section(section) else []
         return f"no such key{hint(str(problem['loc'][-1]), valid)}"
     if problem["type"] == "missing":
         return "is missing"
@@ -47,15 +49,40 @@ def hint(key: str, valid: Iterable[str]) -> str:
     return f"{guess} Valid keys: {', '.join(valid)}"
 
 
-def _keys_at(model: type[BaseModel], loc: tuple[Any, ...]) -> list[str]:
-    """The keys the schema knows at a place of the file."""
-    current: Any = model
+def _walk(root: type[BaseModel], loc: tuple[Any, ...]) -> tuple[list[str], Any]:
+    """The keys of a place as they stand in the file, and what the schema has there.
+
+    Pydantic puts the tag of a tagged union into the place, which is no key of the file.
+    """
+    keys: list[str] = []
+    current: Any = root
     for key in loc:
-        # a section leads on by its field, a dict of sections by its value type
-        current = current.model_fields[key].annotation if _is_section(current) else get_args(current)[-1]
-        if get_origin(current) in (Union, UnionType):
-            current = next(part for part in get_args(current) if part is not type(None))
-    return list(current.model_fields) if _is_section(current) else []
+        if chosen := [section for section in _sections(current) if key in _tags(section)]:
+            current = chosen[0]
+            continue
+        keys.append(str(key))
+        # a section leads on by its field, a dict or list of sections by its value type
+        if _is_section(current):
+            field = current.model_fields.get(key)
+            current = field.annotation if field else None
+        else:
+            current = next(iter(get_args(current)[-1:]), None)
+        sections = _sections(current)
+        current = sections[0] if len(sections) == 1 else current
+    return keys, current
+
+
+def _sections(kind: Any) -> list[type[BaseModel]]:
+    """The sections that a union offers."""
+    if get_origin(kind) not in (Union, UnionType):
+        return []
+    return [part for part in get_args(kind) if _is_section(part)]
+
+
+def _tags(section: type[BaseModel]) -> set[Any]:
+    """The values that tell a section from the others of its union."""
+    kinds = [field.annotation for field in section.model_fields.values()]
+    return {get_args(kind)[0] for kind in kinds if get_origin(kind) is Literal and len(get_args(kind)) == 1}
 
 
 def _is_section(kind: Any) -> bool:
