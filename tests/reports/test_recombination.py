@@ -42,6 +42,11 @@ def test_texts_grow_and_follow_the_weights() -> None:
     assert drawn[0] / drawn.sum() == pytest.approx(0.9, abs=0.01)
 
 
+def test_without_growth_texts_are_long_from_the_first() -> None:
+    texts = draw_texts(np.ones(1), 600, longest=6, rng=np.random.default_rng(0), growing=False)
+    assert np.mean([len(text) for text in texts[:200]]) == pytest.approx(3.5, abs=0.4)
+
+
 def test_same_seed_same_texts_and_none_of_none() -> None:
     one, two, other = (
         draw_texts(np.full(5, 0.2), 50, longest=4, rng=np.random.default_rng(seed)) for seed in (0, 0, 1)

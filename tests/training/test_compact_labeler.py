@@ -14,7 +14,7 @@ from radrl.labelers.chexbert import folder
 from radrl.labelers.chexbert.labeler import CheXbertLabeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import INDEX
-from radrl.training.compact_labeler import _batches, _rate, build, gather, train
+from radrl.training.compact_labeler import _batches, _drawn, _rate, build, gather, train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -85,6 +85,17 @@ def test_rewordings_get_half_of_the_draws() -> None:
     assert len(pool.sentences) > own
     assert pool.weights[:own].sum() == pytest.approx(0.5)
     assert pool.weights[own:].sum() == pytest.approx(0.5)
+
+
+def test_rewordings_come_first_and_the_own_language_last() -> None:
+    rng = np.random.default_rng(0)
+    pool = gather(REPORTS, RulesLabeler(), 100, rng)
+    texts = _drawn(pool, 200, 3, rng)
+    own = len(pool.known)
+    assert any((text >= own).any() for text in texts[:100])
+    assert not any((text >= own).any() for text in texts[100:])
+    assert max(len(text) for text in texts[:100]) == 3
+    assert max(len(text) for text in texts[100:]) == 5
 
 
 def test_nothing_to_learn_from_is_refused() -> None:

@@ -5,7 +5,8 @@ As CheXbert (Smit et al. 2020, arXiv:2004.09167) was from CheXpert's labels. Dep
 - no pretrained BERT, and no radiologists' labels after the rules';
 - recombination in place of back-translation: texts are drawn from the corpus' sentences and from rewordings
   of them (`radrl.reports.recombination`, `radrl.labelers.rules.rewording`), and labelled by the rules;
-- short texts first, so that it learns to read a sentence before it learns to gather a report;
+- short texts first, so that it learns to read a sentence before it learns to gather a report; rewordings
+  first, which teach the rules' phrases, and the corpus' own language last;
 - a second loss while it trains: the state of a sentence's last token, one layer before the last, tells that
   sentence's labels. The first token then finds there what it has to gather. Its head is thrown away;
 - positions start as sines, which tell order from the first step on; no dropout, since no text comes twice.
@@ -43,6 +44,8 @@ POSITION_SCALE: Final = 0.1
 POSITION_BASE: Final = 1000.0
 WINDOW: Final = 20
 """Batches whose texts are sorted by length together; the order of windows keeps short texts first."""
+OWN_AGAIN: Final = 3
+"""Times that each report of the corpus is learned where rewordings are."""
 LOGGED_EVERY: Final = 10
 
 
@@ -61,6 +64,11 @@ class Pool:
     labels: LabelMatrix
     weights: np.ndarray[Any, np.dtype[np.float64]]
     known: dict[str, int]
+
+    @property
+    def reworded(self) -> bool:
+        """Whether there are rewordings."""
+        return len(self.sentences) > len(self.known)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,15 +225,25 @@ def _draw(
 
     The reports themselves are strewn over the second half.
     """
-    drawn = draw_texts(pool.weights, settings["recombined"], longest=settings["longest"], rng=rng)
+    drawn = _drawn(pool, settings["recombined"], settings["longest"], rng)
     own = [_numbers(report, pool) for report in reports]
-    own = [numbers for numbers in own if len(numbers)]
+    own = [numbers for numbers in own if len(numbers)] * (OWN_AGAIN if pool.reworded else 1)
     places = np.concatenate([np.arange(len(drawn)) / max(len(drawn), 1), rng.uniform(0.5, 1, len(own))])
     rows = [[*drawn, *own][i] for i in np.argsort(places, kind="stable")]
     labels = teacher.label([" ".join(pool.sentences[i] for i in row) for row in rows])
     pieces = tokenizer(pool.sentences, add_special_tokens=False)["input_ids"]
     texts = [_text(row, pieces, tokenizer, settings["max_tokens"]) for row in rows]
     return texts, torch.from_numpy(labels).long()
+
+
+def _drawn(pool: Pool, count: int, longest: int, rng: np.random.Generator) -> list[IntArray]:
+    """Texts of drawn sentences; where there are rewordings, the later half has none and is not short."""
+    if not pool.reworded:
+        return draw_texts(pool.weights, count, longest=longest, rng=rng)
+    own = pool.weights[: len(pool.known)]
+    late = count // 2
+    early = draw_texts(pool.weights, count - late, longest=longest, rng=rng)
+    return early + draw_texts(own / own.sum(), late, longest=longest + 2, rng=rng, growing=False)
 
 
 def _numbers(report: str, pool: Pool) -> IntArray:
