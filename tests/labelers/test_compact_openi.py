@@ -65,7 +65,7 @@ def found() -> dict[str, Any]:
 
 
 def test_agreement_with_the_rules_on_unseen_reports(found: dict[str, Any]) -> None:
-    """The aim is 0.97, which is not reached (README, "What is not tested"): 0.936 and 0.950 were measured."""
-    assert found["macro_f1"] > 0.91
-    assert found["macro_f1_uncertain_pos"] > 0.93
+    """The aim is 0.97, which is not reached (README, "What is not tested"): 0.941 and 0.962 were measured."""
+    assert found["macro_f1"] > 0.92
+    assert found["macro_f1_uncertain_pos"] > 0.945
     assert found["equal_classes"] > 0.98
