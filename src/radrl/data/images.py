@@ -21,9 +21,7 @@ import numpy.typing as npt
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from radrl.data.quarantine import Refused
-
-Film = npt.NDArray[np.uint8]
-"""Pixels of a film, shape (H, W), 0 black."""
+from radrl.data.study import Film as Film
 
 Fit = Literal["pad", "stretch", "longest_side"]
 FITS: Final[tuple[Fit, ...]] = get_args(Fit)

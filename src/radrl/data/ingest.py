@@ -25,7 +25,7 @@ from radrl.data import images
 from radrl.data.quarantine import Quarantine, Refusal, Refused
 from radrl.data.schema import CORPUS, CorpusRow
 from radrl.data.splits import SPLITS, PatientSplits, canonical
-from radrl.data.study import Record
+from radrl.data.study import Draw, Record
 from radrl.data.views import VIEWS
 from radrl.observations import OBSERVATIONS, UNCERTAIN
 from radrl.reports.sections import TARGETS, Target, compose, tidy, word_count
@@ -118,7 +118,7 @@ def _check_contract(record: Record, rules: Rules) -> None:
         raise ValueError(f"{record.key}: gold must be {valid}, got {gold}")
 
 
-def _given(image: Path | images.Film | None, root: Path | None) -> str | None:
+def _given(image: Path | images.Film | Draw | None, root: Path | None) -> str | None:
     if not isinstance(image, Path):
         return None
     return str(image.relative_to(root)) if root and image.is_relative_to(root) else str(image)
@@ -149,12 +149,14 @@ def _film(record: Record, rules: Rules) -> images.Film:
         raise Refused("missing_image", "the source names no film")
     if isinstance(record.image, np.ndarray):
         return images.check(record.image)
+    if not isinstance(record.image, Path):
+        return images.check(record.image())
     assert rules.image_root is not None  # _check_contract
     return images.decode(images.locate(record.image, rules.image_root))
 
 
 def _without_pixels(record: Record) -> Record:
-    if not isinstance(record.image, np.ndarray):
+    if record.image is None or isinstance(record.image, Path):
         return record
     fields = {name: getattr(record, name) for name in Record.__slots__}
     return Record(**{**fields, "image": None})

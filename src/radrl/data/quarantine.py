@@ -18,14 +18,20 @@ Reason = Literal[
     "outside_root",
     "unreadable_image",
     "unsupported_format",
+    "no_decoder",
     "too_large",
     "too_small",
     "blank_image",
+    "missing_report",
+    "malformed_report",
     "empty_report",
     "short_report",
     "unknown_split",
     "duplicate_film",
     "duplicate_id",
+    "scattered_study",
+    "left_out_view",
+    "left_out_split",
 ]
 
 REASONS: Final[dict[Reason, str]] = {
@@ -35,16 +41,25 @@ REASONS: Final[dict[Reason, str]] = {
     "outside_root": "the path leaves the image root",
     "unreadable_image": "the film is damaged or no image",
     "unsupported_format": "an image format that is not read",
+    "no_decoder": "compressed in a way that no installed decoder reads",
     "too_large": "more pixels than any film has",
     "too_small": "fewer pixels than any film has",
     "blank_image": "the film shows one grey only",
+    "missing_report": "the source has no report of the study",
+    "malformed_report": "the report's file cannot be read",
     "empty_report": "no text for the target",
     "short_report": "fewer words than min_report_words",
     "unknown_split": "the split's name is unknown",
     "duplicate_film": "the same pixels came before",
     "duplicate_id": "one study id with two patients or two reports",
+    "scattered_study": "a study's films do not stand together",
+    "left_out_view": "a view that params.yaml does not ask for",
+    "left_out_split": "in none of the splits that params.yaml asks for",
 }
 """The closed vocabulary of reasons, each in words."""
+
+BY_CHOICE: Final[frozenset[Reason]] = frozenset({"left_out_view", "left_out_split"})
+"""Reasons that say nothing against the data; they do not count against `max_quarantined_share`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +139,19 @@ class Quarantine:
         """Refuse a source of which too much was refused.
 
         Args:
-            read: how many records the source gave.
+            read: how many records the source gave; those left out by choice are taken off on both sides.
             limit: the largest share that may be refused.
 
         Raises:
             TooManyQuarantined: with the summary and the parameter to raise.
         """
-        if read == 0 or len(self) <= limit * read:
+        chosen = sum(refusal.reason in BY_CHOICE for refusal in self._refusals)
+        refused, read = len(self) - chosen, read - chosen
+        if read == 0 or refused <= limit * read:
             return
-        share = len(self) / read
+        share = refused / read
         raise TooManyQuarantined(
-            f"{len(self)} of {read} records were quarantined ({share:.1%}), more than "
+            f"{refused} of {read} records were quarantined ({share:.1%}), more than "
             f"max_quarantined_share = {limit:g}:\n{self.summary()}\nMend the source, or raise "
             f"max_quarantined_share to {math.ceil(share * 1000) / 1000:g} or more.",
             self,

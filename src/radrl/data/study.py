@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
+Film = npt.NDArray[np.uint8]
+"""Pixels of a film, shape (H, W), 0 black."""
+
+Draw = Callable[[], Film]
+"""Draws a film when it is called; picklable, so that another process can do it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +28,7 @@ class Record:
             (``"reports.csv row 12"``).
         study_id: the study; several films may share it. Empty when the source names none.
         patient_id: the patient, the unit of splitting and of the bootstrap. Empty when unknown.
-        image: path of the film, or its pixels, shape (H, W), uint8. Nothing when the source
-            names no film.
+        image: path of the film, its pixels, or what draws them. Nothing when the source names no film.
         view: ``"frontal"``, ``"lateral"`` or ``"unknown"``.
         split: ``"pretrain"``, ``"train"``, ``"val"`` or ``"test"`` when the source states it.
         findings: the FINDINGS section, or nothing.
@@ -35,7 +41,7 @@ class Record:
     key: str
     study_id: str
     patient_id: str
-    image: Path | npt.NDArray[np.uint8] | None
+    image: Path | Film | Draw | None
     view: str = "unknown"
     split: str | None = None
     findings: str | None = None

@@ -6,30 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from radrl.params.base import PositiveFloat, PositiveInt, Section, Share, Split
-
-
-class Phantom(Section):
-    """The drawn source."""
-
-    studies: dict[Split, Annotated[int, Field(ge=0)]]
-    prevalence: PositiveFloat
-    noise: Annotated[float, Field(ge=0)]
-    lateral_share: Share
-    hedge_share: Share
-    missing_findings: Share
-    missing_impression: Share
-
-
-class Csv(Section):
-    """A table of films and reports."""
-
-    path: str
-    image_root: str
-    columns: dict[
-        Literal["image", "report", "findings", "impression", "patient", "study", "split", "view"], str | None
-    ]
-    views: dict[str, Literal["frontal", "lateral", "unknown"]]
+from radrl.params.base import PositiveInt, Section, Share, Split
+from radrl.params.sources.csv import Csv
+from radrl.params.sources.phantom import Phantom
 
 
 class Ingest(Section):

@@ -1,0 +1,1 @@
+"""The sections of `ingest` that name a source, one module each."""
