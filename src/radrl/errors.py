@@ -13,6 +13,7 @@ from radrl.data.splits import PatientInTwoSplits
 from radrl.data.tables import SourceError
 from radrl.labelers.base import LabelerError
 from radrl.params.base import ParamsError
+from radrl.pointers import PointerError
 from radrl.scoring.base import ScoringError
 
 MENDABLE = (
@@ -21,6 +22,7 @@ MENDABLE = (
     TooManyQuarantined,
     PatientInTwoSplits,
     LabelerError,
+    PointerError,
     ScoringError,
     DatasetError,
 )

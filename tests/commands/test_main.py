@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 import pytest
 
-from radrl.commands import common
+from radrl.commands import options
 
 HEAVY = {"torch", "transformers", "kedro", "mlflow", "dvc", "pandas"}
 PROGRAM = [sys.executable, "-m", "radrl.commands"]
@@ -156,7 +156,7 @@ def test_a_closed_pipe_is_no_error_message(tmp_path, table):
 
 
 def test_classes_are_those_of_the_observations():
-    assert {name: [codes[i] for i in range(4)] for name, codes in common.CLASSES.items()} == {
+    assert {name: [codes[i] for i in range(4)] for name, codes in options.CLASSES.items()} == {
         "chexpert": [None, 1, 0, -1],
         "chexbert": [0, 1, 2, 3],
         "words": [None, "positive", "negative", "uncertain"],

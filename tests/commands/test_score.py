@@ -1,5 +1,6 @@
 import json
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -179,6 +180,18 @@ def test_labels_are_read_only_for_ce(radrl, table, monkeypatch):
     monkeypatch.setattr("radrl.commands.run.build_labeler", None)
     said = scored(radrl, table(ROWS, "r.csv"), "--metrics", "nlg_bleu1")
     assert said["per_label"] == {}
+
+
+def test_a_text_is_labelled_once_for_figures_tables_and_rows(radrl, table, tmp_path, monkeypatch):
+    read = []
+
+    def label(self, texts):
+        read.extend(texts)
+        return np.zeros((len(texts), 14), dtype=np.int8)
+
+    monkeypatch.setattr(RulesLabeler, "label", label)
+    scored(radrl, table([*ROWS, *ROWS], "r.csv"), "--per-report", tmp_path / "o.csv")
+    assert sorted(read) == sorted({*REFERENCES, *HYPOTHESES})
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from radrl.labelers.build import build
 from radrl.observations import INDEX, NEGATIVE, NO_FINDING, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.pipelines.label.nodes import label_reports
 from radrl.pipelines.labeler.nodes import agreement, check_labelers, make_labelers
+from radrl.pointers import PointerError
 
 SPLITS = ("pretrain", "train", "val", "test")
 RULES: dict[str, Any] = {
@@ -97,6 +98,31 @@ def test_published_weights_are_pointed_at_with_their_digests(
     pointer = json.loads((models / "chexbert" / "pointer.json").read_text())
     assert pointer["path"] == str(published)
     assert pointer["sha256"]["chexbert.pth"] == sha256(published / "chexbert.pth")
+    assert build(settings, models).label(["edema."]).shape == (1, 14)
+
+
+def test_published_weights_that_changed_are_refused(
+    make_corpus: Callable[..., ds.Dataset], published: Path, tmp_path: Path
+) -> None:
+    settings = RULES | {"name": "chexbert", "chexbert": str(published)}
+    models = made(make_corpus(SPLITS), settings, tmp_path / "labeler")
+    with (published / "vocab.txt").open("a") as vocabulary:
+        vocabulary.write("effusion\n")
+    with pytest.raises(ValueError, match=r"vocab\.txt has changed since the stage labeler saw it"):
+        build(settings, models)
+    (published / "vocab.txt").unlink()
+    with pytest.raises(PointerError, match=r"vocab\.txt is gone; .*pointer\.json points at it"):
+        build(settings, models)
+
+
+def test_a_checkpoint_of_another_name_is_pointed_at_too(
+    make_corpus: Callable[..., ds.Dataset], published: Path, tmp_path: Path
+) -> None:
+    checkpoint = (published / "chexbert.pth").rename(published / "mine.pth")
+    settings = RULES | {"name": "chexbert", "chexbert": str(checkpoint)}
+    models = made(make_corpus(SPLITS), settings, tmp_path / "labeler")
+    pointer = json.loads((models / "chexbert" / "pointer.json").read_text())
+    assert list(pointer["sha256"]) == ["mine.pth", "vocab.txt", "config.json"]
     assert build(settings, models).label(["edema."]).shape == (1, 14)
 
 

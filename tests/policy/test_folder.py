@@ -13,9 +13,10 @@ import torch
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 
+from radrl.pointers import POINTER, PointerError
 from radrl.policy import folder
 from radrl.policy.encoding import decode_film, encode_prompts
-from radrl.policy.folder import POINTER, Policy
+from radrl.policy.folder import Policy
 
 Logits = Callable[[Policy], torch.Tensor]
 
@@ -23,7 +24,7 @@ Logits = Callable[[Policy], torch.Tensor]
 @pytest.fixture
 def logits(films: Callable[..., list[bytes]], prompt: str) -> Logits:
     def run(policy: Policy) -> torch.Tensor:
-        pictures = [decode_film(film) for film in films(2)]
+        pictures = [[decode_film(film)] for film in films(2)]
         with torch.no_grad():
             found: torch.Tensor = policy.model(
                 **encode_prompts(policy.processor, pictures, [prompt, "Write."])
@@ -126,7 +127,7 @@ def test_pointer_to_changed_weights_is_refused(pointer: Path, copy: Path) -> Non
 
 def test_pointer_to_a_lost_file_is_refused(pointer: Path, copy: Path) -> None:
     (copy / "tokenizer.json").unlink()
-    with pytest.raises(FileNotFoundError, match=r"tokenizer.json is gone; .*pointer.json points at it"):
+    with pytest.raises(PointerError, match=r"tokenizer.json is gone; .*pointer.json points at it"):
         folder.load(pointer)
 
 

@@ -63,13 +63,9 @@ def get_metric_class(name):
 
 
 @pytest.fixture
-def fake(tmp_path, monkeypatch):
+def fake(fake_package):
     """A `radeval` on the worker's path."""
-    for name, text in FAKE.items():
-        file = tmp_path / "fake" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "fake"))
+    fake_package(FAKE)
 
 
 @pytest.fixture

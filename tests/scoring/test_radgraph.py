@@ -55,13 +55,9 @@ def compute_reward(hypothesis, reference, level):
 
 
 @pytest.fixture
-def fake(tmp_path, monkeypatch):
+def fake(fake_package, tmp_path, monkeypatch):
     """A `radgraph` on the worker's path; the file it writes the texts it is asked about to."""
-    for name, text in FAKE.items():
-        file = tmp_path / "fake" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "fake"))
+    fake_package(FAKE)
     monkeypatch.setenv("FAKE_LOG", str(tmp_path / "log"))
     return tmp_path / "log"
 

@@ -14,21 +14,17 @@ import click
 import pyarrow as pa
 
 from radrl.commands.common import (
-    CLASSES,
-    STD,
-    Given,
     Tally,
     bad_table,
     build_labeler,
     judged,
-    model_options,
     opened,
-    reading_options,
     require_columns,
     require_outputs,
     table_at,
     text_problem,
 )
+from radrl.commands.options import CLASSES, STD, Given, classes_option, model_options, reading_options
 from radrl.data.records import FORMATS, BadRow, Record, Records, format_of
 from radrl.data.writing import RowWriter, holds_bytes
 from radrl.labelers.base import Labeler
@@ -98,13 +94,9 @@ class _Plan:
     "--labels-only", is_flag=True, help="Of FILE's columns keep those of --id; without, number rows."
 )
 @click.option("--prefix", default="", metavar="TEXT", help="Begins the names of the 14 columns.")
-@click.option(
-    "--classes",
-    type=click.Choice(list(CLASSES)),
-    default="chexpert",
-    show_default=True,
-    help="chexpert: 1 positive, 0 negative, -1 uncertain, empty where not mentioned. "
-    "chexbert: 1 positive, 2 negative, 3 uncertain, 0. words: positive, negative, uncertain, empty.",
+@classes_option(
+    "chexpert: 1 positive, 0 negative, -1 uncertain, empty where not mentioned. "
+    "chexbert: 1 positive, 2 negative, 3 uncertain, 0. words: positive, negative, uncertain, empty."
 )
 @click.option(
     "--labeler",

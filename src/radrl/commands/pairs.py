@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from radrl.commands.common import Given, Tally, judged, require_columns, text_problem
+from radrl.commands.common import Tally, judged, require_columns, text_problem
+from radrl.commands.options import Given
 from radrl.data.records import BadRow, Records
 
 

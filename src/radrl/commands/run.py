@@ -12,11 +12,13 @@ import click
 import numpy as np
 import yaml
 
-from radrl.commands.common import Given, build_labeler
+from radrl.commands.common import build_labeler
 from radrl.commands.metrics import WITHOUT_MODEL, Wanted
+from radrl.commands.options import Given
 from radrl.commands.pairs import Pairs
 from radrl.digests import sha256
 from radrl.labelers.base import Labeler, LabelMatrix
+from radrl.labelers.remembering import Remembering
 from radrl.observations import OBSERVATIONS
 from radrl.scoring.base import Scorer, Scores, ScoringError
 from radrl.scoring.build import FAMILIES, build
@@ -32,8 +34,8 @@ _NAMED: Final = re.compile(r"\b(report|reference|hypothesis) (\d+)\b")
 """How scorers name a report: by its place among those they are given, from 0."""
 
 
-class Remembering:
-    """A labeler with a bar, who keeps what it read: figures, tables and rows each ask for the same labels.
+class _WithBar:
+    """A labeler with a bar.
 
     Args:
         labeler: who reads.
@@ -43,20 +45,15 @@ class Remembering:
     def __init__(self, labeler: Labeler, given: Given) -> None:
         self.name = labeler.name
         self._labeler, self._given = labeler, given
-        self._read: list[tuple[Sequence[str], LabelMatrix]] = []
 
     def label(self, reports: Sequence[str]) -> LabelMatrix:
-        """See `radrl.labelers.base.Labeler`; the same list is read once."""
-        for known, labels in self._read:
-            if known is reports:
-                return labels
+        """See `radrl.labelers.base.Labeler`."""
         parts = [np.zeros((0, len(OBSERVATIONS)), dtype=np.int8)]
         with self._given.progress(f"labels by {self.name}", len(reports), "reports") as bar:
             for start in range(0, len(reports), _CHUNK):
                 parts.append(self._labeler.label(reports[start : start + _CHUNK]))
                 bar.update(len(parts[-1]))
-        self._read.append((reports, np.concatenate(parts)))
-        return self._read[-1][1]
+        return np.concatenate(parts)
 
 
 def read_settings(path: Path | None) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -130,7 +127,7 @@ class Scoring:
     """
 
     wanted: Wanted
-    readers: Sequence[Remembering]
+    readers: Sequence[Labeler]
     scorers: Mapping[str, Scorer]
     settings: Mapping[str, Any]
 
@@ -169,7 +166,7 @@ def set_up(
     wanted = Wanted(metrics or evaluation.get("families") or WITHOUT_MODEL, read_by, evaluation)
     if "ce" not in wanted.families:
         read_by = []
-    readers = [Remembering(build_labeler(name, model, device, labeler), given) for name in read_by]
+    readers = [Remembering(_WithBar(build_labeler(name, model, device, labeler), given)) for name in read_by]
     source = str(settings or "--settings")
     record: dict[str, Any] = {"metrics": wanted.items}
     for name in read_by:

@@ -5,38 +5,22 @@ The reports are read row by row, and then held: CIDEr weighs a word by all refer
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
-from radrl.commands.common import (
-    CLASSES,
-    STD,
-    Given,
-    bad_table,
-    model_options,
-    opened,
-    reading_options,
-    require_outputs,
-    table_at,
-)
+from radrl.commands.common import opened
 from radrl.commands.metrics import WITHOUT_MODEL, names
+from radrl.commands.options import STD, Given, model_options, reading_options
+from radrl.commands.outputs import Outputs, output_options
 from radrl.commands.pairs import Columns, Pairs, describe, read_pairs
-from radrl.commands.result import Bootstrap, Result, as_text, assemble, report_rows, report_schema
+from radrl.commands.result import Bootstrap, as_text, assemble
 from radrl.commands.run import run, set_up
 from radrl.commands.tables import show
-from radrl.data.records import Records
-from radrl.data.writing import whole_file
 from radrl.digests import sha256
 from radrl.labelers.build import LABELERS
 from radrl.scoring.build import FAMILIES
-
-_ROWS: Final = 4096
-"""Rows per report written at once."""
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -113,30 +97,11 @@ def _list_metrics(ctx: click.Context, param: click.Parameter, value: bool) -> No
     help="A params.yaml, of which the sections eval and labeler count, or a file that is its section eval: "
     "where radgraph, green and radeval find their models.",
 )
-@click.option(
-    "--json",
-    "json_",
-    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
-    metavar="OUT",
-    help="All figures unrounded, per label, settings, versions. - is standard output, in the table's stead.",
-)
-@click.option(
-    "--per-report",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="OUT",
-    help="A row a report: number, --id, --patient, own scores, labels of both sides (ending as of FILE).",
-)
-@click.option(
-    "--classes",
-    type=click.Choice(list(CLASSES)),
-    default="chexpert",
-    show_default=True,
-    help="How --per-report writes labels; see radrl label --help.",
-)
-@click.option("--with-texts", is_flag=True, help="The reports themselves in --per-report too.")
+@output_options
 @reading_options
 def command(
     given: Given,
+    outputs: Outputs,
     reference: str,
     hypothesis: str,
     patient: str | None,
@@ -150,10 +115,6 @@ def command(
     preparation: str | None,
     no_meteor: bool,
     settings: Path | None,
-    json_: Path | None,
-    per_report: Path | None,
-    classes: str,
-    with_texts: bool,
 ) -> None:
     """Score generated reports in FILE (- is standard input), a row a report, against their references.
 
@@ -167,8 +128,7 @@ def command(
     FILE is read row by row; the texts are then held in memory, and --bootstrap takes 16 bytes times resamples
     times patients.
     """
-    tables = {"--per-report": per_report, "--skip-bad": given.skip_bad}
-    require_outputs(tables | {"--json": json_}, force=given.force, tables=list(tables))
+    outputs.require(given)
     nlg = ({"preparation": preparation} if preparation else {}) | ({"meteor": False} if no_meteor else {})
     scoring = set_up(
         given,
@@ -180,46 +140,24 @@ def command(
         nlg=nlg,
     )
     columns = Columns(reference, hypothesis, patient, given.ids)
+    intervals = Bootstrap(bootstrap, confidence, seed) if bootstrap else None
     with opened(given) as records:
         pairs = read_pairs(given, records, columns)
-        if repeated := pairs.repeated(given.ids):
-            given.say(f"note: {repeated:,} rows have the --id of a row before them")
-        if bootstrap and len(set(pairs.patients)) < 2:
-            raise click.UsageError("--bootstrap draws patients, or reports, and there is only one")
-        intervals = Bootstrap(bootstrap, confidence, seed) if bootstrap else None
+        _require_scorable(given, pairs, intervals)
         source = {"file": given.name, "sha256": sha256(records.path)} | describe(columns, pairs)
         result = assemble(source, scoring, run(given, scoring, pairs), pairs, intervals)
-        own = pairs.own | ({reference: pairs.references, hypothesis: pairs.hypotheses} if with_texts else {})
-        _write(given, records, result, own, pairs, json_, per_report, classes)
-    if json_ == STD:
+        outputs.write(given, records, columns, pairs, result)
+    if outputs.json == STD:
         click.echo(as_text(result), nl=False)
     else:
         show(result, brief=metrics is None)
-    made = [str(path) for path in (json_, per_report, given.skip_bad) if path not in (None, STD)]
-    given.say(f"scored {len(pairs.numbers):,} reports" + (f" -> {', '.join(made)}" if made else ""))
+    made = ", ".join(map(str, outputs.made(given)))
+    given.say(f"scored {len(pairs.numbers):,} reports" + (f" -> {made}" if made else ""))
 
 
-def _write(
-    given: Given,
-    records: Records,
-    result: Result,
-    own: Mapping[str, Sequence[Any]],
-    pairs: Pairs,
-    json_: Path | None,
-    per_report: Path | None,
-    classes: str,
-) -> None:
-    """Write every file, and put them in their places once all are whole."""
-    with ExitStack() as stack:
-        if given.skip_bad:
-            take = stack.enter_context(bad_table(given, records))
-            for row in pairs.bad:
-                take(row)
-        if json_ and json_ != STD:
-            stack.enter_context(whole_file(json_)).write(as_text(result).encode())
-        if per_report:
-            schema = report_schema(own, pairs.types, result, words=classes == "words")
-            table = stack.enter_context(table_at(per_report, None, schema))
-            rows = report_rows(own, result, CLASSES[classes])
-            while batch := list(islice(rows, _ROWS)):
-                table.write(batch)
+def _require_scorable(given: Given, pairs: Pairs, intervals: Bootstrap | None) -> None:
+    """Say what is odd about the rows, and refuse to draw patients where there is only one."""
+    if repeated := pairs.repeated(given.ids):
+        given.say(f"note: {repeated:,} rows have the --id of a row before them")
+    if intervals and len(set(pairs.patients)) < 2:
+        raise click.UsageError("--bootstrap draws patients, or reports, and there is only one")

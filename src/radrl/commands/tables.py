@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from radrl.commands.result import Figure, Result
+from radrl.terminal import new_table, number
 
 _WIDTH: Final = 100
 """Columns at least: a narrow terminal folds a line, and cuts no name."""
@@ -42,22 +43,22 @@ def show(result: Result, *, brief: bool) -> None:
 
 def _figures(family: str, figures: Mapping[str, Figure]) -> Table:
     intervals = any(one.interval is not None for one in figures.values())
-    table = _table(family, "value", *(("low", "high") if intervals else ()))
+    table = new_table(family, "value", *(("low", "high") if intervals else ()))
     for name, one in figures.items():
-        cells = [_number(one.value)]
+        cells = [number(one.value)]
         if intervals:
             ends = (one.interval.low, one.interval.high) if one.interval else (math.nan, math.nan)
-            cells += [_number(end) for end in ends]
+            cells += [number(end) for end in ends]
         table.add_row(name, *cells)
     return table
 
 
 def _labels(labeler: str, result: Result) -> Table:
     """The stricter reading; both are in the JSON."""
-    table = _table(f"labels of {labeler}, positive alone", "P", "R", "F1", "present", "predicted")
+    table = new_table(f"labels of {labeler}, positive alone", "P", "R", "F1", "present", "predicted")
     for row in result.per_label[labeler]:
         if not row.uncertain_as_positive:
-            scores = [_number(score) for score in (row.precision, row.recall, row.f1)]
+            scores = [number(score) for score in (row.precision, row.recall, row.f1)]
             style = "" if row.support else "dim"
             table.add_row(row.observation, *scores, str(row.support), str(row.predicted), style=style)
     return table
@@ -88,15 +89,3 @@ def _said(settings: Any) -> str:
     if isinstance(settings, (list, tuple)):
         return " ".join(map(_said, settings))
     return settings if isinstance(settings, str) else json.dumps(settings, ensure_ascii=False)
-
-
-def _table(first: str, *others: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column(first, no_wrap=True)
-    for name in others:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
-
-
-def _number(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.3f}"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from radrl import pointers
 from radrl.labelers.base import Labeler, LabelerError
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import POSITIVE, UNCERTAIN
-
-POINTER: Final = "pointer.json"
-"""In the place of weights that stay where their owner put them: their path and digests."""
 
 _ALTERNATIVES: Final = {"positive": POSITIVE, "uncertain": UNCERTAIN}
 
@@ -30,6 +27,8 @@ def build(settings: Mapping[str, Any], models: Path | None = None, *, name: str 
 
     Raises:
         LabelerError: for an unknown name, or when the labeler's model is not there.
+        FileNotFoundError: when a file of a model that is pointed at is gone.
+        ValueError: when one has changed since the stage `labeler` saw it.
     """
     name = name or settings["name"]
     if name not in LABELERS:
@@ -51,14 +50,10 @@ def _chexbert(name: str) -> Callable[[Mapping[str, Any], Path | None], Labeler]:
         if models is None or not (models / name).is_dir():
             mend = {"chexbert": "labeler.chexbert", "chexbert_compact": "labeler.compact"}[name]
             raise LabelerError(f"there is no model of {name}: set {mend} and run the stage labeler")
-        return CheXbertLabeler.from_folder(_resolve(models / name), name=name, device=settings["device"])
+        weights = pointers.resolve(models / name, stage="labeler")
+        return CheXbertLabeler.from_folder(weights, name=name, device=settings["device"])
 
     return make
-
-
-def _resolve(folder: Path) -> Path:
-    pointer = folder / POINTER
-    return Path(json.loads(pointer.read_text())["path"]) if pointer.is_file() else folder
 
 
 LABELERS: Final[dict[str, Callable[[Mapping[str, Any], Path | None], Labeler]]] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,10 +9,9 @@ import torch
 from transformers import AutoTokenizer, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from radrl.digests import sha256
+from radrl import pointers
 from radrl.policy.processor import FilmProcessor
 
-POINTER = "pointer.json"
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -36,10 +34,11 @@ def load(folder: Path, *, dtype: str = "float32") -> Policy:
         The policy in evaluation mode on the CPU.
 
     Raises:
-        FileNotFoundError: when the folder or one of its parts is missing.
-        ValueError: when the folder holds another kind of model or weights that are not safetensors.
+        FileNotFoundError: when the folder, one of its parts or a file that its pointer lists is missing.
+        ValueError: when the folder holds another kind of model or weights that are not safetensors, or points
+            at weights that have changed.
     """
-    folder = resolve(folder)
+    folder = pointers.resolve(folder, stage="policy")
     _check(folder)
     model = Qwen2_5_VLForConditionalGeneration.from_pretrained(
         folder, dtype=DTYPES[dtype], use_safetensors=True, local_files_only=True, trust_remote_code=False
@@ -72,30 +71,8 @@ def write_pointer(weights: Path, folder: Path) -> None:
         FileNotFoundError: when the weights are no complete folder.
     """
     _check(weights)
-    digests = {file.name: sha256(file) for file in sorted(weights.iterdir()) if file.is_file()}
-    content = {"path": str(weights.resolve()), "sha256": digests}
-    (folder / POINTER).write_text(json.dumps(content, indent=2) + "\n")
-
-
-def resolve(folder: Path) -> Path:
-    """The folder that holds the weights: `folder` itself, or where its pointer leads.
-
-    Raises:
-        FileNotFoundError: when a file that the pointer lists is gone.
-        ValueError: when one has changed since.
-    """
-    if not (folder / POINTER).is_file():
-        return folder
-    pointer = json.loads((folder / POINTER).read_text())
-    weights = Path(pointer["path"])
-    for name, digest in pointer["sha256"].items():
-        if not (weights / name).is_file():
-            raise FileNotFoundError(f"{weights / name} is gone; {folder / POINTER} points at it")
-        if sha256(weights / name) != digest:
-            raise ValueError(
-                f"{weights / name} has changed since the stage policy saw it: run that stage again"
-            )
-    return weights
+    files = [file for file in sorted(weights.iterdir()) if file.is_file()]
+    pointers.pointing(weights, files)(folder)
 
 
 def _check(folder: Path) -> None:

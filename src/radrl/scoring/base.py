@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from radrl.evaluation.summed import FloatArray, SummedMetrics
+import numpy as np
+import numpy.typing as npt
+
+from radrl.evaluation.summed import FloatArray, SummedMetrics, mean_metrics
 
 
 class ScoringError(RuntimeError):
@@ -53,6 +56,36 @@ class Scorer(Protocol):
             Corpus and per-report figures; what cannot be had is in `skipped` with the reason.
 
         Raises:
+            ValueError: the numbers differ, or there is no report.
             ScoringError: naming the report, or the tool and what is wrong with it.
         """
         ...
+
+
+def require_pairs(references: Sequence[str], hypotheses: Sequence[str]) -> None:
+    """Refuse what is no list of pairs.
+
+    Args:
+        references: N reference reports.
+        hypotheses: as many generated ones.
+
+    Raises:
+        ValueError: the numbers differ, or there is no report.
+    """
+    if len(references) != len(hypotheses) or not references:
+        raise ValueError(f"{len(references)} references, {len(hypotheses)} hypotheses; give a pair a study")
+
+
+def means_of(values: Mapping[str, npt.ArrayLike], *, about: Mapping[str, str] | None = None) -> Scores:
+    """Scores of which each is its mean over the reports.
+
+    Args:
+        values: by metric name, one value a report, shape (N,) each.
+        about: what else the figures depend on.
+
+    Returns:
+        The means, the values, and the means as functions of sums.
+    """
+    per_report = {name: np.asarray(given, np.float64) for name, given in values.items()}
+    means = mean_metrics(per_report)
+    return Scores(means.values(), per_report, summed=means, about=dict(about or {}))

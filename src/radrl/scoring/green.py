@@ -18,7 +18,7 @@ import numpy as np
 from radrl.evaluation import green
 from radrl.evaluation.green import ERRORS, MAX_WORDS, GreenAnswerError, GreenCounts
 from radrl.evaluation.summed import mean_metrics
-from radrl.scoring.base import Scores, ScoringError
+from radrl.scoring.base import Scores, ScoringError, require_pairs
 from radrl.scoring.judge.base import Answer, Judge
 
 Missing = Literal["raise", "skip"]
@@ -49,14 +49,11 @@ class Green:
         """See `radrl.scoring.base.Scorer`; pairs that give the same prompt are asked once.
 
         Raises:
-            ValueError: when there is no report, the numbers differ or a reference is empty.
+            ValueError: when a reference is empty.
             ScoringError: naming the first report without a valid answer and how many there are, when they may
                 not be left out or none is left; or when the judge cannot be asked.
         """
-        if len(references) != len(hypotheses) or not references:
-            raise ValueError(
-                f"{len(references)} references, {len(hypotheses)} hypotheses; give a pair a study"
-            )
+        require_pairs(references, hypotheses)
         for row, text in enumerate(references):
             if not text.strip():
                 raise ValueError(f"reference {row} is empty; leave the study out")

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, join, mean_metrics
-from radrl.scoring.base import Scores
+from radrl.scoring.base import Scores, require_pairs
 from radrl.scoring.meteor import MeteorProcess, meteor_missing
 
 BLEU_ORDER: Final = 4
@@ -154,8 +154,7 @@ def _prepared(
 ) -> tuple[list[str], list[str]]:
     if preparation not in PREPARATIONS:
         raise ValueError(f"unknown preparation {preparation!r}; valid: {', '.join(PREPARATIONS)}")
-    if len(references) != len(hypotheses) or not references:
-        raise ValueError(f"{len(references)} references, {len(hypotheses)} hypotheses; give a pair a study")
+    require_pairs(references, hypotheses)
     prepare = PREPARATIONS[preparation]
     truth = [prepare(text) for text in references]
     for row, text in enumerate(truth):

@@ -17,7 +17,7 @@ import numpy as np
 
 from radrl.algorithms.f_measure import ratio
 from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, join, mean_metrics
-from radrl.scoring.base import Scores, ScoringError
+from radrl.scoring.base import Scores, ScoringError, require_pairs
 from radrl.scoring.isolated import SILENCE, WORKERS, Worker, digest_of
 from radrl.scoring.radgraph import encoder_of
 
@@ -103,13 +103,9 @@ class RadEval:
         """See `radrl.scoring.base.Scorer`; what RadEval gives for the corpus alone has no per-report values.
 
         Raises:
-            ValueError: when there is no report, or the numbers differ.
             ScoringError: the worker fails, or a figure is missing or not finite, with the report.
         """
-        if len(references) != len(hypotheses) or not references:
-            raise ValueError(
-                f"{len(references)} references, {len(hypotheses)} hypotheses; give a pair a study"
-            )
+        require_pairs(references, hypotheses)
         request = {
             "metrics": self._metrics,
             "references": list(references),

@@ -16,8 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from radrl.evaluation.radgraph_rewards import Graph, RadGraphRewards, radgraph_rewards
-from radrl.evaluation.summed import mean_metrics
-from radrl.scoring.base import Scores, ScoringError
+from radrl.scoring.base import Scores, ScoringError, means_of, require_pairs
 from radrl.scoring.isolated import SILENCE, WORKERS, Worker, digest_of
 
 MODEL_TYPES: Final = ("radgraph", "radgraph-xl", "echograph", "modern-radgraph-xl")
@@ -82,19 +81,14 @@ class RadGraph:
         """See `radrl.scoring.base.Scorer`; a blank report has the rewards 0, as the package gives them.
 
         Raises:
-            ValueError: when there is no report, or the numbers differ.
             ScoringError: the worker fails, or its annotation of a report is no graph.
         """
-        if len(references) != len(hypotheses) or not references:
-            raise ValueError(
-                f"{len(references)} references, {len(hypotheses)} hypotheses; give a pair a study"
-            )
+        require_pairs(references, hypotheses)
         graphs = self.graphs([*references, *hypotheses])
         pairs = zip(graphs[len(references) :], graphs[: len(references)], strict=True)
         rewards = np.array([self._rewards(row, *pair) for row, pair in enumerate(pairs)])  # (N, 3)
-        per_report = {f"{self.name}_{level}": rewards[:, i] for i, level in enumerate(LEVELS)}
-        summed = mean_metrics(per_report)
-        return Scores(summed.values(), per_report, summed=summed, about=self._about | self._own_about)
+        values = {f"{self.name}_{level}": rewards[:, i] for i, level in enumerate(LEVELS)}
+        return means_of(values, about=self._about | self._own_about)
 
     def _rewards(self, row: int, hypothesis: Graph, reference: Graph) -> RadGraphRewards:
         lower_case = self._about["radgraph_lower_case"] == "true"

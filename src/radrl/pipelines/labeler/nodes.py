@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ import pandas as pd
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
-from radrl.labelers.build import POINTER, build
+from radrl.labelers.build import build
 from radrl.observations import OBSERVATIONS
 
 if TYPE_CHECKING:
@@ -136,19 +135,13 @@ def _texts(corpus: ds.Dataset, splits: Sequence[str]) -> list[str]:
 
 def _pointing(published: Path) -> Callable[[Path], None]:
     """A writer of a pointer to weights that load, with the digests of what was loaded."""
-    from radrl.digests import sha256
     from radrl.labelers.chexbert import folder
+    from radrl.pointers import pointing
 
     folder.load(published)
-    beside = published if published.is_dir() else published.parent
-    files = [beside / name for name in (folder.WEIGHTS, folder.VOCABULARY, folder.CONFIG)]
-    digests = {file.name: sha256(file) for file in files if file.is_file()}
-    pointer = {"path": str(published.resolve()), "sha256": digests}
-
-    def write(target: Path) -> None:
-        (target / POINTER).write_text(json.dumps(pointer, indent=2) + "\n")
-
-    return write
+    weights = published if published.is_file() else published / folder.WEIGHTS
+    files = [weights, *(weights.parent / name for name in (folder.VOCABULARY, folder.CONFIG))]
+    return pointing(published, [file for file in files if file.is_file()])
 
 
 def _write(writers: Mapping[str, Callable[[Path], None]], target: Path) -> None:

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rich.console import Console
-from rich.table import Table
 
-MEANS: Final = ("macro_f1", "macro_f1_uncertain_pos")
+from radrl.terminal import new_table, number
+
+READINGS: Final = ("", "_uncertain_pos")
+"""Ends of the names of figures: positive alone, positive or uncertain."""
 
 
 def show(compact: Mapping[str, Any]) -> None:
@@ -17,19 +19,12 @@ def show(compact: Mapping[str, Any]) -> None:
     Args:
         compact: of `radrl.pipelines.labeler.nodes.check_labelers`, its entry `compact`.
     """
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("compact CheXbert against the rules", no_wrap=True)
-    for head in ("F1", "reports", "F1, or uncertain", "reports"):
-        table.add_column(head, justify="right")
+    table = new_table("compact CheXbert against the rules", "F1", "reports", "F1, or uncertain", "reports")
     for name, row in compact["observations"].items():
-        scores = [f"{row[key]:.3f}" for key in ("f1", "f1_uncertain_pos")]
-        counts = [str(row[key]) for key in ("support", "support_uncertain_pos")]
-        table.add_row(name, scores[0], counts[0], scores[1], counts[1], style="" if row["support"] else "dim")
-    means = [
-        "-" if compact[key] is None else f"{compact[key]:.3f}"
-        for key in ("macro_f1", "macro_f1_uncertain_pos")
-    ]
-    table.add_row("mean where 20 or more have it", means[0], "", means[1], "", style="bold")
+        cells = [number(row[f"{key}{reading}"]) for reading in READINGS for key in ("f1", "support")]
+        table.add_row(name, *cells, style="" if row["support"] else "dim")
+    means = [cell for reading in READINGS for cell in (number(compact[f"macro_f1{reading}"]), "")]
+    table.add_row("mean where 20 or more have it", *means, style="bold")
     console = Console()
     console.print()
     console.print(table)

@@ -42,9 +42,8 @@ from typing import Final, NamedTuple, TypeVar
 
 from radrl.evaluation.green import ERRORS, GreenCounts
 from radrl.evaluation.green import score as green_of
-from radrl.scoring.base import Scores
+from radrl.scoring.base import Scores, means_of, require_pairs
 from radrl.scoring.rules.attributes import BILATERAL, LEFT, RANKS, RIGHT, UNCHANGED
-from radrl.scoring.rules.pairs import means_of, require_pairs
 from radrl.scoring.rules.reading import STUDY, Finding, read
 from radrl.scoring.rules.vocabulary import DEVICES, FAMILIES
 
@@ -113,18 +112,10 @@ class GreenRules:
         self._summary_of = lru_cache(maxsize=cache_size)(lambda report: _summary(read(report)))
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """Score reports.
-
-        Args:
-            references: N reference reports.
-            hypotheses: the N generated reports; one that states nothing known scores 0.
+        """See `radrl.scoring.base.Scorer`; a report that states nothing known scores 0.
 
         Returns:
-            ``green_rules``, and ``green_rules_matched`` and one count a category of errors, each one value a
-            report, and their means.
-
-        Raises:
-            ValueError: the lengths differ or there is no report.
+            ``green_rules``, ``green_rules_matched`` and one count a category of errors.
         """
         require_pairs(references, hypotheses)
         counts = [

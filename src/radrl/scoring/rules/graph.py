@@ -23,11 +23,10 @@ from typing import Any, Final
 from radrl.evaluation.radgraph_rewards import RadGraphRewards, radgraph_rewards
 from radrl.labelers.rules.text import sentences
 from radrl.observations import NEGATIVE, POSITIVE, UNCERTAIN
-from radrl.scoring.base import Scores
+from radrl.scoring.base import Scores, means_of, require_pairs
 from radrl.scoring.rules import attributes as known
 from radrl.scoring.rules.attributes import Role
 from radrl.scoring.rules.mention import Attribute, Mention
-from radrl.scoring.rules.pairs import means_of, require_pairs
 from radrl.scoring.rules.sentence import CACHED_SENTENCES, Sentence, parse
 
 ANATOMY: Final = "Anatomy::definitely present"
@@ -90,18 +89,10 @@ class RadGraphRules:
         self._graph_of = lru_cache(maxsize=cache_size)(graph_of)
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """Score reports.
-
-        Args:
-            references: N reference reports.
-            hypotheses: the N generated reports; a text without any entity scores 0.
+        """See `radrl.scoring.base.Scorer`; a text without any entity scores 0.
 
         Returns:
-            ``radgraph_rules_simple``, ``radgraph_rules_partial`` and ``radgraph_rules_complete``: one value a
-            report, and their means.
-
-        Raises:
-            ValueError: the lengths differ or there is no report.
+            ``radgraph_rules_simple``, ``radgraph_rules_partial`` and ``radgraph_rules_complete``.
         """
         require_pairs(references, hypotheses)
         rewards = [

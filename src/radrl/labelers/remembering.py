@@ -1,0 +1,32 @@
+"""A labeler's labels kept: reports repeat, and figures, tables and rows ask for the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from radrl.labelers.base import Labeler, LabelMatrix
+from radrl.observations import OBSERVATIONS
+
+
+class Remembering:
+    """A labeler that reads a text once.
+
+    Args:
+        labeler: reads what is not known yet.
+        known: labels by text, each of shape (14,).
+    """
+
+    def __init__(self, labeler: Labeler, known: Mapping[str, LabelMatrix] | None = None) -> None:
+        self.name = labeler.name
+        self._labeler = labeler
+        self._known = dict(known or {})
+
+    def label(self, reports: Sequence[str]) -> LabelMatrix:
+        """See `radrl.labelers.base.Labeler`."""
+        new = [text for text in dict.fromkeys(reports) if text not in self._known]
+        if new:
+            self._known.update(zip(new, self._labeler.label(new), strict=True))
+        rows = [self._known[text] for text in reports]
+        return np.array(rows, dtype=np.int8).reshape(-1, len(OBSERVATIONS))
