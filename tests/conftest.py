@@ -106,17 +106,17 @@ def make_corpus(
                 study = f"{split}{i}"
                 rows.append(
                     {
-                        "film_id": f"{study}_1",
+                        "sample_id": f"{study}_1",
                         "study_id": study,
                         "patient_id": f"p_{study}",
                         "split": split,
-                        "view": "frontal",
-                        "image": pictures[i],
+                        "views": ["frontal"],
+                        "images": [pictures[i]],
                         "findings": report,
                         "impression": None if i % 3 == 2 else report.split(".")[0],
                         "report": report,
                         "gold": None,
-                        "source_key": study,
+                        "source_keys": [study],
                     }
                 )
         for name, values in columns.items():

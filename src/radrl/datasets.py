@@ -65,17 +65,31 @@ class _Local(AbstractDataset[Any, Any]):
 
 
 class ParquetShards(_Local):
-    """A table too large to hold: saved from an iterable of tables, one shard each, loaded lazily."""
+    """A table too large to hold: saved from an iterable of shards, loaded lazily.
+
+    A shard is a table, or a Parquet file that is linked where the file system can, and copied elsewhere.
+    """
 
     def load(self) -> ds.Dataset:
         """Open the shards as one pyarrow dataset; nothing is read yet."""
         return ds.dataset(self._require(), format="parquet")
 
-    def save(self, data: Iterable[pa.Table]) -> None:
-        """Write each table as a shard, in order."""
+    def save(self, data: Iterable[pa.Table | Path]) -> None:
+        """Write each shard, in order."""
         with replacing(self._filepath) as folder:
-            for number, table in enumerate(data):
-                pq.write_table(table, folder / f"part-{number:05d}.parquet", compression="zstd")
+            for number, shard in enumerate(data):
+                target = folder / f"part-{number:05d}.parquet"
+                if isinstance(shard, Path):
+                    _link(shard, target)
+                else:
+                    pq.write_table(shard, target, compression="zstd")
+
+
+def _link(file: Path, target: Path) -> None:
+    try:
+        target.hardlink_to(file)
+    except OSError:  # another file system, or one without links
+        shutil.copyfile(file, target)
 
 
 class Folder(_Local):

@@ -22,6 +22,7 @@ from kedro.pipeline.node import Node
 
 from radrl.digests import sha256
 from radrl.params import schema
+from radrl.params.base import local_paths
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -30,6 +31,10 @@ logger = logging.getLogger(__name__)
 
 STEP_REPORT = "step_report"
 """Name of the catalog entry through which a training node reports its steps."""
+
+PRIVATE = local_paths(schema.Params)
+HIDDEN = "(a local path)"
+"""What the record of a run says in place of the parameters in `PRIVATE`."""
 
 
 class ProjectHooks:
@@ -55,6 +60,7 @@ class TrackingHooks:
     def after_context_created(self, context: KedroContext) -> None:
         """Read conf/*/mlflow.yml; the variable MLFLOW_TRACKING_URI wins, ``off`` switches tracking off."""
         self._params = context.params
+        self._drawn = context.params.get("ingest", {}).get("source") == "phantom"
         conf = dict(context.config_loader["tracking"])
         conf["tracking_uri"] = os.environ.get("MLFLOW_TRACKING_URI", conf["tracking_uri"])
         if conf["tracking_uri"] != "off":
@@ -86,7 +92,7 @@ class TrackingHooks:
         kind = (self._catalog.get(dataset_name).metadata or {}).get("mlflow")
         if kind == "metrics":
             self._tracker.metrics(data)
-        elif kind == "artifact":
+        elif kind == "artifact" or (kind == "artifact of drawn films" and self._drawn):
             self._tracker.artifact(path)
 
     @hook_impl
@@ -169,7 +175,8 @@ class _Tracker:
             k: v for name, value in inputs.items() for k, v in _flatten(name.removeprefix("params:"), value)
         }
         known = self._client.get_run(self._run).data.params
-        fresh = [Param(key, str(value)[:6000]) for key, value in flat.items() if key not in known]
+        public = {key: HIDDEN if value and key in PRIVATE else value for key, value in flat.items()}
+        fresh = [Param(key, str(value)[:6000]) for key, value in public.items() if key not in known]
         self._client.log_batch(self._run, params=fresh)
 
     def metrics(self, values: Mapping[str, Any], step: int = 0) -> None:

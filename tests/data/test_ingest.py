@@ -5,15 +5,14 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from radrl.data.ingest import Rules, ingest, prepare
+from radrl.data.ingest import ingest
+from radrl.data.prepare import Rules, prepare
 from radrl.data.quarantine import REASONS, Quarantine, Refusal, TooManyQuarantined
-from radrl.data.schema import CORPUS
 from radrl.data.splits import SPLITS, PatientInTwoSplits
 from radrl.data.study import Record
 
@@ -60,19 +59,20 @@ def test_a_row_holds_all_that_the_record_said(make):
     gold = (1,) + (0,) * 13
     record = make(3, view="lateral", split="Validate", findings=" Clear.\r\nNormal heart. ", gold=gold)
     (row,), ingestion = run([record], target="findings")
-    with Image.open(io.BytesIO(row.pop("image"))) as image:
+    (film,) = row.pop("images")
+    with Image.open(io.BytesIO(film)) as image:
         assert (image.format, image.mode, image.size) == ("PNG", "L", (16, 16))
     assert row == {
-        "film_id": "s3_1",
+        "sample_id": "s3_1",
         "study_id": "s3",
         "patient_id": "p3",
         "split": "val",
-        "view": "lateral",
+        "views": ["lateral"],
         "findings": "Clear.\nNormal heart.",
         "impression": None,
         "report": "Clear.\nNormal heart.",
         "gold": list(gold),
-        "source_key": "row 3",
+        "source_keys": ["row 3"],
     }
     assert (ingestion.read, ingestion.kept, len(ingestion.quarantine)) == (1, 1, 0)
 
@@ -80,7 +80,7 @@ def test_a_row_holds_all_that_the_record_said(make):
 def test_films_of_a_study_are_numbered(make):
     films = [make(n, study_id=s, patient_id="p") for n, s in enumerate(["a", "a_1", "a", "a_1"])]
     rows, _ = run(films)
-    assert [row["film_id"] for row in rows] == ["a_1", "a_1_1", "a_2", "a_1_2"]
+    assert [row["sample_id"] for row in rows] == ["a_1", "a_1_1", "a_2", "a_1_2"]
 
 
 def test_missing_ids_come_from_the_film_then_from_the_key(make, noise_film, tmp_path):
@@ -92,16 +92,8 @@ def test_missing_ids_come_from_the_film_then_from_the_key(make, noise_film, tmp_
         ],
         image_root=tmp_path,
     )
-    assert (path["study_id"], path["patient_id"], path["film_id"]) == ("x.png", "x.png", "x.png_1")
+    assert (path["study_id"], path["patient_id"], path["sample_id"]) == ("x.png", "x.png", "x.png_1")
     assert (pixels["study_id"], pixels["patient_id"]) == ("row 7", "row 7")
-
-
-def test_tables_are_shards_of_the_same_rows(make):
-    records = [make(n) for n in range(5)]
-    tables = list(ingest(records, **OPTIONS).tables(rows=2))
-    assert [table.num_rows for table in tables] == [2, 2, 1]
-    assert all(table.schema == CORPUS for table in tables)
-    assert pa.concat_tables(tables).to_pylist() == run(records)[0]
 
 
 def test_records_are_drawn_one_at_a_time(make):
@@ -115,7 +107,7 @@ def test_records_are_drawn_one_at_a_time(make):
     rows = iter(ingest(source(), **OPTIONS))
     assert drawn == []
     next(rows)
-    assert drawn == [0]
+    assert drawn == [0, 1]  # one ahead, which tells that the study has ended
 
 
 def test_same_pixels_are_a_duplicate_whatever_the_report(make, noise_film):
@@ -156,13 +148,79 @@ def test_unknown_split_is_refused_with_the_valid_ones(make):
 def test_refused_record_claims_neither_pixels_nor_ids(make, noise_film):
     refused = make(0, split="holdout")
     rows, _ = run([refused, make(1, image=noise_film(0), study_id="s0", report="Other.")])
-    assert [row["source_key"] for row in rows] == ["row 1"]
+    assert [row["source_keys"] for row in rows] == [["row 1"]]
 
 
 def test_patient_in_two_stated_splits_stops_the_pass(make):
     records = [make(0, patient_id="p", split="train"), make(1, patient_id="p", split="test")]
     with pytest.raises(PatientInTwoSplits, match=r"train \(row 0, stated\) and test \(row 1, stated\)"):
         run(records)
+
+
+def test_patients_in_two_splits_are_counted_where_they_are_allowed(make):
+    records = [make(0, patient_id="p", split="train"), make(1, patient_id="p", split="test"), make(2)]
+    rows, ingestion = run(records, patients_in_two_splits="allow", split_shares={"train": 1.0})
+    assert [row["split"] for row in rows] == ["train", "test", "train"]
+    assert ingestion.patients_in_two_splits == 1
+
+
+def test_views_that_are_not_asked_for_are_left_out_and_do_not_count_as_damage(make):
+    records = [make(0, view="lateral"), make(1, view="frontal"), make(2)]
+    rows, ingestion = run(records, views=["frontal"], max_quarantined_share=0.0)
+    assert [row["views"] for row in rows] == [["frontal"]]
+    assert ingestion.quarantine.counts() == {"left_out_view": 2}
+    with pytest.raises(TooManyQuarantined, match="1 of 2 records"):
+        run([*records, make(3, view="frontal", report="")], views=["frontal"], max_quarantined_share=0.4)
+
+
+def test_a_report_is_cleaned_and_cut_after_its_words_were_counted(make):
+    text = "1. Small left effusion (unchanged).\n2. No pneumothorax."
+    (row,), _ = run([make(report=text)], cleaning="r2gen_mimic", max_report_words=5, min_report_words=6)
+    assert row["report"] == "small left effusion unchanged ."
+
+
+class TestStudies:
+    """One row a study."""
+
+    def test_films_of_a_study_become_one_row(self, make):
+        films = [
+            make(n, study_id=study, patient_id="p", view=view)
+            for n, (study, view) in enumerate(
+                [("a", "frontal"), ("a", "lateral"), ("b", "frontal"), ("", "unknown")]
+            )
+        ]
+        rows, ingestion = run(films, sample="study")
+        assert [(row["sample_id"], row["views"], len(row["images"]), row["source_keys"]) for row in rows] == [
+            ("a", ["frontal", "lateral"], 2, ["row 0", "row 1"]),
+            ("b", ["frontal"], 1, ["row 2"]),
+            ("row 3", ["unknown"], 1, ["row 3"]),
+        ]
+        assert (ingestion.kept, ingestion.samples, ingestion.studies_kept) == (4, 3, 3)
+
+    def test_a_study_keeps_the_films_that_are_sound(self, make):
+        films = [make(n, study_id=s, patient_id="p") for n, s in enumerate("aab")]
+        films[0], films[2] = replace(films[0], image=None), replace(films[2], image=None)
+        (row,), ingestion = run(films, sample="study")
+        assert row["source_keys"] == ["row 1"]
+        assert (ingestion.studies_kept, ingestion.studies_quarantined) == (1, 1)
+
+    def test_films_that_stand_apart_from_their_study_are_refused(self, make):
+        films = [make(n, study_id=s, patient_id="p") for n, s in enumerate("abaa")]
+        rows, ingestion = run(films, sample="study")
+        assert [row["sample_id"] for row in rows] == ["a", "b"]
+        refused = ingestion.quarantine.table().to_pylist()
+        assert [(row["source_key"], row["reason"]) for row in refused] == [
+            ("row 2", "scattered_study"),
+            ("row 3", "scattered_study"),
+        ]
+        assert "other films of the study stand at row 0; sort the source by study" in refused[0]["detail"]
+        assert len(run(films)[0]) == 4
+
+    def test_a_study_with_two_reports_keeps_the_first(self, make):
+        films = [make(0, study_id="a"), make(1, study_id="a", patient_id="p0", report="Other.")]
+        (row,), ingestion = run(films, sample="study")
+        assert row["source_keys"] == ["row 0"]
+        assert ingestion.quarantine.counts() == {"duplicate_id": 1}
 
 
 def test_too_many_refused_stops_the_pass_with_a_summary(make):
@@ -206,6 +264,10 @@ def test_the_pass_is_made_once(make):
         ("image_size", 0, "at least 16"),
         ("max_quarantined_share", 1.5, "between 0 and 1"),
         ("split_shares", {"train": 0.4}, "add up to 1"),
+        ("sample", "film", "image, study"),
+        ("views", ["frontal", "oblique"], "frontal, lateral, unknown"),
+        ("cleaning", "r2gen", "r2gen_iu"),
+        ("patients_in_two_splits", "ignore", "refuse, allow"),
     ],
 )
 def test_wrong_options_are_named(make, option, value, valid):
@@ -234,7 +296,7 @@ def test_report_of_another_target_is_hinted_at(make):
 
 
 def test_prepare_can_be_sent_to_another_process(make):
-    rules = Rules("report", 16, "pad", None, 1)
+    rules = Rules("report", 16)
     work, record = pickle.loads(pickle.dumps((partial(prepare, rules=rules), make())))
     assert pickle.loads(pickle.dumps(work(record))) == prepare(make(), rules)
 
@@ -268,11 +330,13 @@ class TestLaws:
         mix = data.draw(mixes)
         rows, ingestion = run(mix)
         quarantined = ingestion.quarantine.table().to_pylist()
-        keys = [row["source_key"] for row in rows] + [row["source_key"] for row in quarantined]
+        keys = [key for row in rows for key in row["source_keys"]] + [
+            row["source_key"] for row in quarantined
+        ]
         assert sorted(keys) == sorted(record.key for record in mix)
         assert {row["reason"] for row in quarantined} <= set(REASONS)
         assert ingestion.read == ingestion.kept + len(ingestion.quarantine) == len(mix)
-        assert len({row["film_id"] for row in rows}) == len(rows)
+        assert len({row["sample_id"] for row in rows}) == len(rows)
 
     @given(st.data())
     def test_patient_and_study_stand_in_one_split(self, mixes, data):

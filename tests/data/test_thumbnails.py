@@ -29,9 +29,8 @@ def noise(seed: int, side: int = 48) -> bytes:
 
 
 def corpus(*rows: tuple[str, str, bytes]) -> ds.Dataset:
-    return ds.dataset(
-        pa.table(dict(zip(("film_id", "split", "image"), zip(*rows, strict=True), strict=True)))
-    )
+    ids, splits, films = zip(*rows, strict=True)
+    return ds.dataset(pa.table({"sample_id": ids, "split": splits, "images": [[film] for film in films]}))
 
 
 def test_a_thumbnail_averages_blocks() -> None:
@@ -73,9 +72,9 @@ def test_an_identical_film_is_found_only_in_the_training_split() -> None:
 def test_streaming_shards_finds_what_comparing_at_once_finds(tmp_path: Path, batch: int) -> None:
     pictures = [noise(i, side=16 + i % 5) for i in range(30)]
     rows = {
-        "film_id": [f"f{i}" for i in range(30)],
+        "sample_id": [f"f{i}" for i in range(30)],
         "split": ["train" if i % 3 else "test" for i in range(30)],
-        "image": pictures,
+        "images": [[film] for film in pictures],
     }
     table = pa.table(rows)
     for number in range(4):  # shards of 8 films, the last of 6
@@ -106,7 +105,7 @@ def test_memory_is_that_of_a_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             pictures = [rng.integers(0, 256, 20_000, dtype=np.uint8).tobytes() for _ in range(50)]
             names = [f"f{50 * number + i}" for i in range(50)]
             split = ["test" if number == 0 else "train"] * 50
-            shard = pa.table({"film_id": names, "split": split, "image": pictures})
+            shard = pa.table({"sample_id": names, "split": split, "images": [[film] for film in pictures]})
             pq.write_table(shard, folder / f"part-{number:05d}.parquet")
         peaks[films] = _peaks(ds.dataset(folder, format="parquet"))
     # a shard is 1 MB, all films 40 MB; their names are the one thing that grows

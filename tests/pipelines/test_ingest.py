@@ -12,7 +12,7 @@ import pytest
 from kedro.io import DataCatalog, DatasetError, MemoryDataset
 from kedro.runner import SequentialRunner
 
-from radrl.datasets import ParquetShards
+from radrl.datasets import ParquetShards, Workspace
 from radrl.pipelines.ingest.pipeline import create_pipeline
 
 Ingest = Callable[..., tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]]
@@ -28,6 +28,7 @@ def ingest(tmp_path: Path) -> Ingest:
             "ingestion": MemoryDataset(copy_mode="assign"),
             "quarantine": MemoryDataset(),
             "ingest_summary": MemoryDataset(),
+            "ingest_workspace": Workspace(str(tmp_path / "workspace")),
             "params:ingest": MemoryDataset(settings),
             "params:seed": MemoryDataset(seed),
         }
@@ -112,6 +113,10 @@ def test_rows_of_a_table_are_kept_or_quarantined_with_the_reason(
         "input": 5,
         "kept": 2,
         "quarantined": 3,
+        "samples": 2,
+        "studies_kept": 2,
+        "studies_quarantined": 0,
+        "patients_in_two_splits": 0,
         "reasons": quarantine["reason"].value_counts().sort_index().to_dict(),
     }
     assert quarantine["reason"].nunique() == 3

@@ -15,8 +15,8 @@ LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findin
 
 def test_every_film_gets_its_labels(make_corpus: Callable[..., ds.Dataset]) -> None:
     labels = label_reports(make_corpus(["train", "test"]), Path(), LABELER)
-    assert labels.columns.tolist() == ["film_id", "study_id", "split", *OBSERVATIONS]
-    assert labels["film_id"].tolist() == [f"{split}{i}_1" for split in ("train", "test") for i in range(4)]
+    assert labels.columns.tolist() == ["sample_id", "study_id", "split", *OBSERVATIONS]
+    assert labels["sample_id"].tolist() == [f"{split}{i}_1" for split in ("train", "test") for i in range(4)]
     effusion, edema, clear, hedged = labels.head(4).to_dict("records")
     assert effusion["Pleural Effusion"] == POSITIVE
     assert (edema["Edema"], edema["Cardiomegaly"], edema["Pleural Effusion"]) == (POSITIVE, POSITIVE, 0)

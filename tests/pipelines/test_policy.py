@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
+from radrl import pointers
 from radrl.pipelines.policy.nodes import make_base_policy
-from radrl.policy import folder
 from radrl.training.resume import last_checkpoint
 
 
@@ -37,7 +37,7 @@ def test_local_weights_are_pointed_at(
     )
     (tmp_path / "base").mkdir()
     writer(tmp_path / "base")
-    assert folder.resolve(tmp_path / "base") == policy_folder
+    assert pointers.resolve(tmp_path / "base", stage="policy") == policy_folder
     assert (curve.columns.tolist(), len(curve)) == (["step"], 0)
     assert not inputs["workspace"].exists()
 

@@ -46,7 +46,7 @@ def rows(inputs: dict[str, Any]) -> list[Row]:
 
 
 def test_training_films_alone_get_k_samples(inputs: dict[str, Any]) -> None:
-    named = [(row["film_id"], row["sample"]) for row in rows(inputs)]
+    named = [(row["sample_id"], row["rollout"]) for row in rows(inputs)]
     assert named == [(f"train{i}_1", sample) for i in range(7) for sample in range(2)]
     assert not inputs["workspace"].exists()
 
@@ -85,7 +85,7 @@ def test_shards_of_other_work_are_not_used(
         "seed": 1,
         "prompt": "Describe.",
         "settings": inputs["settings"] | {"top_p": 0.5},
-        "corpus": make_corpus(["train", "test"], studies=7, image=films(14, seed=9)),  # of the same ids
+        "corpus": make_corpus(["train", "test"], studies=7, images=[[film] for film in films(14, seed=9)]),  # of the same ids
         "start": other_policy,
     }
     sampled.clear()

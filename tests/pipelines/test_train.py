@@ -34,7 +34,7 @@ def inputs(
     return {
         "corpus": make_corpus(["train", "test"], studies=12),
         "start": policy_folder,
-        "subset": pd.DataFrame({"film_id": [f"train{i}_1" for i in (7, 2, 4)]}),
+        "subset": pd.DataFrame({"sample_id": [f"train{i}_1" for i in (7, 2, 4)]}),
         "arm": {"start": "sft", "selection": "full", "reward": REWARD, "credit": "uniform", "oracle": "none"},
         "training": small["training"],
         "labeler": small["labeler"],
@@ -99,9 +99,9 @@ def test_arm_sees_its_subset_alone(
     seen: list[str] = []
     original = grpo.prompt_dataset
 
-    def noting(films: Any, reports: Any, film_ids: list[str], prompt: str) -> Any:
-        seen.extend(film_ids)
-        return original(films, reports, film_ids, prompt)
+    def noting(films: Any, reports: Any, sample_ids: list[str], prompt: str) -> Any:
+        seen.extend(sample_ids)
+        return original(films, reports, sample_ids, prompt)
 
     monkeypatch.setattr(grpo, "prompt_dataset", noting)
     train_arm(**inputs, step_report=silent)

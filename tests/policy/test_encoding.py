@@ -18,7 +18,7 @@ PROMPTS = ["Write the findings.", "Write.", "Write the findings."]
 @pytest.fixture
 def batch(policy: Policy, films: Callable[..., list[bytes]]) -> Callable[..., dict[str, torch.Tensor]]:
     def encode(max_tokens: int = 64) -> dict[str, torch.Tensor]:
-        pictures = [decode_film(film) for film in films(3)]
+        pictures = [[decode_film(film)] for film in films(3)]
         return encode_examples(policy.processor, pictures, REPORTS, PROMPTS, max_tokens)
 
     return encode
@@ -47,7 +47,7 @@ def test_report_tokens_and_the_end_alone_carry_loss(
 def test_prompt_comes_first_and_unchanged(
     policy: Policy, batch: Callable[..., dict[str, torch.Tensor]], films: Callable[..., list[bytes]]
 ) -> None:
-    prompts = encode_prompts(policy.processor, [decode_film(film) for film in films(3)], PROMPTS)
+    prompts = encode_prompts(policy.processor, [[decode_film(film)] for film in films(3)], PROMPTS)
     width = prompts["input_ids"].shape[1]
     encoded = batch()
     for name in ("input_ids", "attention_mask", "mm_token_type_ids"):
@@ -55,6 +55,21 @@ def test_prompt_comes_first_and_unchanged(
     assert bool((encoded["labels"][:, :width] == IGNORED).all())
     assert torch.equal(encoded["pixel_values"], prompts["pixel_values"])
     assert int(encoded["mm_token_type_ids"][:, width:].sum()) == 0
+
+
+def test_a_study_is_several_pictures_of_one_prompt_in_order(
+    policy: Policy, films: Callable[..., list[bytes]]
+) -> None:
+    pictures = [decode_film(film) for film in films(3)]
+    batch = encode_prompts(policy.processor, [pictures[:2], pictures[2:]], PROMPTS[:2])
+    alone = encode_prompts(policy.processor, [[each] for each in pictures], PROMPTS)
+    assert torch.equal(batch["pixel_values"], alone["pixel_values"])
+    image = policy.processor.image_token_id
+    tokens = int((alone["input_ids"][0] == image).sum())
+    assert (batch["input_ids"] == image).sum(dim=1).tolist() == [2 * tokens, tokens]
+    text = policy.processor.tokenizer.decode(batch["input_ids"][0])
+    assert text.count("<|vision_start|>") == 2
+    assert text.index("<|vision_end|>") < text.index(PROMPTS[0])
 
 
 @pytest.mark.parametrize("max_tokens", [1, 2, 5])
@@ -85,7 +100,7 @@ def test_padding_does_not_change_the_loss_of_a_row(
     policy: Policy, batch: Callable[..., dict[str, torch.Tensor]], films: Callable[..., list[bytes]]
 ) -> None:
     together = batch()
-    alone = encode_examples(policy.processor, [decode_film(films(3)[1])], REPORTS[1:2], PROMPTS[1:2], 64)
+    alone = encode_examples(policy.processor, [[decode_film(films(3)[1])]], REPORTS[1:2], PROMPTS[1:2], 64)
     with torch.no_grad():
         logits = policy.model(**together).logits[1]
         expected = policy.model(**alone).logits[0]

@@ -15,12 +15,12 @@ from radrl.policy.generation import generate
 
 
 @pytest.fixture
-def pictures(films: Callable[..., list[bytes]]) -> list[Image.Image]:
-    return [decode_film(film) for film in films(3)]
+def pictures(films: Callable[..., list[bytes]]) -> list[list[Image.Image]]:
+    return [[decode_film(film)] for film in films(3)]
 
 
 @pytest.fixture
-def write(policy: Policy, pictures: list[Image.Image], prompt: str) -> Callable[..., list[list[str]]]:
+def write(policy: Policy, pictures: list[list[Image.Image]], prompt: str) -> Callable[..., list[list[str]]]:
     def run(**settings: Any) -> list[list[str]]:
         return generate(policy, pictures, prompt, **{"max_new_tokens": 6, **settings})
 
@@ -28,7 +28,7 @@ def write(policy: Policy, pictures: list[Image.Image], prompt: str) -> Callable[
 
 
 def test_greedy_takes_the_likeliest_token_each_time(
-    policy: Policy, pictures: list[Image.Image], prompt: str, write: Callable[..., list[list[str]]]
+    policy: Policy, pictures: list[list[Image.Image]], prompt: str, write: Callable[..., list[list[str]]]
 ) -> None:
     inputs = dict(encode_prompts(policy.processor, pictures[:1], [prompt]))
     chosen: list[int] = []
@@ -69,7 +69,7 @@ def test_a_small_nucleus_is_greedy(write: Callable[..., list[list[str]]]) -> Non
 
 
 def test_greedy_reports_do_not_depend_on_the_company(
-    policy: Policy, pictures: list[Image.Image], prompt: str, write: Callable[..., list[list[str]]]
+    policy: Policy, pictures: list[list[Image.Image]], prompt: str, write: Callable[..., list[list[str]]]
 ) -> None:
     alone = [generate(policy, [film], prompt, max_new_tokens=6)[0] for film in pictures]
     assert alone == write()
@@ -91,10 +91,27 @@ def test_generation_settings_that_came_with_a_policy_have_no_say(
     assert write(temperature=temperature, max_new_tokens=20) == before
 
 
-def test_reports_end_at_the_end_of_turn(policy: Policy, pictures: list[Image.Image], prompt: str) -> None:
+def test_reports_end_at_the_end_of_turn(
+    policy: Policy, pictures: list[list[Image.Image]], prompt: str
+) -> None:
     end = policy.processor.tokenizer.eos_token_id
     with torch.no_grad():  # an end of turn is always the likeliest
         policy.model.lm_head.weight.zero_()
         policy.model.lm_head.bias = torch.nn.Parameter(torch.zeros(policy.model.lm_head.out_features))
         policy.model.lm_head.bias[end] = 1.0
     assert generate(policy, pictures, prompt, max_new_tokens=6) == [[""], [""], [""]]
+
+
+def test_a_study_is_answered_as_it_is_alone_and_looks_at_all_its_films(
+    policy: Policy, pictures: list[list[Image.Image]], prompt: str
+) -> None:
+    (first,), (second,), _ = pictures
+    both = generate(policy, [[first, second], [first]], prompt, max_new_tokens=6)
+    assert both[0] == generate(policy, [[first, second]], prompt, max_new_tokens=6)[0]
+    assert both[1] == generate(policy, [[first]], prompt, max_new_tokens=6)[0]
+    logits = [
+        policy.model(**encode_prompts(policy.processor, [own], [prompt])).logits[0, -1]
+        for own in ([first, second], [first, first], [second, first])
+    ]
+    assert not torch.allclose(logits[0], logits[1])
+    assert not torch.allclose(logits[0], logits[2])

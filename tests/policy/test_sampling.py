@@ -33,8 +33,8 @@ def start(
         (tmp_path / workspace).mkdir(exist_ok=True)
         return sample_shards(
             policy,
-            film_ids=IDS,
-            films=films(7),
+            sample_ids=IDS,
+            films=[(film,) for film in films(7)],
             prompt=prompt,
             settings=SETTINGS | settings,
             seed=seed,
@@ -51,7 +51,7 @@ def rows(shards: Iterator[pa.Table]) -> list[dict[str, Any]]:
 def test_every_film_has_every_sample_once_and_in_order(start: Callable[..., Any]) -> None:
     shards = list(start())
     assert [shard.num_rows for shard in shards] == [6, 6, 2]
-    named = [(row["film_id"], row["sample"]) for row in rows(iter(shards))]
+    named = [(row["sample_id"], row["rollout"]) for row in rows(iter(shards))]
     assert named == [(film, sample) for film in IDS for sample in (0, 1)]
 
 

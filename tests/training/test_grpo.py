@@ -70,7 +70,7 @@ LETTERS = RewardSum([Part(letters)])
 
 @pytest.fixture(scope="module")
 def prompts(films: Callable[..., list[bytes]], texts: Callable[[int], list[str]], prompt: str) -> Dataset:
-    return prompt_dataset(films(6), texts(6), [f"film{i}" for i in range(6)], prompt)
+    return prompt_dataset([(film,) for film in films(6)], texts(6), [f"film{i}" for i in range(6)], prompt)
 
 
 @pytest.fixture
@@ -136,6 +136,33 @@ def test_rollouts_of_a_group_answer_the_same_film(run: Run) -> None:
     groups = [tuple(references[i : i + 4]) for references in asked for i in (0, 4)]
     assert all(len(set(group)) == 1 for group in groups)
     assert len({group[0] for group in groups}) == 6  # three steps of two films see each of six films once
+
+
+def test_studies_of_several_films_train(
+    policy_folder: Path,
+    films: Callable[..., list[bytes]],
+    texts: Callable[[int], list[str]],
+    prompt: str,
+    tmp_path: Path,
+) -> None:
+    pictures = films(9)
+    studies = [pictures[:2], *([film] for film in pictures[2:5]), pictures[5:7], pictures[7:]]
+    prompts = prompt_dataset(studies, texts(6), [f"s{i}" for i in range(6)], prompt)
+
+    def train(workspace: str, steps: int) -> Policy:
+        return optimise(
+            folder.load(policy_folder),
+            prompts,
+            reward=LETTERS,
+            credit="uniform",
+            settings=SETTINGS | {"steps": steps, "checkpoint_every": 1},
+            seed=3,
+            workspace=tmp_path / workspace,
+        )[0]
+
+    unbroken = train("whole", 2).model.state_dict()
+    before = folder.load(policy_folder).model.state_dict()
+    assert any(not torch.equal(before[name], weight) for name, weight in unbroken.items())
 
 
 def test_equal_rewards_move_nothing_without_kl(

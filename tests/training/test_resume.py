@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from transformers.trainer_pt_utils import LengthGroupedSampler
 from trl.trainer.utils import RepeatSampler
 
 from radrl.policy.folder import Policy
-from radrl.training.resume import EpochOrder, claim, digest_rows, fingerprint, last_checkpoint, writing
+from radrl.training.resume import EpochOrder, last_checkpoint, writing
+from radrl.workspaces import claim
 
 
 def checkpoint(workspace: Path, step: int, state: str | None) -> Path:
@@ -30,47 +29,6 @@ def test_last_checkpoint_is_the_newest_complete_one_by_number(tmp_path: Path) ->
     checkpoint(tmp_path, 110, None)  # killed before its state was written
     checkpoint(tmp_path, 120, '{"global_step": 12')  # killed while it was
     assert last_checkpoint(tmp_path) == newest
-
-
-def test_workspace_of_the_same_work_is_kept_and_of_another_cleared(tmp_path: Path) -> None:
-    workspace = tmp_path / "deep" / "work"
-    claim(workspace, "one")
-    kept = checkpoint(workspace, 1, "{}")
-    claim(workspace, "one")
-    assert last_checkpoint(workspace) == kept
-    claim(workspace, "two")
-    assert last_checkpoint(workspace) is None
-    claim(workspace, "two")
-
-
-def test_workspace_without_a_stamp_is_cleared(tmp_path: Path) -> None:
-    checkpoint(tmp_path / "work", 1, "{}")
-    claim(tmp_path / "work", "one")
-    assert last_checkpoint(tmp_path / "work") is None
-
-
-@pytest.mark.parametrize("change", ["settings", "content", "name"])
-def test_fingerprint_follows_settings_and_files(tmp_path: Path, change: str) -> None:
-    weights = tmp_path / "policy" / "model"
-    weights.parent.mkdir()
-    weights.write_text("1")
-    before = fingerprint({"steps": 2, "seed": 0}, tmp_path / "policy")
-    assert fingerprint({"seed": 0, "steps": 2}, tmp_path / "policy") == before
-    settings = {"steps": 3 if change == "settings" else 2, "seed": 0}
-    if change == "content":
-        weights.write_text("2")
-    if change == "name":
-        weights.rename(weights.with_name("other"))
-    assert fingerprint(settings, tmp_path / "policy") != before
-
-
-def test_digest_of_rows_follows_films_under_the_same_ids(films: Callable[..., list[bytes]]) -> None:
-    frame = pd.DataFrame({"film_id": ["a", "b"], "image": films(2), "report": ["x", None]})
-    same = digest_rows(frame.copy())
-    assert digest_rows(frame) == same
-    assert digest_rows(frame.assign(image=films(2, seed=1))) != same
-    assert digest_rows(frame.assign(report=["x", "y"])) != same
-    assert digest_rows(frame.iloc[::-1]) != same
 
 
 def test_writing_a_policy_clears_its_checkpoints(policy: Policy, tmp_path: Path) -> None:

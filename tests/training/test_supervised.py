@@ -43,7 +43,7 @@ def run(
     ) -> tuple[Policy, Curve]:
         return fine_tune(
             folder.load(policy_folder),
-            Examples.asking(prompt, films(6), texts(6)),  # 3 steps an epoch
+            Examples.asking(prompt, [(film,) for film in films(6)], texts(6)),  # 3 steps an epoch
             settings=SETTINGS | settings,
             seed=seed,
             workspace=tmp_path / workspace,
@@ -177,7 +177,10 @@ def test_steps_are_reported_as_they_come(
     _, curve = fine_tune(
         policy,
         Examples(
-            [*Examples.asking(prompt, films(4), texts(4)), *Examples.asking("Why?", films(2), texts(2))]
+            [
+                *Examples.asking(prompt, [(film,) for film in films(4)], texts(4)),
+                *Examples.asking("Why?", [films(2), films(1)], texts(2)),  # one of a study's two films
+            ]
         ),
         settings=SETTINGS | {"epochs": 1, "checkpoint_every": 1},
         seed=0,

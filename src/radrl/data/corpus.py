@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-TEXTS = ("film_id", "study_id", "patient_id", "split", "view", "findings", "impression", "report", "gold")
+TEXTS = ("sample_id", "study_id", "patient_id", "split", "views", "findings", "impression", "report", "gold")
 """Every column but the pixels, which are most of the bytes."""
 
 
@@ -18,10 +18,10 @@ def read(corpus: ds.Dataset, *, split: str | None = None, columns: Sequence[str]
     Args:
         corpus: the shards.
         split: only this split; nothing for all.
-        columns: which columns; ask for `image` only where films are needed.
+        columns: which columns; ask for `images` only where films are needed.
 
     Returns:
-        One row a film.
+        One row a sample: a film with its report, or a study with all its films.
 
     Raises:
         ValueError: when the split has no film, naming the splits there are.
@@ -34,4 +34,6 @@ def read(corpus: ds.Dataset, *, split: str | None = None, columns: Sequence[str]
             "give the split films in ingest.phantom.studies or ingest.split_shares"
         )
     frame: pd.DataFrame = found.to_pandas()
+    for name in {"views", "images"} & {*columns}:  # tuples, unlike arrays, can be hashed
+        frame[name] = list(map(tuple, frame[name]))
     return frame

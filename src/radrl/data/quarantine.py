@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -110,6 +111,9 @@ class Quarantine:
 
     def __len__(self) -> int:
         return len(self._refusals)
+
+    def __iter__(self) -> Iterator[Refusal]:
+        return iter(self._refusals)
 
     def add(self, refusal: Refusal) -> None:
         """Take in one refused record."""

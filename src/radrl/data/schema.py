@@ -8,20 +8,22 @@ import pyarrow as pa
 
 CORPUS: Final = pa.schema(
     [
-        pa.field("film_id", pa.string(), nullable=False),  # study_id, "_", running number: unique
+        pa.field(
+            "sample_id", pa.string(), nullable=False
+        ),  # unique
         pa.field("study_id", pa.string(), nullable=False),
         pa.field("patient_id", pa.string(), nullable=False),
         pa.field("split", pa.string(), nullable=False),  # one of radrl.data.splits.SPLITS
-        pa.field("view", pa.string(), nullable=False),  # one of radrl.data.views.VIEWS
-        pa.field("image", pa.binary(), nullable=False),  # PNG, 8 bit, grey
+        pa.field("views", pa.list_(pa.string()), nullable=False),  # of radrl.data.views.VIEWS, as images
+        pa.field("images", pa.list_(pa.binary()), nullable=False),  # PNG, 8 bit, grey
         pa.field("findings", pa.string()),
         pa.field("impression", pa.string()),
         pa.field("report", pa.string(), nullable=False),  # the target text
         pa.field("gold", pa.list_(pa.int8())),  # 14 class indices, or null
-        pa.field("source_key", pa.string(), nullable=False),
+        pa.field("source_keys", pa.list_(pa.string()), nullable=False),  # as images
     ]
 )
-"""One row a kept film. Parquet shards of the corpus have exactly these columns."""
+"""One row a sample, a film or a study with all its kept films; the shards have exactly these columns."""
 
 QUARANTINE: Final = pa.schema(
     [
@@ -38,14 +40,14 @@ QUARANTINE: Final = pa.schema(
 class CorpusRow(TypedDict):
     """One row of `CORPUS` as Python values."""
 
-    film_id: str
+    sample_id: str
     study_id: str
     patient_id: str
     split: str
-    view: str
-    image: bytes
+    views: list[str]
+    images: list[bytes]
     findings: str | None
     impression: str | None
     report: str
     gold: list[int] | None
-    source_key: str
+    source_keys: list[str]

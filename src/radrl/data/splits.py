@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal, get_args
 
 SPLITS: Final = ("pretrain", "train", "val", "test")
 """`pretrain` trains the laptop's stand-in for a general pretrained policy and nothing else."""
@@ -18,6 +18,11 @@ _ALIASES: Final[Mapping[str, str]] = {
     "dev": "val",
     "testing": "test",
 }
+
+
+Crossing = Literal["refuse", "allow"]
+CROSSINGS: Final[tuple[Crossing, ...]] = get_args(Crossing)
+"""What is done with a patient whom the source puts into two splits."""
 
 
 class PatientInTwoSplits(ValueError):
@@ -75,15 +80,23 @@ def patient_hash(patient_id: str) -> str:
 
 
 class PatientSplits:
-    """The split of every patient met so far; refuses a patient who stands in two.
+    """The split of every patient met so far.
 
     Args:
         seed: of the draw for patients whose split the source does not state.
         shares: of the draw.
+        crossing: whether a patient may stand in two splits because the source says so.
+
+    Attributes:
+        crossed: patients who stand in two.
     """
 
-    def __init__(self, *, seed: int, shares: Mapping[str, float]) -> None:
+    def __init__(self, *, seed: int, shares: Mapping[str, float], crossing: Crossing = "refuse") -> None:
         check_shares(shares)
+        if crossing not in CROSSINGS:
+            raise ValueError(f"patients_in_two_splits {crossing!r} is unknown; valid: {', '.join(CROSSINGS)}")
+        self._crossing = crossing
+        self.crossed: set[str] = set()
         self._seed = seed
         self._shares = dict(shares)
         self._met: dict[str, tuple[str, str]] = {}  # patient -> split, and the key and kind of its origin
@@ -100,14 +113,17 @@ class PatientSplits:
             The stated split; where there is none the one this patient already has, else a draw.
 
         Raises:
-            PatientInTwoSplits: the patient already stands in another split.
+            PatientInTwoSplits: the patient already stands in another split, and that is not allowed.
         """
         known, origin = self._met.get(patient_id, (None, ""))
         split = stated or known or draw(patient_id, seed=self._seed, shares=self._shares)
-        if known not in (None, split):
+        if known not in (None, split) and self._crossing == "allow":
+            self.crossed.add(patient_id)
+        elif known not in (None, split):
             raise PatientInTwoSplits(
                 f"patient {patient_hash(patient_id)} stands in two splits: {known} ({origin}) and {split} "
-                f"({key}, stated); give every record of the patient the same split, or none"
+                f"({key}, stated); give every record of the patient the same split, or none, or set "
+                "ingest.patients_in_two_splits to allow"
             )
         if known is None:
             self._met[patient_id] = (split, f"{key}, {'stated' if stated else 'drawn'}")

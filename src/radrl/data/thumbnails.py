@@ -1,5 +1,7 @@
 """Small grey thumbnails of the corpus' films, and the training film that looks most like each of some.
 
+A sample with several films is told by its first one.
+
 A thumbnail is the film shrunk to 16 x 16 by averaging (Pillow's box filter), whatever its shape, its grey
 values as they are. On drawn films this side tells most: the nearest film's known labels reach a micro F1 of
 0.42, against 0.37 at 4 and at 112 pixels a side and 0.20 for a film drawn at random. The view is not asked
@@ -43,7 +45,7 @@ def thumbnail(film: bytes) -> Thumbnails:
 
 
 def nearest_training_films(
-    corpus: ds.Dataset, film_ids: Sequence[str], *, split: str = "train", batch: int = 512
+    corpus: ds.Dataset, sample_ids: Sequence[str], *, split: str = "train", batch: int = 512
 ) -> list[str]:
     """Find the training film most like each film.
 
@@ -52,19 +54,19 @@ def nearest_training_films(
     and of one batch. Distances are whole numbers, so batches and threads change nothing.
 
     Args:
-        corpus: the shards, with columns film_id, split and image.
-        film_ids: N films.
+        corpus: the shards, with columns sample_id, split and images.
+        sample_ids: N films.
         split: where to look.
         batch: films decoded at once.
 
     Returns:
-        The film_id of the nearest film of the split, N; the first in the corpus' order among equals. A film
+        The sample_id of the nearest film of the split, N; the first in the corpus' order among equals. A film
         that is in the split itself finds itself, or an earlier one with the same thumbnail.
 
     Raises:
         ValueError: when the corpus lacks a film, naming it, or the split has none.
     """
-    wanted = _thumbnails_of(corpus, film_ids, batch)
+    wanted = _thumbnails_of(corpus, sample_ids, batch)
     there: list[str] = []
 
     def training() -> Iterator[Thumbnails]:
@@ -76,23 +78,23 @@ def nearest_training_films(
     return [there[i] for i in nearest]
 
 
-def _thumbnails_of(corpus: ds.Dataset, film_ids: Sequence[str], batch: int) -> Thumbnails:
+def _thumbnails_of(corpus: ds.Dataset, sample_ids: Sequence[str], batch: int) -> Thumbnails:
     found: dict[str, Thumbnails] = {}
-    for names, films in _stream(corpus, pc.field("film_id").isin(list(film_ids)), batch):
+    for names, films in _stream(corpus, pc.field("sample_id").isin(list(sample_ids)), batch):
         found.update(zip(names, films, strict=True))
-    lacking = [name for name in film_ids if name not in found]
+    lacking = [name for name in sample_ids if name not in found]
     if lacking:
         raise ValueError(
-            f"the corpus lacks {len(lacking)} of {len(film_ids)} films, the first is {lacking[0]}; "
+            f"the corpus lacks {len(lacking)} of {len(sample_ids)} films, the first is {lacking[0]}; "
             "run ingest and what follows it again"
         )
-    return np.stack([found[name] for name in film_ids])
+    return np.stack([found[name] for name in sample_ids])
 
 
 def _stream(corpus: ds.Dataset, rows: pc.Expression, batch: int) -> Iterator[tuple[list[str], Thumbnails]]:
     # shard by shard: the dataset's own reader runs ahead of a slow consumer until it holds most of the corpus
     for shard in corpus.get_fragments():
-        for part in shard.to_batches(columns=["film_id", "image"], filter=rows, batch_size=batch):
+        for part in shard.to_batches(columns=["sample_id", "images"], filter=rows, batch_size=batch):
             if part.num_rows:
-                films = [thumbnail(film.as_py()) for film in part.column("image")]
-                yield part.column("film_id").to_pylist(), np.stack(films)
+                films = [thumbnail(own[0].as_py()) for own in part.column("images")]
+                yield part.column("sample_id").to_pylist(), np.stack(films)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from radrl.params.base import PositiveFloat, PositiveInt, Section
+from radrl.params.base import LocalPath, PositiveFloat, PositiveInt, Section
 from radrl.params.labeler import LabelerName
 
 
@@ -20,8 +20,8 @@ class Nlg(Section):
 class RadGraph(Section):
     """The package `radgraph`, in an interpreter of its own."""
 
-    python: str | None
-    model: str
+    python: LocalPath | None
+    model: LocalPath
     batch_size: PositiveInt
     timeout: PositiveFloat = 1800.0
 
@@ -29,9 +29,9 @@ class RadGraph(Section):
 class RadEval(Section):
     """Metrics of the package RadEval, in an interpreter of its own."""
 
-    python: str | None
+    python: LocalPath | None
     metrics: Annotated[list[str], Field(min_length=1)]
-    models: str | None
+    models: LocalPath | None
     timeout: PositiveFloat = 1800.0
 
 
@@ -52,20 +52,20 @@ class EndpointJudge(Section):
     extra_body: dict[str, Any] | None = None
     backoff: PositiveFloat = 1.0
     longest_wait: PositiveFloat = 60.0
-    cache: str | None = None
+    cache: LocalPath | None = None
 
 
 class FolderJudge(Section):
     """A language model on this machine."""
 
     backend: Literal["folder"]
-    folder: str
+    folder: LocalPath
     chat: Literal["own", "green"]
     batch_size: PositiveInt
     max_new_tokens: PositiveInt
     device: str = "cpu"
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
-    cache: str | None = None
+    cache: LocalPath | None = None
 
 
 class Green(Section):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from radrl.params.base import PositiveFloat, PositiveInt, Section, Share
+from radrl.params.base import LocalPath, PositiveFloat, PositiveInt, Section, Share
 
 LabelerName = Literal["rules", "chexbert", "chexbert_compact"]
 
@@ -49,7 +49,7 @@ class Labeler(Section):
     name: LabelerName
     rules: Rules
     device: str
-    chexbert: str | None
+    chexbert: LocalPath | None
     compact: Compact | None
 
     def require(self, name: str, key: str) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from radrl.params.base import PositiveFloat, PositiveInt, Section, Share, Split
+from radrl.params.base import LocalPath, PositiveFloat, PositiveInt, Section, Share, Split
 
 
 class TinyShape(Section):
@@ -52,7 +52,7 @@ class Vision(Section):
 class Policy(Section):
     """The base policy: a local folder, or the laptop policy built and pretrained here."""
 
-    path: str | None
+    path: LocalPath | None
     dtype: Literal["float32", "bfloat16", "float16"]
     tiny: TinyShape
     vision: Vision

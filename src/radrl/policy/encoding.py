@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import torch
@@ -16,38 +17,46 @@ IGNORED = -100
 """Label of a position that carries no loss, transformers' convention."""
 
 
+Films = Sequence[bytes]
+"""The films of one sample as PNG bytes: one, or all of a study."""
+
+
 def decode_film(png: bytes) -> Image.Image:
     """A film of the corpus as the three-channel picture Qwen's image processor expects."""
     return Image.open(io.BytesIO(png)).convert("RGB")
 
 
-def chat(prompt: str) -> list[dict[str, Any]]:
-    """The one-turn conversation that asks for a report; the film goes before the words."""
-    return [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": prompt}]}]
+def decode_films(films: Films) -> list[Image.Image]:
+    """The films of one sample as pictures."""
+    return [decode_film(film) for film in films]
+
+
+def chat(prompt: str, films: int = 1) -> list[dict[str, Any]]:
+    """The one-turn conversation that asks for a report; the films go before the words."""
+    return [{"role": "user", "content": [{"type": "image"}] * films + [{"type": "text", "text": prompt}]}]
 
 
 def encode_prompts(
-    processor: FilmProcessor, films: Sequence[Image.Image], prompts: Sequence[str]
+    processor: FilmProcessor, films: Sequence[Sequence[Image.Image]], prompts: Sequence[str]
 ) -> BatchFeature:
-    """Encode the request for a report on each film.
+    """Encode the request for a report on each sample.
 
     Args:
         processor: the policy's.
-        films: B pictures.
+        films: the pictures of B samples, one or more each.
         prompts: B instructions.
 
     Returns:
         The processor's tensors for B prompts, left-padded.
     """
-    text = processor.apply_chat_template(
-        [chat(p) for p in prompts], add_generation_prompt=True, tokenize=False
-    )
-    return processor(text=text, images=list(films), padding=True, return_tensors="pt")
+    asked = [chat(prompt, len(own)) for prompt, own in zip(prompts, films, strict=True)]
+    text = processor.apply_chat_template(asked, add_generation_prompt=True, tokenize=False)
+    return processor(text=text, images=list(chain(*films)), padding=True, return_tensors="pt")
 
 
 def encode_examples(
     processor: FilmProcessor,
-    films: Sequence[Image.Image],
+    films: Sequence[Sequence[Image.Image]],
     reports: Sequence[str],
     prompts: Sequence[str],
     max_tokens: int,
@@ -56,7 +65,7 @@ def encode_examples(
 
     Args:
         processor: the policy's.
-        films: B pictures.
+        films: the pictures of B samples.
         reports: B reference reports.
         prompts: B instructions.
         max_tokens: longer reports are cut here; the prompt and its image tokens never are.

@@ -15,7 +15,7 @@ from radrl.policy.folder import Policy
 @torch.inference_mode()
 def generate(
     policy: Policy,
-    films: Sequence[Image.Image],
+    films: Sequence[Sequence[Image.Image]],
     prompt: str,
     *,
     max_new_tokens: int,
@@ -24,20 +24,20 @@ def generate(
     top_p: float = 1.0,
     seed: int = 0,
 ) -> list[list[str]]:
-    """Write reports on films.
+    """Write reports on samples.
 
     Args:
         policy: who writes.
-        films: B pictures.
+        films: the pictures of B samples, one or more each.
         prompt: the instruction.
         max_new_tokens: tokens a report may have.
-        samples: reports a film.
+        samples: reports a sample of the corpus.
         temperature: 0 is greedy.
         top_p: nucleus mass, used when temperature is above 0.
         seed: of the draws of this batch alone, so that a batch redone after a kill is the same.
 
     Returns:
-        For each film its reports, shape (B, samples).
+        For each its reports, shape (B, samples).
     """
     inputs = encode_prompts(policy.processor, films, [prompt] * len(films)).to(policy.model.device)
     torch.manual_seed(seed)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tqdm import tqdm
 
-from radrl.policy.encoding import decode_film
+from radrl.policy.encoding import Films, decode_films
 from radrl.policy.folder import Policy
 from radrl.policy.generation import generate
 
@@ -20,26 +20,26 @@ from radrl.policy.generation import generate
 def sample_shards(
     policy: Policy,
     *,
-    film_ids: Sequence[str],
-    films: Sequence[bytes],
+    sample_ids: Sequence[str],
+    films: Sequence[Films],
     prompt: str,
     settings: Mapping[str, Any],
     seed: int,
     workspace: Path,
 ) -> Iterator[pa.Table]:
-    """Sample reports of every film; a shard is kept in the workspace as soon as it is done.
+    """Draw reports of every sample of the corpus; a shard is kept in the workspace as soon as it is done.
 
     Args:
         policy: who writes.
-        film_ids: N ids.
-        films: N films as PNG bytes.
+        sample_ids: N ids.
+        films: their films as PNG bytes.
         prompt: the instruction.
         settings: samples, films_per_shard, batch_size, temperature, top_p, max_new_tokens.
         seed: of all draws; each shard's follow from it and the shard's number.
         workspace: where finished shards outlive a kill; removed once the last shard was handed on.
 
     Yields:
-        Tables of film_id, sample and report.
+        Tables of sample_id, rollout (0 to K - 1) and report.
     """
     size = settings["films_per_shard"]
     starts = range(0, len(films), size)
@@ -48,7 +48,7 @@ def sample_shards(
     for number, start in enumerate(starts):
         part = slice(start, start + size)
         if not _file(workspace, number).is_file():
-            rows = _sample(policy, film_ids[part], films[part], prompt, settings, seed, number, progress)
+            rows = _sample(policy, sample_ids[part], films[part], prompt, settings, seed, number, progress)
             _write(pa.Table.from_pylist(rows), _file(workspace, number))
         yield pq.read_table(_file(workspace, number))
     progress.close()
@@ -57,8 +57,8 @@ def sample_shards(
 
 def _sample(
     policy: Policy,
-    film_ids: Sequence[str],
-    films: Sequence[bytes],
+    sample_ids: Sequence[str],
+    films: Sequence[Films],
     prompt: str,
     settings: Mapping[str, Any],
     seed: int,
@@ -71,7 +71,7 @@ def _sample(
         part = slice(start, start + batch)
         reports = generate(
             policy,
-            [decode_film(film) for film in films[part]],
+            [decode_films(own) for own in films[part]],
             prompt,
             max_new_tokens=settings["max_new_tokens"],
             samples=settings["samples"],
@@ -80,8 +80,8 @@ def _sample(
             seed=int(np.random.SeedSequence([seed, shard, number]).generate_state(1)[0]),
         )
         rows += [
-            {"film_id": film_id, "sample": k, "report": report}
-            for film_id, drawn in zip(film_ids[part], reports, strict=True)
+            {"sample_id": sample_id, "rollout": k, "report": report}
+            for sample_id, drawn in zip(sample_ids[part], reports, strict=True)
             for k, report in enumerate(drawn)
         ]
         progress.update(len(reports))

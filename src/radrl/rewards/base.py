@@ -42,7 +42,7 @@ class RewardSum:
         self.parts = list(parts)
 
     def score_part(
-        self, part: Reward, reports: Sequence[str], references: Sequence[str], film_ids: Sequence[str]
+        self, part: Reward, reports: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
     ) -> list[float]:
         """Score reports with one part, refusing anything that is no number.
 
@@ -50,7 +50,7 @@ class RewardSum:
             part: one of `parts`.
             reports: N generated reports.
             references: N reference reports.
-            film_ids: N ids, for the message.
+            sample_ids: N ids, for the message.
 
         Returns:
             N finite numbers.
@@ -62,7 +62,7 @@ class RewardSum:
         scores = [float(score) for score in part(reports, references)]
         if len(scores) != len(reports):
             raise RewardError(f"reward {part.name} gave {len(scores)} scores for {len(reports)} reports")
-        for score, film_id, text in zip(scores, film_ids, reports, strict=True):
+        for score, sample_id, text in zip(scores, sample_ids, reports, strict=True):
             if not math.isfinite(score):
-                raise RewardError(f"reward {part.name} is {score} for film {film_id}: {text[:80]!r}")
+                raise RewardError(f"reward {part.name} is {score} for film {sample_id}: {text[:80]!r}")
         return scores

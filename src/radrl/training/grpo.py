@@ -25,7 +25,7 @@ from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
 from radrl.algorithms.advantages import group_relative_advantages, zero_variance_groups
-from radrl.policy.encoding import decode_film
+from radrl.policy.encoding import Films, decode_films
 from radrl.policy.folder import Policy
 from radrl.rewards.base import RewardSum
 from radrl.training import tuning
@@ -53,25 +53,25 @@ CREDITS: dict[str, Credit] = {"uniform": uniform}
 
 
 def prompt_dataset(
-    films: Sequence[bytes], reports: Sequence[str], film_ids: Sequence[str], prompt: str
+    films: Sequence[Films], reports: Sequence[str], sample_ids: Sequence[str], prompt: str
 ) -> Dataset:
-    """The selected films with the instruction, as TRL asks for them; references ride along for the reward.
+    """The selected samples with the instruction, as TRL asks for them; references ride along for the reward.
 
     Args:
-        films: N films as PNG bytes, decoded when they are drawn.
+        films: the films of N samples as PNG bytes, decoded when they are drawn.
         reports: their reference reports.
-        film_ids: their ids, named when a reward fails.
+        sample_ids: their ids, named when a reward fails.
         prompt: the instruction.
 
     Returns:
-        Rows of prompt, image, reference and film_id.
+        Rows of prompt, images, reference and sample_id.
     """
 
     def decode(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
-        images = [decode_film(film) for film in rows.pop("film")]
-        return {**rows, "prompt": [[{"role": "user", "content": prompt}]] * len(images), "image": images}
+        images = [decode_films(own) for own in rows.pop("films")]
+        return {**rows, "prompt": [[{"role": "user", "content": prompt}]] * len(images), "images": images}
 
-    table = {"film": list(films), "reference": list(reports), "film_id": list(film_ids)}
+    table = {"films": list(films), "reference": list(reports), "sample_id": list(sample_ids)}
     return Dataset.from_dict(table).with_transform(decode)
 
 
@@ -180,11 +180,11 @@ def _as_trl(part: Any, reward: RewardSum) -> Callable[..., list[float]]:
     def score(
         completions: Sequence[Sequence[Mapping[str, str]]],
         reference: Sequence[str],
-        film_id: Sequence[str],
+        sample_id: Sequence[str],
         **_: Any,
     ) -> list[float]:
         reports = [completion[0]["content"] for completion in completions]
-        return reward.score_part(part, reports, reference, film_id)
+        return reward.score_part(part, reports, reference, sample_id)
 
     score.__name__ = part.name
     return score

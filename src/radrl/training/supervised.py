@@ -15,7 +15,7 @@ from torch.utils.data import Dataset
 from transformers import Trainer, TrainingArguments
 from transformers.trainer_pt_utils import LengthGroupedSampler
 
-from radrl.policy.encoding import decode_film, encode_examples
+from radrl.policy.encoding import Films, decode_films, encode_examples
 from radrl.policy.folder import Policy
 from radrl.training import tuning
 from radrl.training.callbacks import Report, StepReport, history, silent
@@ -23,9 +23,9 @@ from radrl.training.resume import EpochOrder, RestoresWeights, last_checkpoint
 
 
 class Example(NamedTuple):
-    """A film of the corpus (PNG bytes), an instruction, and the report that should follow."""
+    """The films of a sample, an instruction, and the report that should follow."""
 
-    film: bytes
+    films: Films
     prompt: str
     report: str
 
@@ -41,9 +41,9 @@ class Examples(Dataset[Example]):
         self.rows = list(rows)
 
     @classmethod
-    def asking(cls, prompt: str, films: Sequence[bytes], reports: Sequence[str]) -> Examples:
-        """N films and their N reports under one instruction."""
-        return cls([Example(film, prompt, report) for film, report in zip(films, reports, strict=True)])
+    def asking(cls, prompt: str, films: Sequence[Films], reports: Sequence[str]) -> Examples:
+        """N samples and their N reports under one instruction."""
+        return cls([Example(own, prompt, report) for own, report in zip(films, reports, strict=True)])
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -106,7 +106,7 @@ class _Collator:
     def __call__(self, batch: Sequence[Example]) -> dict[str, torch.Tensor]:
         films, prompts, reports = zip(*batch, strict=True)
         return encode_examples(
-            self.processor, [decode_film(film) for film in films], reports, prompts, self.max_tokens
+            self.processor, [decode_films(own) for own in films], reports, prompts, self.max_tokens
         )
 
 

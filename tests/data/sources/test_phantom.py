@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import pickle
 import re
 from collections import defaultdict
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from radrl.data.phantom.film import Drawing
 from radrl.data.sources.phantom import SPLITS, read
-from radrl.data.study import Record
+from radrl.data.study import Film, Record
 from radrl.observations import INDEX, POSITIVE, UNCERTAIN
 
 SIZE = 32
@@ -24,9 +26,13 @@ def content(records: list[Record], split: str) -> list[tuple[Any, ...]]:
     rows = []
     for record in records:
         if record.split == split:
-            pixels = record.image.tobytes() if isinstance(record.image, np.ndarray) else None
-            rows.append((pixels, *(value for value in astuple(record) if not isinstance(value, np.ndarray))))
+            rows.append((pixels(record).tobytes(), *astuple(replace(record, image=None))))
     return rows
+
+
+def pixels(record: Record) -> Film:
+    assert isinstance(record.image, Drawing)
+    return record.image()
 
 
 def by_study(records: list[Record]) -> dict[str, Record]:
@@ -92,9 +98,16 @@ def test_sections_are_missing_at_their_share(many: list[Record]) -> None:
 
 def test_images_are_eight_bit_of_the_asked_size(many: list[Record]) -> None:
     for record in many[:20]:
-        assert isinstance(record.image, np.ndarray)
-        assert record.image.shape == (SIZE, SIZE)
-        assert record.image.dtype == np.uint8
+        film = pixels(record)
+        assert film.shape == (SIZE, SIZE)
+        assert film.dtype == np.uint8
+
+
+def test_a_film_is_drawn_the_same_each_time_and_in_another_process(many: list[Record]) -> None:
+    for record in many[:3]:
+        first = pixels(record)
+        assert (pixels(record) == first).all()
+        assert (pickle.loads(pickle.dumps(record.image))() == first).all()
 
 
 def test_no_slot_is_left_in_any_text(many: list[Record]) -> None:

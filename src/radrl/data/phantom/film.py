@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -17,6 +19,21 @@ from radrl.data.phantom.pathology import PAINTERS
 
 VIEWS: Final = ("frontal", "lateral")
 _DEEPER: Final = 1.12  # the lateral film is drawn a little wider than its coordinates
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawing:
+    """Draws a film when it is called, the same one each time; the arguments are those of `draw_film`."""
+
+    case: Case
+    rng: np.random.Generator
+    size: int
+    view: str = "frontal"
+    noise: float = 0.03
+
+    def __call__(self) -> npt.NDArray[np.uint8]:
+        """The film, shape (size, size)."""
+        return draw_film(self.case, deepcopy(self.rng), self.size, self.view, self.noise)
 
 
 def draw_film(

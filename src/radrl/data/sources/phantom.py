@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from radrl.data.phantom.film import draw_film
+from radrl.data.phantom.film import Drawing
 from radrl.data.phantom.findings import DRAWN, MOST_HEDGES, PREVALENCE, Case, Patient, draw_case, draw_patient
 from radrl.data.phantom.wording import Report, print_section, write_report
 from radrl.data.study import Record
@@ -104,7 +104,7 @@ def _records(
             key=f"phantom {place.split} study {place.index} {view}",
             study_id=f"{place.split}-s{place.index:06d}",
             patient_id=f"{place.split}-p{place.patient:06d}",
-            image=draw_film(case, film_rng, image_size, view, noise),
+            image=Drawing(case, film_rng, image_size, view, noise),
             view=view,
             split=place.split,
             findings=findings,

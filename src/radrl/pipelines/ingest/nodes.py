@@ -3,39 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pandas as pd
-import pyarrow as pa
-from tqdm import tqdm
 
 from radrl.data.ingest import Ingestion, ingest
+from radrl.data.shards import shards
 from radrl.data.sources.registry import open_source
+from radrl.workspaces import claim, fingerprint
+
+_NO_MATTER: Final = ("workers", "max_quarantined_share")
+"""Keys that change no byte of a shard: a run that was stopped goes on when they are changed."""
 
 
-def read_source(settings: dict[str, Any], seed: int) -> tuple[Iterator[pa.Table], Ingestion]:
-    """Stream the source into corpus shards.
+def read_source(settings: dict[str, Any], seed: int, workspace: Path) -> tuple[Iterator[Path], Ingestion]:
+    """Stream the source into corpus shards; a killed run goes on from its last finished one.
 
     Args:
         settings: the section `ingest`.
         seed: of drawn sources and of the split.
+        workspace: finished shards.
 
     Returns:
-        The shards, not yet computed, and the pass that computes them and knows what was refused.
+        The shards, not yet made, and the pass that makes them and knows what was refused.
     """
-    records, root = open_source(settings, seed=seed)
+    own = {key: value for key, value in settings.items() if key not in _NO_MATTER}
+    claim(workspace, fingerprint({"settings": own, "seed": seed}))
+    source, root = open_source(settings, seed=seed)
     passing = ingest(
-        tqdm(records, desc=f"ingest {settings['source']}", unit=" films", mininterval=1),
+        source,
         seed=seed,
+        sample=settings["sample"],
+        split_shares=settings["split_shares"],
+        patients_in_two_splits=settings["patients_in_two_splits"],
+        max_quarantined_share=settings["max_quarantined_share"],
+        workers=settings["workers"],
+        title=f"ingest {settings['source']}",
+        image_root=root,
         target=settings["target"],
+        cleaning=settings["cleaning"],
+        min_report_words=settings["min_report_words"],
+        max_report_words=settings["max_report_words"],
+        views=settings["views"],
         image_size=settings["image_size"],
         image_fit=settings["image_fit"],
-        split_shares=settings["split_shares"],
-        max_quarantined_share=settings["max_quarantined_share"],
-        min_report_words=settings["min_report_words"],
-        image_root=root,
     )
-    return passing.tables(rows=settings["films_per_shard"]), passing
+    return shards(passing, rows=settings["films_per_shard"], workspace=workspace), passing
 
 
 def report_quarantine(passing: Ingestion) -> tuple[pd.DataFrame, dict[str, Any]]:
@@ -45,13 +59,16 @@ def report_quarantine(passing: Ingestion) -> tuple[pd.DataFrame, dict[str, Any]]
         passing: the pass over the source, at its end.
 
     Returns:
-        The quarantine table, and the counts: input = kept + quarantined.
+        The quarantine table, and the counts: films in = kept + quarantined, and the same of studies.
     """
     quarantine = passing.quarantine
-    reasons = {str(reason): count for reason, count in sorted(quarantine.counts().items())}
     return quarantine.table().to_pandas(), {
         "input": passing.read,
         "kept": passing.kept,
         "quarantined": len(quarantine),
-        "reasons": reasons,
+        "samples": passing.samples,
+        "studies_kept": passing.studies_kept,
+        "studies_quarantined": passing.studies_quarantined,
+        "patients_in_two_splits": passing.patients_in_two_splits,
+        "reasons": {str(reason): count for reason, count in sorted(quarantine.counts().items())},
     }

@@ -9,7 +9,12 @@ def create_pipeline() -> Pipeline:
     """Source -> corpus, quarantine, summary."""
     return pipeline(
         [
-            node(read_source, ["params:ingest", "params:seed"], ["corpus", "ingestion"], name="read_source"),
+            node(
+                read_source,
+                ["params:ingest", "params:seed", "ingest_workspace"],
+                ["corpus", "ingestion"],
+                name="read_source",
+            ),
             node(report_quarantine, "ingestion", ["quarantine", "ingest_summary"], name="report_quarantine"),
         ]
     )

@@ -22,9 +22,9 @@ def label_reports(corpus: ds.Dataset, labeler_models: Path, settings: dict[str, 
         settings: the section `labeler`.
 
     Returns:
-        film_id, study_id, split and a class index for each observation, one row a film.
+        sample_id, study_id, split and a class index for each observation, one row a film.
     """
-    frame = corpora.read(corpus, columns=["film_id", "study_id", "split", "report"])
+    frame = corpora.read(corpus, columns=["sample_id", "study_id", "split", "report"])
     labels = build(settings, labeler_models).label(frame["report"].tolist())
     table = pd.DataFrame(labels, columns=list(OBSERVATIONS), index=frame.index)
-    return pd.concat([frame[["film_id", "study_id", "split"]], table], axis=1)
+    return pd.concat([frame[["sample_id", "study_id", "split"]], table], axis=1)

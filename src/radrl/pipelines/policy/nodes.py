@@ -46,19 +46,21 @@ def make_base_policy(
 
     from radrl.policy import tiny
     from radrl.runtime import pin
-    from radrl.training.resume import claim, digest_rows, fingerprint, writing
+    from radrl.training.resume import writing
     from radrl.training.supervised import Examples, fine_tune
     from radrl.training.vision import learn_words
+    from radrl.workspaces import claim, digest_rows, fingerprint
 
     pin(threads)
-    frame = corpora.read(corpus, split="pretrain", columns=["film_id", "image", "report", "impression"])
+    frame = corpora.read(corpus, split="pretrain", columns=["sample_id", "images", "report", "impression"])
     work = {"settings": settings, "image_size": image_size, "prompt": prompt, "seed": seed}
     claim(workspace, fingerprint(work | {"threads": threads, "films": digest_rows(frame)}))
     captions = frame["impression"].fillna(frame["report"]).tolist()
     tokenizer = tiny.train_tokenizer([prompt, *frame["report"]], settings["tiny"]["vocab_size"])
     policy = tiny.build(tokenizer, image_size=image_size, shape=settings["tiny"], seed=seed)
-    films = [negative(film) for film in frame["image"]]
-    learn_words(policy, films, captions, settings=settings["vision"], seed=seed)
+    films = [[negative(film) for film in own] for own in frame["images"]]
+    captioned = [(film, caption) for own, caption in zip(films, captions, strict=True) for film in own]
+    learn_words(policy, *zip(*captioned, strict=True), settings=settings["vision"], seed=seed)
     policy, curve = fine_tune(
         policy,
         Examples.asking(prompt, films, frame["report"].tolist()),

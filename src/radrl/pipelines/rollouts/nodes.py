@@ -38,21 +38,21 @@ def sample_rollouts(
         workspace: finished shards.
 
     Returns:
-        Shards with film_id, sample (0 to K - 1) and report, made as they are asked for.
+        Shards with sample_id, rollout (0 to K - 1) and report, made as they are asked for.
     """
     from radrl.policy import folder
     from radrl.policy.sampling import sample_shards
     from radrl.runtime import pin
-    from radrl.training.resume import claim, digest_rows, fingerprint
+    from radrl.workspaces import claim, digest_rows, fingerprint
 
     pin(threads)
-    frame = corpora.read(corpus, split="train", columns=["film_id", "image"])
+    frame = corpora.read(corpus, split="train", columns=["sample_id", "images"])
     work = {"settings": settings, "dtype": dtype, "prompt": prompt, "seed": seed, "threads": threads}
     claim(workspace, fingerprint(work | {"films": digest_rows(frame)}, start))
     return sample_shards(
         folder.load(start, dtype=dtype),
-        film_ids=frame["film_id"].tolist(),
-        films=frame["image"].tolist(),
+        sample_ids=frame["sample_id"].tolist(),
+        films=frame["images"].tolist(),
         prompt=prompt,
         settings=settings,
         seed=seed,

@@ -41,16 +41,17 @@ def cold_start(
     """
     from radrl.policy import folder
     from radrl.runtime import pin
-    from radrl.training.resume import claim, digest_rows, fingerprint, writing
+    from radrl.training.resume import writing
     from radrl.training.supervised import Examples, fine_tune
+    from radrl.workspaces import claim, digest_rows, fingerprint
 
     pin(threads)
-    frame = corpora.read(corpus, split="train", columns=["film_id", "image", "report"])
+    frame = corpora.read(corpus, split="train", columns=["sample_id", "images", "report"])
     work = {"settings": settings, "dtype": dtype, "prompt": prompt, "seed": seed, "threads": threads}
     claim(workspace, fingerprint(work | {"films": digest_rows(frame)}, base))
     policy, curve = fine_tune(
         folder.load(base, dtype=dtype),
-        Examples.asking(prompt, frame["image"].tolist(), frame["report"].tolist()),
+        Examples.asking(prompt, frame["images"].tolist(), frame["report"].tolist()),
         settings=settings,
         seed=seed,
         workspace=workspace,

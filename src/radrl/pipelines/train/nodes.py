@@ -34,7 +34,7 @@ def train_arm(
     Args:
         corpus: the films; the split `train` is read.
         start: folder of the policy the arm starts from.
-        subset: film_ids the arm sees.
+        subset: sample_ids the arm sees.
         labeler_models: what the stage labeler wrote.
         arm: its entry under `arms`.
         training: the section `training`; the arm's own `training` overrides single keys.
@@ -57,18 +57,19 @@ def train_arm(
     from radrl.rewards.build import build as build_reward
     from radrl.runtime import pin
     from radrl.training.grpo import optimise, prompt_dataset
-    from radrl.training.resume import claim, digest_rows, fingerprint, writing
+    from radrl.training.resume import writing
+    from radrl.workspaces import claim, digest_rows, fingerprint
 
     pin(threads)
     settings = training | arm.get("training", {})
-    films = corpora.read(corpus, split="train", columns=["film_id", "image", "report"])
-    films = subset.merge(films, on="film_id", validate="one_to_one")
+    films = corpora.read(corpus, split="train", columns=["sample_id", "images", "report"])
+    films = subset.merge(films, on="sample_id", validate="one_to_one")
     work = {"arm": arm, "settings": settings, "labeler": labeler, "dtype": dtype, "prompt": prompt}
     work |= {"seed": seed, "threads": threads, "films": digest_rows(films)}
     claim(workspace, fingerprint(work, start, labeler_models))
     policy, curve = optimise(
         folder.load(start, dtype=dtype),
-        prompt_dataset(films["image"].tolist(), films["report"].tolist(), films["film_id"].tolist(), prompt),
+        prompt_dataset(*(films[name].tolist() for name in ("images", "report", "sample_id")), prompt),
         reward=build_reward(arm["reward"], build_labeler(labeler, labeler_models)),
         credit=arm["credit"],
         settings=settings,

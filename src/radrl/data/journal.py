@@ -1,0 +1,101 @@
+"""What a killed ingest had finished: shards of the corpus, and beside each what the run knew by then.
+
+A shard counts as finished when its journal is there, which is written after it. Both are written under other
+names and renamed. The journal holds the digest of the source's records up to there, so a run goes on only
+where the source still says the same; that a film's file was changed in between is not noticed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from radrl.data.admission import Note, Seen
+from radrl.data.quarantine import Refusal
+
+_NOTES: Final = pa.schema(
+    [
+        pa.field("kept", pa.bool_()),
+        *(pa.field(name, pa.string()) for name in ("key", "study_id", "patient_id", "split")),
+        *(pa.field(name, pa.binary()) for name in ("pixels", "report")),
+        *(pa.field(name, pa.string()) for name in ("reason", "detail", "image")),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A finished shard.
+
+    Args:
+        path: its rows, in Parquet.
+        rows: how many.
+        studies: how many groups of records were read for it.
+        digest: of these records.
+        notes: what became of each, in order.
+    """
+
+    path: Path
+    rows: int
+    studies: int
+    digest: str
+    notes: list[Note]
+
+
+class Journal:
+    """The finished shards of one run.
+
+    Args:
+        folder: where they lie; it outlives a kill.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def read(self, number: int) -> Shard | None:
+        """The finished shard of a number, from 0, or nothing."""
+        notes = self._notes(number)
+        if not notes.is_file() or not self._shard(number).is_file():
+            return None
+        table = pq.read_table(notes)
+        told = json.loads(table.schema.metadata[b"radrl"])
+        return Shard(self._shard(number), **told, notes=[_note(row) for row in table.to_pylist()])
+
+    def write(self, number: int, rows: pa.Table, notes: Sequence[Note], *, studies: int, digest: str) -> Path:
+        """Keep a shard and what became of the records that were read for it; the arguments are a `Shard`'s.
+
+        Returns:
+            The shard's file.
+        """
+        _write(rows, self._shard(number))
+        told = json.dumps({"rows": rows.num_rows, "studies": studies, "digest": digest})
+        table = pa.Table.from_pylist([_row(note) for note in notes], schema=_NOTES)
+        _write(table.replace_schema_metadata({b"radrl": told.encode()}), self._notes(number))
+        return self._shard(number)
+
+    def _shard(self, number: int) -> Path:
+        return self._folder / f"part-{number:05d}.parquet"
+
+    def _notes(self, number: int) -> Path:
+        return self._folder / f"part-{number:05d}.notes.parquet"
+
+
+def _write(table: pa.Table, path: Path) -> None:
+    partial = path.with_suffix(".partial")
+    pq.write_table(table, partial, compression="zstd")
+    partial.rename(path)
+
+
+def _row(note: Note) -> dict[str, Any]:
+    return {"kept": isinstance(note, Seen), **asdict(note)}
+
+
+def _note(row: dict[str, Any]) -> Note:
+    kind: type[Seen] | type[Refusal] = Seen if row.pop("kept") else Refusal
+    return kind(**{name: row[name] for name in kind.__slots__})
