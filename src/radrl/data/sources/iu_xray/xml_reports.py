@@ -1,0 +1,143 @@
+"""The reports as NLM publishes them: one XML file each, in a folder or in the archive."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import tarfile
+import xml.etree.ElementTree as ElementTree
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from radrl.data.images import locate
+from radrl.data.quarantine import Reason, Refusal, Refused
+from radrl.data.sources.iu_xray.study import Study, study_id
+from radrl.data.sources.iu_xray.texts import Removed, section
+from radrl.data.tables import SourceError
+
+ARCHIVES: Final = (".tgz", ".tar.gz", ".tar")
+_LARGEST: Final = 1 << 20  # the published ones have at most some 30 kB
+_DAMAGE: Final = (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error)
+
+
+def check_reports(path: Path) -> None:
+    """Refuse a folder or an archive without reports, or a damaged one, by walking through it once.
+
+    Raises:
+        SourceError: naming it and the mend.
+    """
+    names = [file.name for file in _files(path)] if path.is_dir() else _names(path)
+    if not any(map(_is_report, names)):
+        raise SourceError(
+            f"{path} holds no reports; expected XML files as in NLMCXR_reports.tgz (1.xml, ...)"
+        )
+
+
+def read_folder(folder: Path, root: Path, *, xxxx: Removed) -> Iterator[Study | Refusal]:
+    """Read the XML files under a folder, by number.
+
+    Args:
+        folder: searched to its depth.
+        root: the folder that no link may leave.
+        xxxx: `radrl.data.sources.iu_xray.texts.section`.
+    """
+    for path in _files(folder):
+        key = path.relative_to(folder.parent).as_posix()
+        try:
+            real = locate(path, root)
+            yield _too_large(key, real.stat().st_size) or parse_report(real.read_bytes(), key, xxxx=xxxx)
+        except Refused as refused:
+            reason: Reason = "outside_root" if refused.reason == "outside_root" else "missing_report"
+            yield Refusal(key, reason, refused.detail)
+        except OSError as error:
+            yield Refusal(key, "malformed_report", f"cannot be read ({type(error).__name__})")
+
+
+def read_archive(path: Path, *, xxxx: Removed) -> Iterator[Study | Refusal]:
+    """Read the XML files of an archive, in its order, without unpacking it.
+
+    Raises:
+        SourceError: the archive is damaged.
+    """
+    with _opened(path) as archive:
+        for member in archive:
+            if not _is_report(member.name):
+                continue
+            stream = archive.extractfile(member) if member.isreg() else None
+            if stream is None:
+                yield Refusal(member.name, "missing_report", "a link in the archive, not a file")
+            else:
+                large = _too_large(member.name, member.size)
+                yield large or parse_report(stream.read(), member.name, xxxx=xxxx)
+
+
+def parse_report(content: bytes, key: str, *, xxxx: Removed) -> Study | Refusal:
+    """Read one report: its id, FINDINGS, IMPRESSION, the indexers' tags and the names of its films.
+
+    Sections of one label are joined. COMPARISON and INDICATION are no part of the report.
+
+    Args:
+        content: the file.
+        key: where it stands.
+        xxxx: `radrl.data.sources.iu_xray.texts.section`.
+    """
+    try:
+        tree = ElementTree.fromstring(content)
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        return Refusal(key, "malformed_report", f"no XML: {type(error).__name__}")
+    given = tree.find(".//uId")
+    study = study_id(given.get("id", "") if given is not None else "")
+    if study is None:
+        return Refusal(key, "missing_id", "no <uId id='CXR...'> in the file")
+    texts: dict[str, list[str]] = {}
+    for element in tree.iter("AbstractText"):
+        texts.setdefault(element.get("Label", "").strip().upper(), []).append(
+            "".join(element.itertext()).strip()
+        )
+    return Study(
+        key=key,
+        study_id=study,
+        findings=section("\n".join(texts.get("FINDINGS", ())), xxxx=xxxx),
+        impression=section("\n".join(texts.get("IMPRESSION", ())), xxxx=xxxx),
+        tags=tuple(tag for major in tree.iter("major") if (tag := (major.text or "").strip())),
+        films=tuple(film for image in tree.iter("parentImage") if (film := image.get("id", "").strip())),
+    )
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    yield from sorted((path for path in folder.rglob("*") if _is_report(path.name)), key=_by_number)
+
+
+def _is_report(name: str) -> bool:
+    """Whether it is an XML file and none of the `._1.xml` that some systems put beside it."""
+    last = name.rsplit("/", 1)[-1]
+    return last.casefold().endswith(".xml") and not last.startswith(".")
+
+
+def _by_number(path: Path) -> tuple[str, int, str]:
+    digits = re.findall(r"\d+", path.stem)
+    return path.parent.as_posix(), int(digits[-1]) if digits else 0, path.name
+
+
+def _too_large(key: str, size: int) -> Refusal | None:
+    if size <= _LARGEST:
+        return None
+    return Refusal(key, "malformed_report", f"{size} bytes; a report has at most {_LARGEST}")
+
+
+def _names(path: Path) -> list[str]:
+    with _opened(path) as archive:
+        return archive.getnames()
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tarfile.TarFile]:
+    """An archive to be read from front to back; damage, which may show on the way, names the file."""
+    try:
+        with tarfile.open(path) as archive:
+            yield archive
+    except (*_DAMAGE, OSError) as error:
+        raise SourceError(f"{path} is no tar archive, or damaged ({error}); fetch it again") from error
