@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from radrl.evaluation.summed import SummedMetrics, join, mean_metrics, mean_of_runs
+from radrl.evaluation.summed import SummedMetrics, join, mean_metrics, mean_of_runs, restricted
 
 
 def test_means_by_hand():
@@ -42,3 +42,14 @@ def test_runs_are_averaged_by_metric_and_not_pooled():
 def test_no_study_is_refused():
     with pytest.raises(ValueError, match="at least one study"):
         SummedMetrics(np.zeros((0, 2)), lambda sums: {"a": sums[..., 0]})
+
+
+def test_some_of_the_studies():
+    family = mean_metrics({"a": [1.0, 2.0, 6.0]})
+    some = restricted(family, np.array([True, False, True]))
+    assert some.values() == {"a": 3.5}
+    assert len(some.per_study) == 2
+    with pytest.raises(ValueError, match=r"shape \(2,\); give \(3,\)"):
+        restricted(family, np.array([True, False]))
+    with pytest.raises(ValueError, match="at least one study"):
+        restricted(family, np.array([False] * 3))

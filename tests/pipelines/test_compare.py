@@ -68,7 +68,13 @@ def scored(reports: list[str]) -> pd.DataFrame:
     ids = [f"f{i}" for i in range(len(REFERENCES))]
     patients = [f"p{i // 2}" for i in range(len(REFERENCES))]
     frame = pd.DataFrame(
-        {"film_id": ids, "study_id": ids, "patient_id": patients, "reference": REFERENCES, "report": reports}
+        {
+            "sample_id": ids,
+            "study_id": ids,
+            "patient_id": patients,
+            "reference": REFERENCES,
+            "report": reports,
+        }
     )
     labeler = build_labeler(LABELER)
     plain = {"nlg": {"preparation": "basic", "meteor": False}}
@@ -122,9 +128,11 @@ def film(report: str) -> bytes:
 
 @pytest.fixture(scope="module")
 def corpus() -> ds.Dataset:
-    rows = [{"film_id": f"f{i}", "split": "test", "report": text} for i, text in enumerate(REFERENCES)]
-    rows += [{"film_id": f"t{i}", "split": "train", "report": text} for i, text in enumerate([EDEMA, NORMAL])]
-    return ds.dataset(pa.Table.from_pylist([row | {"image": film(row["report"])} for row in rows]))
+    rows = [{"sample_id": f"f{i}", "split": "test", "report": text} for i, text in enumerate(REFERENCES)]
+    rows += [
+        {"sample_id": f"t{i}", "split": "train", "report": text} for i, text in enumerate([EDEMA, NORMAL])
+    ]
+    return ds.dataset(pa.Table.from_pylist([row | {"images": [film(row["report"])]} for row in rows]))
 
 
 @pytest.fixture
@@ -184,7 +192,7 @@ def page(
 class TestGather:
     def test_films_take_the_order_of_the_first_arm(self, sft: pd.DataFrame, grpo: pd.DataFrame) -> None:
         together = nodes.gather_reports(sft=sft, grpo=grpo.iloc[::-1])
-        assert together["grpo"]["film_id"].tolist() == sft["film_id"].tolist()
+        assert together["grpo"]["sample_id"].tolist() == sft["sample_id"].tolist()
         assert together["grpo"]["report"].tolist() == grpo["report"].tolist()
 
     def test_a_missing_film_is_named(self, sft: pd.DataFrame, grpo: pd.DataFrame) -> None:
@@ -407,6 +415,99 @@ class TestScores:
         }
 
 
+class TestGold:
+    """Scores against gold labels beside those against reports."""
+
+    GOLD = (None, "Edema", "No Finding", "Edema")
+    METRICS = ("ce_rules_gold_micro14_f1", "ce_rules_micro14_f1", "ce_rules_gold_macro14_f1")
+
+    @pytest.fixture
+    def arms(self, sft: pd.DataFrame, grpo: pd.DataFrame) -> dict[str, pd.DataFrame]:
+        """Four of the eight films have gold labels: nothing, edema, no finding, edema."""
+        gold = [[int(name == known) for name in OBSERVATIONS] for known in self.GOLD]
+        return {arm: frame.assign(gold=[*gold, *[None] * 4]) for arm, frame in (("sft", sft), ("grpo", grpo))}
+
+    def test_every_row_is_held_against_gold_labels(
+        self, arms: dict[str, pd.DataFrame], corpus: ds.Dataset
+    ) -> None:
+        found = compared(arms, corpus, metrics=list(self.METRICS))
+        value = {
+            arm: at(found, arm, self.METRICS[0])["value"]
+            for arm in ("sft", "grpo", *TRIVIAL, "reference_report")
+        }
+        # writes "normal" four times: TP no finding, FP it three times, FN edema twice
+        assert value["sft"] == pytest.approx(2 / (2 + 3 + 2))
+        assert value["constant_normal_report"] == pytest.approx(2 / (2 + 3 + 2))
+        # the references' own labels: TP all three, FP effusion twice
+        assert value["reference_report"] == pytest.approx(6 / (6 + 2))
+        assert value["grpo"] == value["reference_report"]
+        assert value["every_label_positive"] == pytest.approx(2 * 3 / (4 * 14 + 3))
+        assert {*TRIVIAL} <= value.keys()
+
+    def test_films_without_gold_labels_are_counted_and_resampled_by_nobody(
+        self, arms: dict[str, pd.DataFrame], corpus: ds.Dataset
+    ) -> None:
+        found = compared(arms, corpus, metrics=list(self.METRICS))
+        assert found.groupby("metric")["missing"].unique().map(list).to_dict() == {
+            "ce_rules_gold_micro14_f1": [4],
+            "ce_rules_gold_macro14_f1": [4],
+            "ce_rules_micro14_f1": [0],
+        }
+        whole = compared(
+            {arm: frame.head(4) for arm, frame in arms.items()}, corpus, metrics=list(self.METRICS)
+        )
+        for metric in (self.METRICS[0], self.METRICS[2]):
+            for part in (
+                "value",
+                "low",
+                "high",
+                "difference",
+                "difference_low",
+                "p",
+                "p_randomisation",
+                "p_holm",
+            ):
+                assert at(found, "grpo", metric)[part] == at(whole, "grpo", metric)[part]
+
+    def test_no_gold_label_at_all_is_said_with_the_mend(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        with pytest.raises(ValueError, match=r"'ce_rules_gold_micro14_f1' needs gold labels.*leave it out"):
+            compared({"sft": sft, "grpo": grpo}, corpus, metrics=list(self.METRICS))
+
+    def test_unknown_metric_against_gold_labels_names_the_valid_ones(
+        self, arms: dict[str, pd.DataFrame], corpus: ds.Dataset
+    ) -> None:
+        with pytest.raises(ValueError, match=r"did you mean 'ce_rules_gold_micro14_f1'"):
+            compared(arms, corpus, metrics=["ce_rules_gold_micr14_f1"])
+
+    def test_labels_are_read_once_for_both(
+        self, arms: dict[str, pd.DataFrame], corpus: ds.Dataset, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        read: list[str] = []
+        own = RulesLabeler.label
+
+        def label(self: RulesLabeler, reports: Sequence[str]) -> np.ndarray:
+            read.extend(reports)
+            return own(self, reports)
+
+        monkeypatch.setattr(RulesLabeler, "label", label)
+        compared(arms, corpus, metrics=list(self.METRICS))
+        assert read == [baselines.NORMAL_REPORT]
+
+    def test_the_page_says_what_they_are(self, arms: dict[str, pd.DataFrame], corpus: ds.Dataset) -> None:
+        asked = {"metrics": list(self.METRICS)}
+        text = page(compared(arms, corpus, **asked), arms, corpus, **asked)
+        assert re.findall(r"<h3>(.*?) <code>(.*?)</code></h3>", text) == [
+            (
+                "Clinical efficacy against gold labels, the generated reports read by the labeler rules",
+                "ce_rules_gold",
+            ),
+            ("Clinical efficacy: agreement of labels, read by the labeler rules", "ce_rules"),
+        ]
+        assert "<small>4 without a value</small>" in text
+
+
 class TestFigures:
     def test_forest_has_a_panel_a_metric_and_no_ceiling(self, comparison: pd.DataFrame) -> None:
         drawn = nodes.draw_comparison(comparison, COMPARE)
@@ -465,9 +566,10 @@ class TestExamples:
     def test_large_film_is_made_small(self, sft: pd.DataFrame) -> None:
         film = io.BytesIO()
         Image.new("L", (900, 1200)).save(film, format="PNG")
-        small = examples.show("f0", film.getvalue(), {"sft": sft})
-        assert small.picture.startswith("data:image/png;base64,")
-        assert len(small.picture) < 2000
+        small = examples.show("f0", [film.getvalue()] * 2, {"sft": sft})
+        assert len(small.pictures) == 2
+        assert small.pictures[0].startswith("data:image/png;base64,")
+        assert len(small.pictures[0]) < 2000
         assert [answer.arm for answer in small.answers] == [None, "sft"]
         assert [chip.observation for chip in small.answers[0].chips] == ["Pleural Effusion"]
 

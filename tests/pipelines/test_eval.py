@@ -13,6 +13,7 @@ from kedro.pipeline import pipeline
 from kedro.runner import SequentialRunner
 from kedro_datasets.json import JSONDataset
 
+from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import INDEX, NEGATIVE, POSITIVE, UNCERTAIN
 from radrl.pipelines.eval.nodes import pick_headline, print_arms, score_reports
 from radrl.pipelines.eval.pipeline import create_pipeline, create_summary
@@ -41,7 +42,7 @@ def reports() -> pd.DataFrame:
             ("d_1", "d", "p3", EDEMA, HEDGED),
             ("e_1", "e", "p4", EFFUSION, ""),
         ],
-        columns=["film_id", "study_id", "patient_id", "reference", "report"],
+        columns=["sample_id", "study_id", "patient_id", "reference", "report"],
     )
 
 
@@ -76,13 +77,25 @@ def test_labels_are_counted_under_both_readings(reports: pd.DataFrame) -> None:
 
 def test_each_report_keeps_its_labels_and_scores(reports: pd.DataFrame) -> None:
     scores, _, per_report = score_reports(reports, NO_MODELS, SETTINGS, LABELER)
-    assert per_report["film_id"].tolist() == reports["film_id"].tolist()
+    assert per_report["sample_id"].tolist() == reports["sample_id"].tolist()
     labels = np.stack(per_report["labels"].to_list())
     assert labels.dtype == np.int8
     assert labels[[1, 2, 3], INDEX["Edema"]].tolist() == [POSITIVE, POSITIVE, UNCERTAIN]
     assert per_report["reference_labels"][2][INDEX["Pleural Effusion"]] == NEGATIVE
     for name in ("ce_rules_sample14_f1", "ce_rules_sample14_f1_uncertain_pos", "nlg_rougel", "nlg_cider"):
         assert per_report[name].mean() == pytest.approx(scores[name])
+
+
+def test_each_text_is_labelled_once(reports: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def label(self: RulesLabeler, texts: list[str]) -> np.ndarray:
+        read.extend(texts)
+        return np.zeros((len(texts), 14), dtype=np.int8)
+
+    monkeypatch.setattr(RulesLabeler, "label", label)
+    score_reports(reports, NO_MODELS, SETTINGS, LABELER)
+    assert sorted(read) == sorted({*reports["reference"], *reports["report"]})
 
 
 def test_labels_survive_parquet(reports: pd.DataFrame, tmp_path: Path) -> None:
@@ -177,3 +190,65 @@ def test_pipeline_scores_every_arm_under_its_name(
     assert catalog["sft.scores"].load()["ce_rules_sample14_f1"] == pytest.approx(1 / 3)
     table = capsys.readouterr().out.split("metric")[-1]
     assert table.split()[:5] == ["sft", "grpo", "ce_rules_sample14_f1", "0.333", "1.000"]
+
+
+def with_gold(reports: pd.DataFrame) -> pd.DataFrame:
+    """Radiologists saw edema on the first film, nothing on the third, and were not asked of the others."""
+    edema, normal = [2] * 13 + [0], [2] * 13 + [1]
+    edema[INDEX["Edema"]] = POSITIVE
+    return reports.assign(gold=[edema, None, normal, None, None])
+
+
+def test_gold_labels_are_scored_on_the_films_that_have_them(reports: pd.DataFrame) -> None:
+    scores, _, per_report = score_reports(with_gold(reports), NO_MODELS, SETTINGS, LABELER)
+    assert (scores["gold_reports"], scores["gold_patients"], scores["reports"]) == (2, 2, 5)
+    # effusion where edema is, and edema where nothing is
+    assert scores["ce_rules_gold_micro14_recall"] == 0
+    assert scores["ce_rules_gold_micro14_f1"] == 0
+    found = score_reports(
+        with_gold(reports).assign(report=[EDEMA, "", EDEMA, "", ""]), NO_MODELS, SETTINGS, LABELER
+    )[0]
+    # TP edema; FP edema; FN no finding
+    assert found["ce_rules_gold_micro14_f1"] == pytest.approx(2 / (2 + 1 + 1))
+    assert found["ce_rules_gold_macro14_f1"] == pytest.approx((2 / (2 + 1)) / 14)
+    assert found["ce_rules_gold_sample14_f1"] == pytest.approx(1 / 2)
+    own = per_report["ce_rules_gold_sample14_f1"]
+    assert own.isna().tolist() == [False, True, False, True, True]
+
+
+def test_gold_labels_change_no_other_score(reports: pd.DataFrame) -> None:
+    plain, _, _ = score_reports(reports, NO_MODELS, SETTINGS, LABELER)
+    scores, _, _ = score_reports(with_gold(reports), NO_MODELS, SETTINGS, LABELER)
+    assert {name: value for name, value in scores.items() if "gold" not in name} == plain
+
+
+def test_gold_labels_have_rows_of_their_own(reports: pd.DataFrame) -> None:
+    _, per_label, _ = score_reports(with_gold(reports), NO_MODELS, SETTINGS, LABELER)
+    assert per_label.groupby("labeler").size().to_dict() == {"rules": 28, "rules_gold": 28}
+    own = per_label[(per_label["labeler"] == "rules_gold") & (per_label["reading"] == "positive")]
+    by_name = own.set_index("observation")
+    assert by_name.loc["Edema", ["support", "predicted"]].tolist() == [1, 1]
+    assert by_name.loc["No Finding", "support"] == 1
+
+
+def test_gold_labels_are_printed_where_there_are_some(
+    reports: pd.DataFrame, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pick_headline(*score_reports(reports, NO_MODELS, SETTINGS, LABELER)[:2], SETTINGS)
+    assert "gold" not in capsys.readouterr().out
+    scores, per_label, _ = score_reports(with_gold(reports), NO_MODELS, SETTINGS, LABELER)
+    pick_headline(scores, per_label, SETTINGS | {"headline": ["ce_rules_gold_macro14_f1"]})
+    printed = capsys.readouterr().out
+    assert "against gold labels, 2 reports of 2 patients" in printed
+    assert "rules_gold_macro14" in printed
+    assert max(map(len, printed.splitlines())) <= 80
+
+
+def test_without_clinical_efficacy_gold_labels_are_left_alone(reports: pd.DataFrame) -> None:
+    scores, _, _ = score_reports(with_gold(reports), NO_MODELS, SETTINGS | {"families": ["nlg"]}, LABELER)
+    assert not [name for name in scores if "gold" in name]
+
+
+def test_a_column_without_any_gold_label_is_none(reports: pd.DataFrame) -> None:
+    scores, _, _ = score_reports(reports.assign(gold=None), NO_MODELS, SETTINGS, LABELER)
+    assert not [name for name in scores if "gold" in name]

@@ -6,9 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
+from radrl.pipelines.eval.gold import gold_of_reports
 from radrl.pipelines.generate.nodes import write_reports
 
 
@@ -31,11 +34,30 @@ def test_every_film_of_the_split_gets_one_report_beside_its_reference(
     inputs: dict[str, Any], texts: Callable[[int], list[str]]
 ) -> None:
     table = write_reports(**inputs)
-    assert table.columns.tolist() == ["film_id", "study_id", "patient_id", "reference", "report"]
-    assert table["film_id"].tolist() == [f"test{i}_1" for i in range(7)]
+    assert table.columns.tolist() == ["sample_id", "study_id", "patient_id", "gold", "reference", "report"]
+    assert table["sample_id"].tolist() == [f"test{i}_1" for i in range(7)]
     assert table["patient_id"].tolist() == [f"p_test{i}" for i in range(7)]
     assert table["reference"].tolist() == texts(7)
     assert all(isinstance(report, str) for report in table["report"])
+
+
+def test_gold_labels_are_handed_on_through_the_file(
+    inputs: dict[str, Any], make_corpus: Callable[..., ds.Dataset], tmp_path: Path
+) -> None:
+    plain = make_corpus(["test"], studies=3).to_table()
+    gold = pa.array([[1] * 14, None, [2] * 14], type=pa.list_(pa.int8()))
+    place = plain.schema.get_field_index("gold")
+    corpus = ds.dataset(plain.set_column(place, plain.schema.field("gold"), gold))
+    write_reports(**inputs | {"corpus": corpus}).to_parquet(tmp_path / "reports.parquet")
+    found = gold_of_reports(pd.read_parquet(tmp_path / "reports.parquet"))
+    assert found is not None
+    assert found.known.tolist() == [True, False, True]
+    assert found.labels.tolist() == [[1] * 14, [0] * 14, [2] * 14]
+
+
+def test_without_gold_labels_none_come_back_from_the_file(inputs: dict[str, Any], tmp_path: Path) -> None:
+    write_reports(**inputs).to_parquet(tmp_path / "reports.parquet")
+    assert gold_of_reports(pd.read_parquet(tmp_path / "reports.parquet")) is None
 
 
 def test_greedy_reports_do_not_depend_on_batches_or_seed(inputs: dict[str, Any]) -> None:

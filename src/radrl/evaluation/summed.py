@@ -70,6 +70,24 @@ def mean_metrics(values: Mapping[str, npt.ArrayLike], *, missing: bool = False) 
     return SummedMetrics(per_study, of_sums)
 
 
+def restricted(family: SummedMetrics, kept: npt.NDArray[np.bool_]) -> SummedMetrics:
+    """The same metrics over some of the studies.
+
+    Args:
+        family: over N studies.
+        kept: which of them count, shape (N,).
+
+    Returns:
+        A family over these.
+
+    Raises:
+        ValueError: when `kept` is not one Boolean a study, or keeps none.
+    """
+    if kept.shape != (len(family.per_study),):
+        raise ValueError(f"kept has shape {kept.shape}; give ({len(family.per_study)},), one a study")
+    return SummedMetrics(family.per_study[kept], family.of_sums)
+
+
 def join(*families: SummedMetrics) -> SummedMetrics:
     """Several families over the same studies as one.
 

@@ -34,6 +34,23 @@ class ClinicalEfficacy:
         summed = join(*families)
         return Scores(summed.values(), per_report, summed=summed)
 
+    def sums_of_labels(self, references: Sequence[str], labels: LabelMatrix) -> SummedMetrics:
+        """The metrics of generated reports of which there are labels alone.
+
+        Args:
+            references: N reference reports.
+            labels: class indices of the generated ones, shape (N, 14).
+
+        Returns:
+            The metrics, under each labeler's name.
+        """
+        return join(
+            *(
+                clinical_efficacy_sums(one.label(references), labels, labeler=one.name)
+                for one in self.labelers
+            )
+        )
+
 
 def own_f1(truth: LabelMatrix, found: LabelMatrix, labeler: str) -> dict[str, FloatArray]:
     """Each report's own F1 over the 14 labels, under the name of the metric it is averaged into.

@@ -10,9 +10,9 @@ CSV = {"path": "nowhere.csv", "image_root": ".", "columns": {"image": "i", "repo
 
 def test_a_missing_table_names_the_file_and_the_section_to_mend():
     with pytest.raises(SourceError, match=r"nowhere\.csv is no file\nMend ingest\.csv in params\.yaml"):
-        open_source({"source": "csv", "csv": CSV}, seed=0)
+        open_source({"source": "csv", "image_size": 64, "csv": CSV}, seed=0)
 
 
 def test_an_unknown_source_names_the_valid_ones():
-    with pytest.raises(ValueError, match="'dicom' is unknown; valid: phantom, csv"):
+    with pytest.raises(ValueError, match="'dicom' is unknown; valid: phantom, csv, iu_xray, mimic_cxr, chexpert_plus"):
         open_source({"source": "dicom"}, seed=0)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from radrl.data.quarantine import Refusal
-from radrl.data.sources import csv, phantom
-from radrl.data.study import Record
+from radrl.data.sources import chexpert_plus, csv, iu_xray, mimic_cxr, phantom
+from radrl.data.sources.base import Source
 from radrl.data.tables import SourceError
 
+Opened = tuple[Source, Path | None]
 
-def open_source(settings: Mapping[str, Any], *, seed: int) -> tuple[Iterator[Record | Refusal], Path | None]:
+
+def open_source(settings: Mapping[str, Any], *, seed: int) -> Opened:
     """Open a source.
 
     Args:
@@ -20,23 +21,53 @@ def open_source(settings: Mapping[str, Any], *, seed: int) -> tuple[Iterator[Rec
         seed: of sources that draw.
 
     Returns:
-        Its records, and the folder that its films' paths may not leave (nothing for a source that draws).
+        The source, and the folder that its films' paths may not leave (nothing for a source that draws).
 
     Raises:
+        SourceError: its files are not as expected; the message names them and the section to mend.
         ValueError: for an unknown source.
     """
     name = settings["source"]
-    own = settings[name] if name in SOURCES else {}
-    if name == "phantom":
-        return phantom.read(seed=seed, image_size=settings["image_size"], **own), None
-    if name == "csv":
-        root = Path(own["image_root"])
-        table, columns, views = Path(own["path"]), own["columns"], own["views"]
-        try:
-            return csv.read(path=table, image_root=root, columns=columns, views=views), root
-        except SourceError as error:
-            raise SourceError(f"{error}\nMend ingest.csv in params.yaml, or the file.") from None
-    raise ValueError(f"ingest.source {name!r} is unknown; valid: {', '.join(SOURCES)}")
+    if name not in SOURCES:
+        raise ValueError(f"ingest.source {name!r} is unknown; valid: {', '.join(SOURCES)}")
+    try:
+        return SOURCES[name](settings[name], settings["image_size"], seed)
+    except SourceError as error:
+        raise SourceError(f"{error}\nMend ingest.{name} in params.yaml, or the file.") from None
 
 
-SOURCES = ("phantom", "csv")
+def _phantom(own: Mapping[str, Any], image_size: int, seed: int) -> Opened:
+    return Source(phantom.read(seed=seed, image_size=image_size, **own)), None
+
+
+def _csv(own: Mapping[str, Any], image_size: int, seed: int) -> Opened:
+    paths = _paths(own, "path", "image_root")
+    return Source(csv.read(**{**own, **paths})), paths["image_root"]
+
+
+def _iu_xray(own: Mapping[str, Any], image_size: int, seed: int) -> Opened:
+    paths = _paths(own, "root")
+    return iu_xray.read(**{**own, **paths}, image_size=image_size, seed=seed), paths["root"]
+
+
+def _mimic_cxr(own: Mapping[str, Any], image_size: int, seed: int) -> Opened:
+    paths = _paths(own, "root", "tables", "reports", "annotation", "gold")
+    return mimic_cxr.read(**{**own, **paths}), paths["root"]
+
+
+def _chexpert_plus(own: Mapping[str, Any], image_size: int, seed: int) -> Opened:
+    paths = _paths(own, "path", "images", "annotation", "gold")
+    return chexpert_plus.read(**{**own, **paths}), paths["images"]
+
+
+def _paths(own: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: Path(own[key]) if own[key] is not None else None for key in keys}
+
+
+SOURCES: dict[str, Callable[[Mapping[str, Any], int, int], Opened]] = {
+    "phantom": _phantom,
+    "csv": _csv,
+    "iu_xray": _iu_xray,
+    "mimic_cxr": _mimic_cxr,
+    "chexpert_plus": _chexpert_plus,
+}

@@ -53,13 +53,13 @@ class Example:
     """A film with all reports on it.
 
     Args:
-        film_id: its id.
-        picture: the film as a data URI.
+        sample_id: its id.
+        pictures: the films as data URIs.
         answers: the reference first.
     """
 
-    film_id: str
-    picture: str
+    sample_id: str
+    pictures: list[str]
     answers: list[Answer]
 
 
@@ -74,23 +74,23 @@ def draw(arms: Mapping[str, pd.DataFrame], *, count: int, seed: int) -> list[str
     Returns:
         Film ids, in the order of the table.
     """
-    films = next(iter(arms.values()))["film_id"]
+    films = next(iter(arms.values()))["sample_id"]
     chosen = np.random.default_rng([seed, 3]).choice(len(films), size=min(count, len(films)), replace=False)
     return [films.iloc[i] for i in sorted(chosen)]
 
 
-def show(film_id: str, film: bytes, arms: Mapping[str, pd.DataFrame]) -> Example:
-    """Put a film's reports side by side.
+def show(sample_id: str, films: Sequence[bytes], arms: Mapping[str, pd.DataFrame]) -> Example:
+    """Put the reports on a sample side by side.
 
     Args:
-        film_id: which.
-        film: as PNG.
+        sample_id: which.
+        films: as PNG.
         arms: by arm, its reports.
 
     Returns:
         The example.
     """
-    rows = {arm: frame.loc[frame["film_id"] == film_id].iloc[0] for arm, frame in arms.items()}
+    rows = {arm: frame.loc[frame["sample_id"] == sample_id].iloc[0] for arm, frame in arms.items()}
     any_row = next(iter(rows.values()))
     truth = [int(label) for label in any_row["reference_labels"]]
     stated = [
@@ -100,7 +100,7 @@ def show(film_id: str, film: bytes, arms: Mapping[str, pd.DataFrame]) -> Example
     ]
     answers = [Answer(None, any_row["reference"], stated)]
     answers += [Answer(arm, row["report"], compare_labels(truth, row["labels"])) for arm, row in rows.items()]
-    return Example(film_id, _data_uri(film), answers)
+    return Example(sample_id, [_data_uri(film) for film in films], answers)
 
 
 def compare_labels(reference: Sequence[int], labels: Sequence[int]) -> list[Chip]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,11 +34,11 @@ def gather_reports(**per_report: pd.DataFrame) -> ArmTables:
     first, base = next(iter(per_report.items()))
     together: ArmTables = {}
     for arm, frame in per_report.items():
-        _require_same_films(first, base["film_id"], arm, frame["film_id"])
-        ordered = frame.set_index("film_id").loc[base["film_id"]].reset_index()
+        _require_same_films(first, base["sample_id"], arm, frame["sample_id"])
+        ordered = frame.set_index("sample_id").loc[base["sample_id"]].reset_index()
         changed = ordered["reference"] != base["reference"].reset_index(drop=True)
         if changed.any():
-            film = ordered.loc[changed, "film_id"].iloc[0]
+            film = ordered.loc[changed, "sample_id"].iloc[0]
             raise ValueError(
                 f"arms {first!r} and {arm!r} have other references for film {film}; run eval again for both"
             )
@@ -92,10 +93,10 @@ def compare_arms(
         names, arm_reports, settings=eval_settings, labeler=labeler, models=labeler_models
     )
     films = next(iter(arm_reports.values()))
-    training = corpora.read(corpus, split="train", columns=["film_id", "report"]).set_index("film_id")[
+    training = corpora.read(corpus, split="train", columns=["sample_id", "report"]).set_index("sample_id")[
         "report"
     ]
-    nearest = training.loc[nearest_training_films(corpus, films["film_id"].tolist())]
+    nearest = training.loc[nearest_training_films(corpus, films["sample_id"].tolist())]
     every = rows.all_rows(arm_reports, training.tolist(), nearest.tolist(), seed=seed)
     comparison = rows.tabulate(
         [scores.score_rows(every, group, films["reference"].tolist()) for group in groups.values()],
@@ -171,13 +172,12 @@ def write_page(
     from radrl.pipelines.compare import examples, page, scores
 
     shown = examples.draw(arm_reports, count=settings["examples"], seed=seed)
-    films = corpus.to_table(columns=["film_id", "image"], filter=pc.field("film_id").isin(shown)).to_pandas()
+    parameters = {"seed": seed, "labeler": labeler, "eval": eval_settings, "compare": settings, "arms": arms}
     return page.render(
         comparison=comparison,
         arm_reports=arm_reports,
         arm_histories=arm_histories,
-        films=dict(zip(films["film_id"], films["image"], strict=True)),
-        shown=shown,
+        films=_films(corpus, shown),
         published=published,
         about={
             "source": source,
@@ -188,14 +188,15 @@ def write_page(
         groups=scores.group_names(settings["metrics"], eval_settings),
         arms=arms,
         settings=settings,
-        parameters={
-            "seed": seed,
-            "labeler": labeler,
-            "eval": eval_settings,
-            "compare": settings,
-            "arms": arms,
-        },
+        parameters=parameters,
     )
+
+
+def _films(corpus: ds.Dataset, sample_ids: Sequence[str]) -> dict[str, list[bytes]]:
+    """The films of samples as PNG, in the given order."""
+    rows = corpus.to_table(columns=["sample_id", "images"], filter=pc.field("sample_id").isin(sample_ids))
+    films = {row["sample_id"]: row["images"] for row in rows.to_pylist()}
+    return {sample_id: films[sample_id] for sample_id in sample_ids}
 
 
 def _require_same_films(first: str, known: pd.Series, arm: str, films: pd.Series) -> None:

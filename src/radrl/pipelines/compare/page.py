@@ -12,6 +12,7 @@ import pandas as pd
 import yaml
 
 from radrl.evaluation.clinical_efficacy import clinical_efficacy
+from radrl.evaluation.gold import GOLD
 from radrl.pipelines.compare import examples, figures
 from radrl.pipelines.compare.rows import CEILING, TRIVIAL
 from radrl.pipelines.compare.table import mark, short
@@ -24,6 +25,7 @@ BANNERS: Final = {
 
 FAMILIES: Final = {
     "ce": "Clinical efficacy: agreement of labels, read by the labeler",
+    "ce_gold": "Clinical efficacy against gold labels, the generated reports read by the labeler",
     "nlg": "Overlap of words",
     "radgraph_rules": "Agreement of entities and relations, found by rules in RadGraph's place",
     "green_rules": "Errors counted by rules in GREEN's place",
@@ -44,8 +46,7 @@ def render(
     comparison: pd.DataFrame,
     arm_reports: Mapping[str, pd.DataFrame],
     arm_histories: Mapping[str, pd.DataFrame],
-    films: Mapping[str, bytes],
-    shown: Sequence[str],
+    films: Mapping[str, Sequence[bytes]],
     published: pd.DataFrame,
     about: Mapping[str, Any],
     groups: Mapping[str, Sequence[str]],
@@ -59,8 +60,7 @@ def render(
         comparison: a line a row and metric.
         arm_reports: by arm, its reports with labels, over the same films in the same order.
         arm_histories: training curves of the arms that trained.
-        films: the films to show, as PNG, by film_id.
-        shown: their ids in order.
+        films: the films to show, as PNG, by sample_id: one, or all of a study.
         published: the papers' results, a line a method and metric.
         about: source, ingest counts, names of the labelers and the report on the labeler.
         groups: the metrics of the table by who gives them.
@@ -92,7 +92,7 @@ def render(
         trained=list(arm_histories),
         labels=_labels(arm_reports, about["labelers"][0]),
         arm_names=list(arm_reports),
-        examples=[examples.show(film_id, films[film_id], arm_reports) for film_id in shown],
+        examples=[examples.show(sample_id, own, arm_reports) for sample_id, own in films.items()],
         verdicts=VERDICTS,
         short=short,
         published=_published(published),
@@ -127,14 +127,17 @@ def _rows(
 
 
 def _title(group: str) -> str:
-    family, _, labeler = group.partition("_") if group.startswith("ce_") else (group, "", "")
-    return " ".join(filter(None, (FAMILIES.get(family, family), labeler.replace("_", " "))))
+    if not group.startswith("ce_"):
+        return FAMILIES.get(group, group)
+    labeler = group.removeprefix("ce_")
+    family = "ce_gold" if labeler.endswith(GOLD) else "ce"
+    return f"{FAMILIES[family]} {labeler.removesuffix(GOLD).replace('_', ' ')}"
 
 
 def _what(name: str, arms: Mapping[str, Any]) -> str:
     """What a row is, in a few words."""
     if name == CEILING:
-        return "the references against themselves; under 1 where 0 / 0 counts as 0"
+        return "the references against themselves, or gold labels; under 1 where 0 / 0 counts as 0"
     if name in TRIVIAL:
         return TRIVIAL[name]
     arm = arms[name]

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from radrl.algorithms.f_measure import BoolArray
 from radrl.evaluation import baselines
 from radrl.evaluation.bootstrap import Interval, bootstrap_intervals
 from radrl.evaluation.comparison import ComparisonRow, compare
@@ -46,10 +47,12 @@ class RowScores:
     Args:
         summed: the metrics that are asked for.
         missing: by metric, how many reports have no value; only metrics with such reports.
+        kept: which of the N films `summed` is over, shape (N,); nothing for all.
     """
 
     summed: SummedMetrics
     missing: Mapping[str, int]
+    kept: BoolArray | None = None
 
 
 def all_rows(
@@ -116,10 +119,11 @@ def tabulate(
     for family in scores:
         own = {name: [row.summed] for name, row in family.items() if name != CEILING}
         trivial = [name for name in TRIVIAL if name in own]
-        found = compare(own, patients, reference=reference, trivial=trivial, **options)
+        who = _patients(family[reference], patients)
+        found = compare(own, who, reference=reference, trivial=trivial, **options)
         lines += [_line(row, family[row.arm]) for row in found]
         # apart from `compare`, whose Holm correction would count the ceiling as one more hypothesis
-        at_most = bootstrap_intervals([family[CEILING].summed], patients, **options)
+        at_most = bootstrap_intervals([family[CEILING].summed], who, **options)
         lines += [
             _value(CEILING, "ceiling", metric, value, runs=1, scores=family[CEILING])
             for metric, value in at_most.items()
@@ -128,6 +132,13 @@ def tabulate(
         _row=lambda t: t["arm"].map(list(rows).index), _column=lambda t: t["metric"].map(list(metrics).index)
     )
     return frame.sort_values(["_row", "_column"]).drop(columns=["_row", "_column"]).reset_index(drop=True)
+
+
+def _patients(scores: RowScores, patients: Sequence[str]) -> Sequence[str]:
+    """The patients of the films that a family of metrics is over, the same ones for every row."""
+    if scores.kept is None:
+        return patients
+    return [patient for patient, kept in zip(patients, scores.kept, strict=True) if kept]
 
 
 def _line(row: ComparisonRow, scores: RowScores) -> dict[str, Any]:

@@ -16,15 +16,19 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from radrl.evaluation.clinical_efficacy import clinical_efficacy_sums
-from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, join, mean_metrics
+from radrl.evaluation.gold import gold_labeler
+from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, mean_metrics
 from radrl.labelers.base import Labeler, LabelMatrix
 from radrl.labelers.build import build as build_labeler
+from radrl.labelers.remembering import Remembering
+from radrl.observations import OBSERVATIONS
 from radrl.pipelines.compare.rows import Row, RowScores
+from radrl.pipelines.eval.gold import gold_of_reports
 from radrl.pipelines.eval.names import unknown_metric
 from radrl.scoring.base import Scorer, Scores
 from radrl.scoring.build import build as build_scorers
 from radrl.scoring.clinical import ClinicalEfficacy
+from radrl.scoring.gold import GoldEfficacy
 
 POOLED: Final = ("ce", "nlg")
 """Families with metrics that are no means of the reports' own values."""
@@ -51,27 +55,6 @@ class Group:
     pooled: bool
 
 
-class Remembering:
-    """A labeler that reads a text once: rows share the references, and trivial rows repeat their texts.
-
-    Args:
-        labeler: reads what is not known yet.
-        known: labels by text, each of shape (14,).
-    """
-
-    def __init__(self, labeler: Labeler, known: Mapping[str, LabelMatrix]) -> None:
-        self.name = labeler.name
-        self._labeler = labeler
-        self._known = dict(known)
-
-    def label(self, reports: Sequence[str]) -> LabelMatrix:
-        """See `radrl.labelers.base.Labeler`."""
-        new = [text for text in dict.fromkeys(reports) if text not in self._known]
-        if new:
-            self._known.update(zip(new, self._labeler.label(new), strict=True))
-        return np.stack([self._known[text] for text in reports])
-
-
 def group_names(metrics: Sequence[str], settings: Mapping[str, Any]) -> dict[str, list[str]]:
     """Sort metrics by who gives them.
 
@@ -80,15 +63,18 @@ def group_names(metrics: Sequence[str], settings: Mapping[str, Any]) -> dict[str
         settings: the section `eval`.
 
     Returns:
-        Metrics by family, those of clinical efficacy by family and labeler (``"ce_rules"``), in the order of
-        their first metrics.
+        Metrics by family, those of clinical efficacy by family and labeler (``"ce_rules"``, and
+        ``"ce_rules_gold"`` against gold labels), in the order of their first metrics.
 
     Raises:
         ValueError: when a metric belongs to no family that eval scores, or counts errors: every mark of the
             table takes more for better.
     """
     names = [family for family in settings["families"] if family != "ce"]
-    names += [f"ce_{labeler}" for labeler in settings["labelers"] if "ce" in settings["families"]]
+    if "ce" in settings["families"]:
+        names += [
+            f"ce_{each}" for labeler in settings["labelers"] for each in (labeler, gold_labeler(labeler))
+        ]
     grouped: dict[str, list[str]] = {}
     for metric in metrics:
         owners = [name for name in names if f"{metric}_".startswith(f"{name}_")]
@@ -128,21 +114,36 @@ def build_groups(
         The groups by name.
 
     Raises:
-        ValueError: when a metric is unknown or has no interval, listing the valid ones of its family.
+        ValueError: when a metric is unknown or has no interval, listing the valid ones of its family; or is
+            against gold labels, and no film has any.
     """
     # METEOR starts a Java process and has no interval
     plain = {**settings, "nlg": {**settings["nlg"], "meteor": False}} if "nlg" in settings else settings
+    efficacy: dict[str, ClinicalEfficacy | GoldEfficacy] = {}
+    for reader in settings["labelers"]:
+        if own := {f"ce_{reader}", f"ce_{gold_labeler(reader)}"} & names.keys():
+            known = _stored_labels(arms) if reader == settings["labelers"][0] else {}
+            one = Remembering(build_labeler(labeler, models, name=reader), known)
+            efficacy |= {name: _efficacy(name, one, names[name], arms) for name in own}
     groups = {}
     for name, metrics in names.items():
-        readers, family = [], name
-        if name.startswith("ce_"):
-            family, reader = "ce", name.removeprefix("ce_")
-            known = _stored_labels(arms) if reader == settings["labelers"][0] else {}
-            readers = [Remembering(build_labeler(labeler, models, name=reader), known)]
-        (scorer,) = build_scorers([family], plain, readers)
-        groups[name] = Group(metrics, scorer, pooled=family in POOLED)
+        scorer = efficacy[name] if name in efficacy else build_scorers([name], plain, [])[0]
+        groups[name] = Group(metrics, scorer, pooled=name in efficacy or name in POOLED)
         _require_known(name, groups[name], arms)
     return groups
+
+
+def _efficacy(
+    name: str, reader: Labeler, metrics: Sequence[str], arms: Mapping[str, pd.DataFrame]
+) -> ClinicalEfficacy | GoldEfficacy:
+    if name == f"ce_{reader.name}":
+        return ClinicalEfficacy([reader])
+    if (gold := gold_of_reports(next(iter(arms.values())))) is None:
+        raise ValueError(
+            f"compare.metrics: {metrics[0]!r} needs gold labels, and no film that was scored has any; leave "
+            "it out, or give the data source its gold labels and run ingest, generate and eval again"
+        )
+    return GoldEfficacy([reader], gold)
 
 
 def score_rows(rows: Mapping[str, Row], group: Group, references: Sequence[str]) -> dict[str, RowScores]:
@@ -171,17 +172,23 @@ def _score(row: Row, group: Group, references: Sequence[str]) -> RowScores | Non
         return _means(row.stored, group.metrics)
     scores = group.scorer.score(references, row.reports)
     if group.pooled:
-        return RowScores(_only(scores.summed, group.metrics), {})
+        return _pooled(scores.summed, group)
     _require_means(scores, group.metrics)
     return _means(scores.per_report, group.metrics)
 
 
 def _score_labels(row: Row, group: Group, references: Sequence[str]) -> RowScores | None:
-    if not isinstance(group.scorer, ClinicalEfficacy):
+    if row.labels is None or not isinstance(group.scorer, (ClinicalEfficacy, GoldEfficacy)):
         return None
-    labelers = group.scorer.labelers
-    sums = [clinical_efficacy_sums(one.label(references), row.labels, labeler=one.name) for one in labelers]
-    return RowScores(_only(join(*sums), group.metrics), {})
+    return _pooled(group.scorer.sums_of_labels(references, row.labels), group)
+
+
+def _pooled(summed: SummedMetrics, group: Group) -> RowScores:
+    asked = _only(summed, group.metrics)
+    if not isinstance(group.scorer, GoldEfficacy) or group.scorer.gold.known.all():
+        return RowScores(asked, {})
+    known = group.scorer.gold.known
+    return RowScores(asked, dict.fromkeys(group.metrics, int((~known).sum())), known)
 
 
 def _means(values: Mapping[str, Any], metrics: Sequence[str]) -> RowScores:
@@ -212,7 +219,10 @@ def _stored_labels(arms: Mapping[str, pd.DataFrame]) -> dict[str, LabelMatrix]:
 def _require_known(name: str, group: Group, arms: Mapping[str, pd.DataFrame]) -> None:
     """Refuse a metric before anything costly is scored."""
     for arm, frame in arms.items():
-        if group.pooled:
+        if isinstance(group.scorer, GoldEfficacy):
+            nothing = np.zeros((len(frame), len(OBSERVATIONS)), dtype=np.int8)
+            known = list(group.scorer.sums_of_labels([], nothing).values())
+        elif group.pooled:
             two = frame["reference"].tolist()[:2]  # enough to have every metric named
             known = list(group.scorer.score(two, two).summed.values())
         else:

@@ -12,6 +12,8 @@ import pandas as pd
 from radrl.pipelines.eval.names import unknown_metric
 
 if TYPE_CHECKING:
+    from radrl.evaluation.clinical_efficacy import LabelRow
+    from radrl.evaluation.gold import Gold
     from radrl.labelers.base import LabelMatrix
 
 Scores = dict[str, Any]
@@ -26,37 +28,47 @@ def score_reports(
 ) -> tuple[Scores, pd.DataFrame, pd.DataFrame]:
     """Score an arm's reports against the references with every scorer of `eval.families`.
 
+    Where reports have gold labels and `ce` is among the families, their labels are scored against those too.
+
     Args:
-        reports: film_id, study_id, patient_id, reference and report, one row a film.
+        reports: sample_id, study_id, patient_id, reference and report, one row a film; gold where known.
         labeler_models: what the stage labeler wrote.
         settings: the section `eval`.
         labeler: the section `labeler`.
 
     Returns:
-        The scores by name; per labeler, observation and reading precision, recall, F1, support and predicted;
-        per report the labels of the first of `eval.labelers` and its own scores, each under the name of the
-        metric it belongs to.
+        The scores by name; per labeler (`rules`; `rules_gold` against gold labels), observation and reading
+        precision, recall, F1, support and predicted; per report the labels of the first of `eval.labelers`
+        and its own scores, each under the name of the metric it belongs to.
 
     Raises:
         ValueError: when there is no report, or a film has none (an empty text is one, a missing text is not).
         radrl.scoring.base.ScoringError: when a scorer lacks what it needs.
     """
     from radrl.labelers.build import build as build_labeler
+    from radrl.labelers.remembering import Remembering
+    from radrl.pipelines.eval.gold import gold_of_reports
     from radrl.scoring.build import build as build_scorers
+    from radrl.scoring.gold import GoldEfficacy
 
     _require_texts(reports)
     texts = reports["reference"].tolist(), reports["report"].tolist()
-    readers = [build_labeler(labeler, labeler_models, name=name) for name in settings["labelers"]]
-    found = [scorer.score(*texts) for scorer in build_scorers(settings["families"], settings, readers)]
+    readers = [
+        Remembering(build_labeler(labeler, labeler_models, name=name)) for name in settings["labelers"]
+    ]
+    scorers = build_scorers(settings["families"], settings, readers)
+    gold = gold_of_reports(reports) if "ce" in settings["families"] else None
+    if gold is not None:
+        scorers.append(GoldEfficacy(readers, gold))
+    found = [scorer.score(*texts) for scorer in scorers]
     labels = {reader.name: (reader.label(texts[0]), reader.label(texts[1])) for reader in readers}
     truth, written = labels[readers[0].name]
     per_report = reports.assign(
         reference_labels=list(truth), labels=list(written), **_merged(one.per_report for one in found)
     )
-    per_label = pd.concat([_label_rows(name, *both) for name, both in labels.items()], ignore_index=True)
-    scores: Scores = {**_describe(reports)} | _merged(one.corpus for one in found)
+    scores: Scores = _describe(reports) | _describe_gold(reports, gold) | _merged(one.corpus for one in found)
     scores |= {"skipped": _merged(one.skipped for one in found), "about": _merged(one.about for one in found)}
-    return scores, per_label, per_report
+    return scores, _label_table(labels, gold), per_report
 
 
 def pick_headline(scores: Scores, per_label: pd.DataFrame, settings: dict[str, Any]) -> dict[str, float]:
@@ -99,11 +111,20 @@ def _merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {name: value for part in parts for name, value in part.items()}
 
 
-def _label_rows(labeler: str, truth: LabelMatrix, written: LabelMatrix) -> pd.DataFrame:
-    """Scores of each observation under both readings of uncertain."""
+def _label_table(labels: Mapping[str, tuple[LabelMatrix, LabelMatrix]], gold: Gold | None) -> pd.DataFrame:
+    """Scores of each observation under both readings of uncertain, by labeler."""
     from radrl.evaluation.clinical_efficacy import clinical_efficacy
+    from radrl.evaluation.gold import gold_label_rows, gold_labeler
 
-    rows = pd.DataFrame(clinical_efficacy(truth, written, labeler=labeler).per_label)
+    found = {name: clinical_efficacy(*both, labeler=name).per_label for name, both in labels.items()}
+    if gold is not None:
+        for name, (_, written) in labels.items():
+            found[gold_labeler(name)] = gold_label_rows(gold, written, labeler=name)
+    return pd.concat([_label_rows(name, rows) for name, rows in found.items()], ignore_index=True)
+
+
+def _label_rows(labeler: str, found: list[LabelRow]) -> pd.DataFrame:
+    rows = pd.DataFrame(found)
     rows.insert(1, "reading", rows.pop("uncertain_as_positive").map(READINGS))
     rows.insert(0, "labeler", labeler)
     return rows
@@ -113,14 +134,14 @@ def _require_texts(reports: pd.DataFrame) -> None:
     if reports.empty:
         raise ValueError("there is no report to score; does the split `generate.split` have films?")
     for side in ("reference", "report"):
-        missing = reports.loc[reports[side].isna(), "film_id"]
+        missing = reports.loc[reports[side].isna(), "sample_id"]
         if len(missing):
             raise ValueError(
                 f"{len(missing)} films have no {side}, the first is {missing.iloc[0]}; run generate again"
             )
 
 
-def _describe(reports: pd.DataFrame) -> Mapping[str, float]:
+def _describe(reports: pd.DataFrame) -> dict[str, Any]:
     """How much was written, and how much of it differs."""
     words, reference_words = (
         np.array([len(text.split()) for text in reports[side]]) for side in ("report", "reference")
@@ -133,3 +154,11 @@ def _describe(reports: pd.DataFrame) -> Mapping[str, float]:
         "empty_share": float((words == 0).mean()),
         "distinct_share": float(reports["report"].nunique() / len(reports)),
     }
+
+
+def _describe_gold(reports: pd.DataFrame, gold: Gold | None) -> dict[str, Any]:
+    """How many of the reports have gold labels; nothing where none has."""
+    if gold is None:
+        return {}
+    patients = reports.loc[gold.known, "patient_id"].nunique()
+    return {"gold_reports": int(gold.known.sum()), "gold_patients": int(patients)}

@@ -9,6 +9,9 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
+from radrl.evaluation.gold import GOLD
+from radrl.terminal import new_table, number
+
 
 def show_arm(scores: Mapping[str, Any], headline: Mapping[str, float], per_label: pd.DataFrame) -> None:
     """Print one arm's headline figures and its scores per label.
@@ -21,13 +24,19 @@ def show_arm(scores: Mapping[str, Any], headline: Mapping[str, float], per_label
     console = Console()
     console.print()
     console.print(_counts(scores), style="bold")
-    table = _table("metric", "value")
+    table = new_table("metric", "value")
     for name, value in headline.items():
-        table.add_row(name, _number(value))
+        table.add_row(name, number(value))
     console.print(table)
     for name, reason in scores["skipped"].items():
         console.print(f"{name}: {reason}", style="dim")
     console.print(_labels(per_label))
+    if "gold_reports" in scores:
+        console.print(
+            f"against gold labels, {scores['gold_reports']} reports of {scores['gold_patients']} patients",
+            style="bold",
+        )
+        console.print(_gold(scores))
 
 
 def show_arms(headlines: Mapping[str, Mapping[str, float]]) -> None:
@@ -36,9 +45,9 @@ def show_arms(headlines: Mapping[str, Mapping[str, float]]) -> None:
     Args:
         headlines: by arm, its headline figures.
     """
-    table = _table("metric", *headlines)
+    table = new_table("metric", *headlines)
     for name in dict.fromkeys(name for one in headlines.values() for name in one):
-        table.add_row(name, *(_number(one[name]) if name in one else "-" for one in headlines.values()))
+        table.add_row(name, *(number(one.get(name)) for one in headlines.values()))
     console = Console()
     console.print()
     console.print(table)
@@ -52,24 +61,23 @@ def _counts(scores: Mapping[str, Any]) -> str:
     )
 
 
+def _gold(scores: Mapping[str, Any]) -> Table:
+    """The usual averagings over 14 labels, by labeler."""
+    table = new_table("ce", "P", "R", "F1")
+    for name in scores:
+        if name.endswith(tuple(f"{GOLD}_{averaging}14_f1" for averaging in ("sample", "micro", "macro"))):
+            stem = name.removesuffix("_f1")
+            values = (scores[f"{stem}_{statistic}"] for statistic in ("precision", "recall", "f1"))
+            table.add_row(stem.removeprefix("ce_"), *map(number, values))
+    return table
+
+
 def _labels(per_label: pd.DataFrame) -> Table:
     """The first labeler's stricter reading; the others are in the CSV."""
-    table = _table("observation", "P", "R", "F1", "present", "predicted")
+    table = new_table("observation", "P", "R", "F1", "present", "predicted")
     shown = per_label[per_label["labeler"] == per_label["labeler"].iloc[0]]
     for row in shown[shown["reading"] == "positive"].to_dict("records"):
-        scores = [_number(row[name]) for name in ("precision", "recall", "f1")]
+        scores = [number(row[name]) for name in ("precision", "recall", "f1")]
         counts = [str(row[name]) for name in ("support", "predicted")]
         table.add_row(row["observation"], *scores, *counts, style="" if row["support"] else "dim")
     return table
-
-
-def _table(first: str, *others: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column(first, no_wrap=True)
-    for name in others:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
-
-
-def _number(value: float) -> str:
-    return str(value) if isinstance(value, int) else f"{value:.3f}"

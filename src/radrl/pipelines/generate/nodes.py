@@ -32,23 +32,26 @@ def write_reports(
         threads: of torch.
 
     Returns:
-        film_id, study_id, patient_id, reference and report, one row a film.
+        sample_id, study_id, patient_id, gold, reference and report, one row a sample; gold is the study's 14
+        class indices where they are known apart from the text.
     """
     from tqdm import tqdm
 
     from radrl.policy import folder
-    from radrl.policy.encoding import decode_film
+    from radrl.policy.encoding import decode_films
     from radrl.policy.generation import generate
     from radrl.runtime import pin
 
     pin(threads)
     frame = corpora.read(
-        corpus, split=settings["split"], columns=["film_id", "study_id", "patient_id", "report", "image"]
+        corpus,
+        split=settings["split"],
+        columns=["sample_id", "study_id", "patient_id", "gold", "report", "images"],
     )
     writer = folder.load(policy, dtype=dtype)
     reports: list[str] = []
     for start in tqdm(range(0, len(frame), settings["batch_size"]), desc="generate", unit=" batches"):
-        films = [decode_film(film) for film in frame["image"].iloc[start : start + settings["batch_size"]]]
+        films = [decode_films(own) for own in frame["images"].iloc[start : start + settings["batch_size"]]]
         drawn = generate(
             writer,
             films,
@@ -59,5 +62,5 @@ def write_reports(
             seed=seed + start,
         )
         reports += [report for (report,) in drawn]
-    table = frame[["film_id", "study_id", "patient_id"]].copy()
+    table = frame[["sample_id", "study_id", "patient_id", "gold"]].copy()
     return table.assign(reference=frame["report"], report=reports)
