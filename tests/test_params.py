@@ -76,7 +76,11 @@ WRONG = [
     ("seed", "0", "seed: Input should be a valid integer (it is '0')"),
     ("seed", -1, "seed: Input should be greater than or equal to 0 (it is -1)"),
     ("threads", 1.5, "threads: Input should be a valid integer"),
-    ("ingest.source", "mimic", "ingest.source: Input should be 'phantom' or 'csv' (it is 'mimic')"),
+    (
+        "ingest.source",
+        "mimic",
+        "ingest.source: Input should be 'phantom', 'csv', 'iu_xray', 'mimic_cxr' or 'chexpert_plus' (it is 'mimic')",
+    ),
     ("ingest.phantom.studies", {"dev": 3}, "'pretrain', 'train', 'val' or 'test'"),
     ("ingest.max_quarantined_share", 1.2, "less than or equal to 1 (it is 1.2)"),
     ("sft.tunes", "all", "sft.tunes: Input should be 'vision', 'full' or 'lora' (it is 'all')"),

@@ -38,8 +38,14 @@ NORMAL = "The lungs are clear. There is no pleural effusion."
 REFERENCES = [EFFUSION, EDEMA, NORMAL, f"{EDEMA} {EFFUSION}", EFFUSION, NORMAL, EDEMA, f"{EFFUSION} {EDEMA}"]
 
 LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}}
+INGESTED = {
+    **{"source": "phantom", "drawn": True, "input": 11, "kept": 10, "quarantined": 1},
+    **{"studies_kept": 10, "patients_in_two_splits": 0},
+}
 EVAL = {
     "families": ["ce", "nlg"],
+    "cleaning": "none",
+    "max_report_words": None,
     "labelers": ["rules"],
     "nlg": {"preparation": "basic", "meteor": True},  # which compare does not ask for
     "headline": [],
@@ -169,6 +175,7 @@ def page(
     arms: dict[str, pd.DataFrame],
     corpus: ds.Dataset,
     scoring: dict[str, Any] | None = None,
+    ingested: dict[str, Any] | None = None,
     **settings: Any,
 ) -> str:
     results = Path(__file__).parents[2] / "conf" / "base" / "published_results.csv"
@@ -178,9 +185,8 @@ def page(
         {"grpo": history()},
         corpus,
         pd.read_csv(results),
-        {"input": 11, "kept": 10, "quarantined": 1},
+        INGESTED | (ingested or {}),
         {"labeler": "rules", "reports": 10, "known": 10, "agreement": {"Edema": 0.987}},
-        "phantom",
         ARMS,
         COMPARE | settings,
         EVAL | (scoring or {}),
@@ -591,6 +597,26 @@ class TestPage:
         assert "They say nothing about patients." in text
         assert "not comparable" in text
 
+    def test_it_says_what_the_data_allow_and_what_is_wrong_with_them(
+        self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        crossed = {"source": "mimic_cxr", "drawn": False, "patients_in_two_splits": 3}
+        text = page(comparison, {"sft": sft, "grpo": grpo}, corpus, ingested=crossed)
+        assert "They say nothing about patients." not in text
+        assert "may not be passed on" in text
+        assert "3 patients stand in two splits" in text
+        drawn = page(comparison, {"sft": sft, "grpo": grpo}, corpus, ingested={"source": "iu_xray"})
+        assert "They say nothing about patients." in drawn
+        assert "iu_xray, films drawn" in drawn
+
+    def test_it_says_how_texts_were_cleaned(
+        self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        cleaned = {"cleaning": "r2gen_iu", "max_report_words": 60}
+        assert "r2gen_iu, cut after 60 words" in page(
+            comparison, {"sft": sft, "grpo": grpo}, corpus, scoring=cleaned
+        )
+
     def test_it_shows_arms_values_labels_and_parameters(self, text: str, comparison: pd.DataFrame) -> None:
         value = at(comparison, "grpo", "ce_rules_micro5_f1")["value"]
         assert f'<span class="value">{value:.3f}</span>' in text
@@ -681,10 +707,9 @@ def test_pipeline_makes_every_output(
             [("P", "1", "D", "macro", "M", None, "f1", 0.5)],
             columns=["paper", "table", "dataset", "protocol", "method", "rl_train_size", "metric", "value"],
         ),
-        "ingest_summary": {"input": 10, "kept": 10},
+        "ingest_summary": INGESTED | {"source": "csv", "drawn": False},
         "labeler_models": NO_MODELS,
         "labeler_report": {"labeler": "rules"},
-        "params:ingest.source": "csv",
         "params:arms": ARMS,
         "params:compare": COMPARE,
         "params:eval": EVAL,

@@ -20,6 +20,8 @@ from radrl.pipelines.eval.pipeline import create_pipeline, create_summary
 
 SETTINGS = {
     "families": ["ce", "nlg"],
+    "cleaning": "none",
+    "max_report_words": None,
     "labelers": ["rules"],
     "nlg": {"preparation": "basic", "meteor": False},
     "headline": ["ce_rules_sample14_f1", "nlg_bleu2"],
@@ -252,3 +254,14 @@ def test_without_clinical_efficacy_gold_labels_are_left_alone(reports: pd.DataFr
 def test_a_column_without_any_gold_label_is_none(reports: pd.DataFrame) -> None:
     scores, _, _ = score_reports(reports.assign(gold=None), NO_MODELS, SETTINGS, LABELER)
     assert not [name for name in scores if "gold" in name]
+
+
+def test_texts_are_cleaned_before_they_are_scored(reports: pd.DataFrame) -> None:
+    cleaned = SETTINGS | {"cleaning": "r2gen_mimic", "max_report_words": 4}
+    scores, _, per_report = score_reports(reports, NO_MODELS, cleaned, LABELER)
+    assert scores["about"]["cleaning"] == "r2gen_mimic, cut after 4 words"
+    assert (per_report["reference"].str.split().str.len() <= 4).all()
+    assert (per_report["report"] == per_report["report"].str.lower()).all()
+    plain, _, _ = score_reports(reports, NO_MODELS, SETTINGS, LABELER)
+    assert plain["about"]["cleaning"] == "none"
+    assert plain["nlg_bleu1"] != scores["nlg_bleu1"]

@@ -110,6 +110,8 @@ def test_rows_of_a_table_are_kept_or_quarantined_with_the_reason(
     corpus, quarantine, summary = ingest(settings)
     assert corpus["report"].tolist() == ["The lungs are clear.", "Left pleural effusion is seen."]
     assert summary == {
+        "source": "csv",
+        "drawn": False,
         "input": 5,
         "kept": 2,
         "quarantined": 3,

@@ -85,7 +85,9 @@ def test_shards_of_other_work_are_not_used(
         "seed": 1,
         "prompt": "Describe.",
         "settings": inputs["settings"] | {"top_p": 0.5},
-        "corpus": make_corpus(["train", "test"], studies=7, images=[[film] for film in films(14, seed=9)]),  # of the same ids
+        "corpus": make_corpus(
+            ["train", "test"], studies=7, images=[[film] for film in films(14, seed=9)]
+        ),  # of the same ids
         "start": other_policy,
     }
     sampled.clear()

@@ -62,7 +62,9 @@ def test_checkpoints_of_other_work_are_not_used(
         "seed": 1,
         "prompt": "Describe.",
         "settings": inputs["settings"] | {"weight_decay": 0.5},
-        "films": make_corpus(["pretrain", "train"], studies=12, images=[[film] for film in films(24, seed=9)]),  # of the same ids
+        "films": make_corpus(
+            ["pretrain", "train"], studies=12, images=[[film] for film in films(24, seed=9)]
+        ),  # of the same ids
         "base": other_policy,
     }[change]
     steps: list[int] = []

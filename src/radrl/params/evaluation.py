@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from radrl.params.base import LocalPath, PositiveFloat, PositiveInt, Section
+from radrl.params.data import Cleaning
 from radrl.params.labeler import LabelerName
 
 
@@ -82,6 +83,8 @@ class Eval(Section):
     """Scores of one arm; a family of metrics that needs a model or a tool has a section of its own."""
 
     families: Annotated[list[Family], Field(min_length=1)]
+    cleaning: Cleaning
+    max_report_words: PositiveInt | None
     labelers: Annotated[list[LabelerName], Field(min_length=1)]
     nlg: Nlg
     radgraph: RadGraph | None = None

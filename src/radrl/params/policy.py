@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from radrl.params.base import LocalPath, PositiveFloat, PositiveInt, Section, Share, Split
 
@@ -54,9 +54,19 @@ class Policy(Section):
 
     path: LocalPath | None
     dtype: Literal["float32", "bfloat16", "float16"]
-    tiny: TinyShape
-    vision: Vision
-    pretrain: Supervised
+    tiny: TinyShape | None = None
+    vision: Vision | None = None
+    pretrain: Supervised | None = None
+
+    @model_validator(mode="after")
+    def _laptop_policy_is_described(self) -> Policy:
+        absent = [name for name in ("tiny", "vision", "pretrain") if getattr(self, name) is None]
+        if self.path is None and absent:
+            raise ValueError(
+                f"path is null, so the laptop policy is built, but there is no section policy.{absent[0]}; "
+                "copy it from conf/recipes/phantom-laptop.yaml, or give path"
+            )
+        return self
 
 
 class Lora(Section):

@@ -18,7 +18,9 @@ from radrl.data.tables import SourceError
 from radrl.observations import OBSERVATIONS
 from radrl.params.sources.mimic_cxr import MimicCxr
 
-spec = importlib.util.spec_from_file_location("mimic_tree", Path(__file__).with_name("mimic_tree.py"))
+spec = importlib.util.spec_from_file_location(
+    "mimic_tree", Path(__file__).parents[3] / "bench" / "mimic_tree.py"
+)
 tree = sys.modules["mimic_tree"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(tree)
 

@@ -44,7 +44,8 @@ def read(
         `reports.csv row 12`, with `(latin-1)` where the file is no UTF-8.
 
     Raises:
-        SourceError: the file cannot be read or a column is missing.
+        SourceError: the file cannot be read or a column is missing; while records are read, that there are
+            no rows.
         ValueError: a role or view is unknown.
     """
     table = open_table(path)
@@ -71,6 +72,7 @@ def _records(
 ) -> Iterator[Record | Refusal]:
     source = table.path.name if table.encoding != "latin-1" else f"{table.path.name} (latin-1)"
     unmapped: set[str] = set()
+    row = None
     for row in table.rows():
         key = f"{source} row {row.number}"
         if isinstance(row, BrokenRow):
@@ -82,6 +84,8 @@ def _records(
             unmapped.add(view)
             _log.warning("%s: view %r is in no table of view words and counts as unknown", key, view)
         yield _missing_id(key, cells, named) or _record(key, cells, image_root, words.get(view, "unknown"))
+    if row is None:
+        raise SourceError(f"{table.path} has a header and no rows below it")
 
 
 def _cell(row: Row, column: str) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from radrl.params.base import Section
+from radrl.params.base import LocalPath, Section
 
 
 class Csv(Section):
     """A table of films and reports."""
 
-    path: str
-    image_root: str
+    path: LocalPath
+    image_root: LocalPath
     columns: dict[
         Literal["image", "report", "findings", "impression", "patient", "study", "split", "view"], str | None
     ]

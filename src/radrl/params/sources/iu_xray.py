@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from radrl.params.base import Section
+from radrl.params.base import LocalPath, Section
 
 
 class IuXray(Section):
     """IU X-Ray; all names are relative to root."""
 
-    root: str
+    root: LocalPath
     reports: str | None
     projections: str | None
     films: str | None

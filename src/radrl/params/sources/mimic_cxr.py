@@ -6,22 +6,22 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from radrl.params.base import Section
+from radrl.params.base import LocalPath, Section
 
 
 class MimicCxr(Section):
     """MIMIC-CXR or MIMIC-CXR-JPG, 2.0.0 or 2.1.0."""
 
-    root: str
-    tables: str | None
-    reports: str | None
+    root: LocalPath
+    tables: LocalPath | None
+    reports: LocalPath | None
     films: Literal["jpg", "dcm"]
     split: Literal["official", "r2gen", "drawn"]
-    annotation: str | None
+    annotation: LocalPath | None
     text: Literal["files", "r2gen"]
     unheaded_findings: bool
     view_positions: Annotated[list[str], Field(min_length=1)] | None
-    gold: str | None
+    gold: LocalPath | None
 
     @model_validator(mode="after")
     def _annotation_is_named(self) -> MimicCxr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
+from radrl.pipelines.eval.nodes import describe_cleaning
+from radrl.reports.cleaning import clean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -97,7 +100,8 @@ def compare_arms(
         "report"
     ]
     nearest = training.loc[nearest_training_films(corpus, films["sample_id"].tolist())]
-    every = rows.all_rows(arm_reports, training.tolist(), nearest.tolist(), seed=seed)
+    cleaned = partial(clean, protocol=eval_settings["cleaning"], max_words=eval_settings["max_report_words"])
+    every = rows.all_rows(arm_reports, training.tolist(), nearest.tolist(), seed=seed, cleaned=cleaned)
     comparison = rows.tabulate(
         [scores.score_rows(every, group, films["reference"].tolist()) for group in groups.values()],
         list(every),
@@ -142,7 +146,6 @@ def write_page(
     published: pd.DataFrame,
     ingest_summary: dict[str, Any],
     labeler_report: dict[str, Any],
-    source: str,
     arms: dict[str, Any],
     settings: dict[str, Any],
     eval_settings: dict[str, Any],
@@ -159,7 +162,6 @@ def write_page(
         published: the papers' results.
         ingest_summary: counts of the stage ingest.
         labeler_report: of the stage labeler.
-        source: `ingest.source`.
         arms: the section `arms`.
         settings: the section `compare`.
         eval_settings: the section `eval`.
@@ -180,9 +182,9 @@ def write_page(
         films=_films(corpus, shown),
         published=published,
         about={
-            "source": source,
             "ingest": ingest_summary,
             "labelers": eval_settings["labelers"],
+            "cleaning": describe_cleaning(eval_settings),
             "labeler": labeler_report,
         },
         groups=scores.group_names(settings["metrics"], eval_settings),

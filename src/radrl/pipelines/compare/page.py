@@ -18,10 +18,14 @@ from radrl.pipelines.compare.rows import CEILING, TRIVIAL
 from radrl.pipelines.compare.table import mark, short
 
 BANNERS: Final = {
-    "phantom": "Drawn films: these numbers show that the machinery works. They say nothing about patients.",
+    "iu_xray": "IU X-Ray (Open-i). Its films and reports may be passed on unchanged, with their source.",
+    "mimic_cxr": "MIMIC-CXR, credentialed data: this page shows its films and may not be passed on.",
+    "chexpert_plus": "CheXpert Plus, under an agreement: this page shows its films and may not be passed on.",
     "csv": "Films and reports of a table of the user's own. What the numbers say depends on who is in it.",
 }
 """Which data the page speaks of, by `ingest.source`."""
+
+DRAWN: Final = "Drawn films: these numbers show that the machinery works. They say nothing about patients."
 
 FAMILIES: Final = {
     "ce": "Clinical efficacy: agreement of labels, read by the labeler",
@@ -62,7 +66,7 @@ def render(
         arm_histories: training curves of the arms that trained.
         films: the films to show, as PNG, by sample_id: one, or all of a study.
         published: the papers' results, a line a method and metric.
-        about: source, ingest counts, names of the labelers and the report on the labeler.
+        about: the ingest summary, how texts were cleaned, names of the labelers, the report on the labeler.
         groups: the metrics of the table by who gives them.
         arms: the section `arms`.
         settings: the section `compare`.
@@ -78,7 +82,7 @@ def render(
     environment.filters["signed"] = lambda value: f"{value:+.3f}".replace("-", "−")
     template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
     return template.render(
-        banner=BANNERS[about["source"]],
+        banner=DRAWN if about["ingest"]["drawn"] else BANNERS[about["ingest"]["source"]],
         groups={name: {"title": _title(name), "metrics": metrics} for name, metrics in groups.items()},
         about=about,
         counts={"films": len(any_arm), "patients": any_arm["patient_id"].nunique()},

@@ -57,7 +57,6 @@ def create_pipeline(arms: Sequence[str]) -> Pipeline:
                     "published": "published_results",
                     "ingest_summary": "ingest_summary",
                     "labeler_report": "labeler_report",
-                    "source": "params:ingest.source",
                     "arms": "params:arms",
                     **parameters,
                 },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -56,7 +56,12 @@ class RowScores:
 
 
 def all_rows(
-    arms: Mapping[str, pd.DataFrame], training: Sequence[str], nearest: Sequence[str], *, seed: int
+    arms: Mapping[str, pd.DataFrame],
+    training: Sequence[str],
+    nearest: Sequence[str],
+    *,
+    seed: int,
+    cleaned: Callable[[str], str] = str,
 ) -> dict[str, Row]:
     """Every row of the table, arms first, the ceiling last.
 
@@ -65,6 +70,7 @@ def all_rows(
         training: training reports, for the row that draws from them.
         nearest: for each film the report of the nearest training film, N.
         seed: of that draw.
+        cleaned: what eval did to the texts of the arms and the references before it scored them.
 
     Returns:
         The rows by name.
@@ -79,10 +85,11 @@ def all_rows(
     films = next(iter(arms.values()))
     count = len(films)
     rows = {arm: Row(frame["report"].tolist(), stored=frame) for arm, frame in arms.items()}
-    rows["constant_normal_report"] = Row(baselines.constant_normal_report(count))
+    rows["constant_normal_report"] = Row([*map(cleaned, baselines.constant_normal_report(count))])
     rows["every_label_positive"] = Row(None, labels=baselines.every_label_positive(count))
-    rows["random_training_report"] = Row(baselines.random_training_reports(training, count, seed=seed))
-    rows["nearest_training_film"] = Row(nearest)
+    drawn = baselines.random_training_reports(training, count, seed=seed)
+    rows["random_training_report"] = Row([*map(cleaned, drawn)])
+    rows["nearest_training_film"] = Row([*map(cleaned, nearest)])
     rows[CEILING] = Row(films["reference"].tolist())
     return rows
 

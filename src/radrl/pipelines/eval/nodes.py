@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from radrl.pipelines.eval.names import unknown_metric
+from radrl.reports.cleaning import clean
 
 if TYPE_CHECKING:
     from radrl.evaluation.clinical_efficacy import LabelRow
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 Scores = dict[str, Any]
 """Counts and metrics by name; under `skipped` why a metric is missing, under `about` what made them."""
+
+SIDES = ("reference", "report")
 
 READINGS = {False: "positive", True: "positive or uncertain"}
 """What counts as present, by `uncertain_as_positive`."""
@@ -37,9 +40,10 @@ def score_reports(
         labeler: the section `labeler`.
 
     Returns:
-        The scores by name; per labeler (`rules`; `rules_gold` against gold labels), observation and reading
-        precision, recall, F1, support and predicted; per report the labels of the first of `eval.labelers`
-        and its own scores, each under the name of the metric it belongs to.
+        The scores by name, of texts cleaned as `eval.cleaning` says; per labeler (`rules`; `rules_gold` against
+        gold labels), observation and reading precision, recall, F1, support and predicted; per report the
+        texts as they were scored, the labels of the first of `eval.labelers` and its own scores, each under
+        the name of the metric it belongs to.
 
     Raises:
         ValueError: when there is no report, or a film has none (an empty text is one, a missing text is not).
@@ -52,6 +56,7 @@ def score_reports(
     from radrl.scoring.gold import GoldEfficacy
 
     _require_texts(reports)
+    reports = _cleaned(reports, settings)
     texts = reports["reference"].tolist(), reports["report"].tolist()
     readers = [
         Remembering(build_labeler(labeler, labeler_models, name=name)) for name in settings["labelers"]
@@ -67,7 +72,8 @@ def score_reports(
         reference_labels=list(truth), labels=list(written), **_merged(one.per_report for one in found)
     )
     scores: Scores = _describe(reports) | _describe_gold(reports, gold) | _merged(one.corpus for one in found)
-    scores |= {"skipped": _merged(one.skipped for one in found), "about": _merged(one.about for one in found)}
+    about = {"cleaning": describe_cleaning(settings)} | _merged(one.about for one in found)
+    scores |= {"skipped": _merged(one.skipped for one in found), "about": about}
     return scores, _label_table(labels, gold), per_report
 
 
@@ -133,12 +139,29 @@ def _label_rows(labeler: str, found: list[LabelRow]) -> pd.DataFrame:
 def _require_texts(reports: pd.DataFrame) -> None:
     if reports.empty:
         raise ValueError("there is no report to score; does the split `generate.split` have films?")
-    for side in ("reference", "report"):
+    for side in SIDES:
         missing = reports.loc[reports[side].isna(), "sample_id"]
         if len(missing):
             raise ValueError(
                 f"{len(missing)} films have no {side}, the first is {missing.iloc[0]}; run generate again"
             )
+
+
+def _cleaned(reports: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """References and reports as `eval.cleaning` has them scored."""
+    words = settings["max_report_words"]
+    sides = {side: [clean(text, settings["cleaning"], words) for text in reports[side]] for side in SIDES}
+    return reports.assign(**sides)
+
+
+def describe_cleaning(settings: Mapping[str, Any]) -> str:
+    """What is done to texts before they are scored, in a few words.
+
+    Args:
+        settings: the section `eval`.
+    """
+    words = settings["max_report_words"]
+    return settings["cleaning"] + (f", cut after {words} words" if words else "")
 
 
 def _describe(reports: pd.DataFrame) -> dict[str, Any]:

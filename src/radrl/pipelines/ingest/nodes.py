@@ -52,17 +52,21 @@ def read_source(settings: dict[str, Any], seed: int, workspace: Path) -> tuple[I
     return shards(passing, rows=settings["films_per_shard"], workspace=workspace), passing
 
 
-def report_quarantine(passing: Ingestion) -> tuple[pd.DataFrame, dict[str, Any]]:
+def report_quarantine(passing: Ingestion, settings: dict[str, Any]) -> tuple[pd.DataFrame, dict[str, Any]]:
     """What was refused and why, once the corpus is written.
 
     Args:
         passing: the pass over the source, at its end.
+        settings: the section `ingest`.
 
     Returns:
-        The quarantine table, and the counts: films in = kept + quarantined, and the same of studies.
+        The quarantine table; and where the films are from, with the counts: films in = kept + quarantined,
+        and the same of studies.
     """
-    quarantine = passing.quarantine
+    quarantine, source = passing.quarantine, settings["source"]
     return quarantine.table().to_pandas(), {
+        "source": source,
+        "drawn": source == "phantom" or settings[source].get("images") == "phantom",
         "input": passing.read,
         "kept": passing.kept,
         "quarantined": len(quarantine),

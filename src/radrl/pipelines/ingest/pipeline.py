@@ -15,6 +15,11 @@ def create_pipeline() -> Pipeline:
                 ["corpus", "ingestion"],
                 name="read_source",
             ),
-            node(report_quarantine, "ingestion", ["quarantine", "ingest_summary"], name="report_quarantine"),
+            node(
+                report_quarantine,
+                ["ingestion", "params:ingest"],
+                ["quarantine", "ingest_summary"],
+                name="report_quarantine",
+            ),
         ]
     )

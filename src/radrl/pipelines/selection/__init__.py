@@ -1,1 +1,1 @@
-"""Diversity, ranks and the subsets arms train on."""
+"""Subsets of the training films that need no policy: full, random, label-balanced."""

@@ -2,29 +2,17 @@
 
 from kedro.pipeline import Pipeline, node, pipeline
 
-from radrl.pipelines.selection.nodes import make_subsets, score_diversity
+from radrl.pipelines.selection.nodes import make_subsets
 
 
 def create_pipeline() -> Pipeline:
-    """Rollouts -> diversity -> subsets."""
+    """Corpus, labels -> subsets."""
     return pipeline(
         [
             node(
-                score_diversity,
-                [
-                    "rollouts",
-                    "labeler_models",
-                    "params:labeler",
-                    "params:selection.ddsampling",
-                    "params:seed",
-                ],
-                "diversity",
-                name="score_diversity",
-            ),
-            node(
                 make_subsets,
-                ["corpus", "labels", "diversity", "params:selection", "params:seed"],
-                ["subset_full", "subset_random", "subset_ddsampling", "subset_balanced", "selection_summary"],
+                ["corpus", "labels", "params:selection", "params:seed"],
+                ["subset_full", "subset_random", "subset_balanced", "selection_summary"],
                 name="make_subsets",
             ),
         ]

@@ -1,23 +1,39 @@
-"""What the subsets hold, label by label, as a table on the terminal."""
+"""What subsets hold, label by label: counted, and as a table on the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
 from rich.console import Console
 
-from radrl.observations import OBSERVATIONS
+from radrl.observations import OBSERVATIONS, POSITIVE
 from radrl.terminal import new_table, number
 
 
-def show(summary: Mapping[str, Any]) -> None:
-    """Print the studies of each subset by label, and how even the balanced one is.
+def of(known: pd.DataFrame, chosen: pd.Series) -> dict[str, int]:
+    """Count a subset.
 
     Args:
-        summary: of `radrl.pipelines.selection.nodes.make_subsets`.
+        known: sample_id, study_id and a column of class indices an observation.
+        chosen: sample_ids of the subset.
+
+    Returns:
+        Its samples and studies, and its positive studies by label.
     """
-    subsets = {name: row for name, row in summary.items() if name != "balance"}
+    samples = known[known["sample_id"].isin(chosen)]
+    studies = samples.drop_duplicates("study_id")
+    positive = {name: int((studies[name] == POSITIVE).sum()) for name in OBSERVATIONS}
+    return {"samples": len(samples), "studies": len(studies)} | positive
+
+
+def show(subsets: Mapping[str, Mapping[str, int]]) -> None:
+    """Print the positive studies of each subset by label.
+
+    Args:
+        subsets: by name, of `of`.
+    """
     table = new_table("studies that are positive for", *subsets)
     for name in OBSERVATIONS:
         table.add_row(name, *(number(row[name]) for row in subsets.values()))
@@ -27,16 +43,20 @@ def show(summary: Mapping[str, Any]) -> None:
     console = Console()
     console.print()
     console.print(table)
-    console.print(_words(summary["balance"]))
 
 
 def _density(row: Mapping[str, int]) -> float:
     return sum(row[name] for name in OBSERVATIONS) / row["studies"]
 
 
-def _words(balance: Mapping[str, Any]) -> str:
+def show_balance(balance: Mapping[str, Any]) -> None:
+    """Print how even the balanced subset is, and could be.
+
+    Args:
+        balance: of `radrl.pipelines.selection.nodes.make_subsets`.
+    """
     verdict = "proven best" if balance["proven"] else "not proven best, the search ran out of nodes"
-    return (
+    Console().print(
         f"balanced, {verdict}:\n"
         f"  each label in {balance['level']} studies or all there are; asked for {balance['goal']}, "
         f"bound {balance['level_bound']}\n"

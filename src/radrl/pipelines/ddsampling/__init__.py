@@ -1,0 +1,1 @@
+"""Diversity of rollouts and the subset drawn by it (DEER)."""
