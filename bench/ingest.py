@@ -1,6 +1,6 @@
 """How fast ingest reads a tree in MIMIC-CXR's shape, in how much memory, and whether a kill costs anything.
 
-    python bench/ingest.py                        # 10 % and 100 % of MIMIC-CXR's size, about 3 GB under build/
+    python bench/ingest.py                        # 10 % and 100 % of its size, about 3 GB under build/
     python bench/ingest.py --shares 0.01 0.1      # smaller trees
     python bench/ingest.py --write docs/bench/ingest.md
 
@@ -141,7 +141,7 @@ def measure(tree: Path, out: Path, films: int, workers: int, *, image_size: int 
 
 
 def measure_killed(tree: Path, out: Path, films: int, workers: int) -> tuple[float, Run]:
-    """Kill an ingest at half of its shards and start it again: the share that was done, and the second run."""
+    """Kill an ingest at half of its shards, start it again: the share that was done, and the second run."""
     shutil.rmtree(out, ignore_errors=True)
     process = _start(tree, out, workers, 64)
     half = films // SHARD // 2
@@ -241,8 +241,8 @@ def report(folder: Path, shares: list[float], workers: int, large: int) -> str:
         "",
         f"- {whole:.3g} against {small:.3g}: {runs[whole].rate / runs[small].rate:.2f} times the films a "
         f"second, {runs[whole].peak / runs[small].peak:.2f} times the memory.",
-        f"- {workers} processes against one on films of the usual size: {large_runs[0].rate / large_runs[1].rate:.2f} "
-        "times the films a second.",
+        f"- {workers} processes against one on films of the usual size: "
+        f"{large_runs[0].rate / large_runs[1].rate:.2f} times the films a second.",
         f"- After the kill: {resumed.seconds / runs[whole].seconds:.2f} of the unbroken time for the "
         f"{1 - done:.0%} that were left, every process gone.",
         f"- Bytes of the corpus: killed and unbroken, one process and {workers} "

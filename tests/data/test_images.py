@@ -1,12 +1,16 @@
 import io
 import os
+import struct
+import warnings
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from PIL.JpegImagePlugin import JpegImageFile
 
 from radrl.data import images
 from radrl.data.images import check, decode, encode_png, fit, locate
@@ -62,13 +66,24 @@ class TestDecode:
         film = Image.fromarray(RAMP).point(lambda v: 255 * (v > 100), mode="1")
         assert set(np.unique(decode(saved(tmp_path, film)))) == {0, 255}
 
-    def test_exif_orientation_is_applied(self, tmp_path):
+    @pytest.mark.parametrize(
+        ("orientation", "upright"),
+        [
+            (1, RAMP),
+            (2, RAMP[:, ::-1]),
+            (3, RAMP[::-1, ::-1]),
+            (4, RAMP[::-1]),
+            (5, RAMP.T),
+            (6, np.rot90(RAMP, -1)),  # the camera was turned: rotate by 90 degrees clockwise
+            (7, RAMP[::-1, ::-1].T),
+            (8, np.rot90(RAMP)),
+            (9, RAMP),
+        ],
+    )
+    def test_exif_orientation_is_applied(self, tmp_path, orientation, upright):
         exif = Image.Exif()
-        exif[0x0112] = 6  # the camera was turned: rotate by 90 degrees clockwise to show it upright
-        path = saved(tmp_path, Image.fromarray(RAMP), "film.jpg", exif=exif, quality=100)
-        film = decode(path)
-        assert film.shape == (24, 20)
-        np.testing.assert_allclose(film.astype(int), np.rot90(RAMP, -1), atol=3)
+        exif[0x0112] = orientation
+        np.testing.assert_array_equal(decode(saved(tmp_path, Image.fromarray(RAMP), exif=exif)), upright)
 
     def test_content_decides_not_the_extension(self, tmp_path):
         path = saved(tmp_path, Image.fromarray(RAMP), "film.jpg", format="PNG")
@@ -84,9 +99,12 @@ class TestDecode:
         ("content", "reason", "detail"),
         [
             (b"", "unreadable_image", "empty"),
-            (b"<html>not found</html>", "unreadable_image", "neither PNG nor JPEG"),
-            (b"\x89PNG\r\n\x1a\n", "unreadable_image", "PNG"),
-            (b"\0" * 128 + b"DICM" + b"\0" * 99, "unsupported_format", "DICOM"),
+            (b"<html>not found</html>", "unreadable_image", "neither PNG nor JPEG nor DICOM"),
+            (b"\x89PNG\r\n\x1a\n", "unreadable_image", "truncated or damaged"),
+            (b"\xff\xd8\xff\xe0", "unreadable_image", "truncated or damaged"),
+            (b"\0" * 128 + b"DICM" + b"\0" * 99, "unreadable_image", "DICOM"),
+            (b"GIF89a", "unsupported_format", "GIF; PNG, JPEG and DICOM are read: convert it"),
+            (b"\x1f\x8b\x08", "unsupported_format", "packed with gzip; unpack it"),
         ],
     )
     def test_files_that_are_no_film(self, tmp_path, content, reason, detail):
@@ -96,11 +114,56 @@ class TestDecode:
         assert found[0] == reason
         assert detail in found[1]
 
+    def test_what_a_text_says_is_not_told(self, tmp_path):
+        path = tmp_path / "film.png"
+        path.write_text("Doe^Jane, born 1950")
+        assert refusal(decode, path) == ("unreadable_image", "neither PNG nor JPEG nor DICOM")
+
+    def test_pixels_that_contradict_their_checksum_are_refused(self, tmp_path, noise_film):
+        path = saved(tmp_path, Image.fromarray(noise_film(height=64, width=64)), compress_level=0)
+        content = bytearray(path.read_bytes())
+        content[content.index(b"IDAT") + 500] ^= 1  # a pixel by one grey, which decodes without complaint
+        path.write_bytes(content)
+        assert refusal(decode, path)[0] == "unreadable_image"
+
+    @pytest.mark.filterwarnings("ignore:Corrupt EXIF data")
+    @pytest.mark.parametrize("exif", [b"Exif\0\0II*\0\x08\0\0\0\xff\xff", b"Exif\0\0no TIFF at all"])
+    def test_damaged_exif_leaves_the_film_as_it_lies(self, tmp_path, exif):
+        np.testing.assert_array_equal(decode(saved(tmp_path, Image.fromarray(RAMP), exif=exif)), RAMP)
+
+    def test_orientation_counts_however_damaged_the_other_tags_are(self, tmp_path):
+        # XResolution, a fraction, as two letters: Pillow reads it and cannot write it again
+        entries = struct.pack("<HHI4sHHI4s", 0x0112, 3, 1, b"\3\0", 0x011A, 2, 3, b"ab\0")
+        exif = b"Exif\0\0II*\0\x08\0\0\0" + struct.pack("<H", 2) + entries + bytes(4)
+        film = decode(saved(tmp_path, Image.fromarray(RAMP), exif=exif))
+        np.testing.assert_array_equal(film, RAMP[::-1, ::-1])
+
+    def test_several_frames_are_refused(self, tmp_path):
+        film = Image.fromarray(RAMP)
+        path = saved(tmp_path, film, save_all=True, append_images=[Image.fromarray(255 - RAMP)])
+        assert refusal(decode, path) == ("unsupported_format", "2 frames; a film has one: extract it")
+
+    def test_threads_leave_warnings_as_they_were(self, tmp_path, noise_film):
+        path = saved(tmp_path, Image.fromarray(noise_film(height=300, width=300)), "film.jpg")
+        before = list(warnings.filters)
+        with ThreadPoolExecutor(8) as pool:
+            films = list(pool.map(decode, [path] * 40))
+        assert all((film == films[0]).all() for film in films)
+        assert warnings.filters == before
+
     @pytest.mark.parametrize("side", [9_000, 60_000])  # Pillow by itself lets the first one pass
     def test_bomb_is_refused_before_it_is_decoded(self, tmp_path, side):
         path = tmp_path / "bomb.png"
         path.write_bytes(png_of_header(side))
         assert refusal(decode, path)[0] == "too_large"
+
+    def test_large_jpeg_is_refused_before_it_is_decoded(self, tmp_path, monkeypatch):
+        path = saved(tmp_path, Image.fromarray(RAMP), "film.jpg")
+        content = path.read_bytes()
+        sides = content.index(b"\xff\xc0") + 5
+        path.write_bytes(content[:sides] + struct.pack(">2H", 9_000, 9_000) + content[sides + 4 :])
+        monkeypatch.setattr(JpegImageFile, "load", lambda image: pytest.fail("was decoded"))
+        assert refusal(decode, path) == ("too_large", "9000 x 9000 pixels; at most 64000000 are decoded")
 
     def test_blank_film_is_refused(self, tmp_path):
         assert refusal(decode, saved(tmp_path, Image.new("L", (64, 64), 17)))[0] == "blank_image"
@@ -168,6 +231,26 @@ class TestLocate:
         found = refusal(locate, root / name, root)
         assert found[0] == "missing_image"
         assert detail in found[1]
+
+    @pytest.mark.parametrize(
+        ("there", "asked", "told"),
+        [
+            (["a.jpeg", "a.dcm"], "a.png", "a.jpeg and a.dcm is there"),
+            (["a.JPG"], "a.jpg", "a.JPG is there"),
+            (["a.png"], "a", "a.png is there"),
+            (["1.2.840.dcm"], "1.2.840", "1.2.840.dcm is there"),
+            (["a.txt", "ab.png"], "a.png", "no such file"),
+            (["folder.png/b.png"], "folder.png\\b.png", "write its path with / in place of \\"),
+            (["e\u0301.png"], "\u00e9.png", "the same name in Unicode form NFD is there: rename it"),
+            (["\u00e9.png"], "e\u0301.png", "the same name in Unicode form NFC is there: rename it"),
+        ],
+    )
+    def test_what_may_have_been_meant_is_told(self, root, there, asked, told):
+        for name in there:
+            (root / name).write_bytes(b"x")
+        if (root / asked).exists():
+            pytest.skip("this file system does not tell the two names apart")
+        assert refusal(locate, root / asked, root)[1].endswith(told)
 
     def test_pipe_is_not_waited_for(self, root):
         os.mkfifo(root / "pipe.png")

@@ -289,6 +289,19 @@ def test_a_source_that_breaks_its_contract_is_an_error(make, changes, message):
         run([make(**changes)])
 
 
+@pytest.mark.parametrize(
+    ("field", "reason"),
+    [("report", "malformed_report"), ("patient_id", "missing_id"), ("study_id", "missing_id")],
+)
+def test_half_a_surrogate_pair_is_no_text(make, field, reason):
+    row = only_refusal([make(), make(1, **{field: "Clear \ud800 lungs."})])
+    assert (row["reason"], row["detail"].split()[0]) == (reason, field)
+
+
+def test_a_report_of_removed_words_alone_is_none(make):
+    assert only_refusal([make(), make(1, report="XXXX XXXX. ___")])["reason"] == "empty_report"
+
+
 def test_report_of_another_target_is_hinted_at(make):
     row = only_refusal([make(), make(1, findings="Clear.")], target="findings")
     assert row["reason"] == "empty_report"

@@ -1,6 +1,6 @@
 """Films from files: found inside the data root, decoded to 8-bit grey, fitted, written as PNG.
 
-What is done to the pixels, in this order:
+What is done to the pixels of PNG and JPEG files, in this order (`radrl.data.dicom` has DICOM's):
 - the EXIF orientation is applied;
 - 16-bit and deeper grey is scaled linearly from the film's own darkest and brightest value to 0..255,
   because 16-bit files often hold 10 to 14 bits, which a division by 65,535 would leave black
@@ -12,14 +12,18 @@ What is done to the pixels, in this order:
 from __future__ import annotations
 
 import io
-import warnings
+import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Any, BinaryIO, Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import ExifTags, Image, ImageFile
+from PIL.JpegImagePlugin import JpegImageFile
+from PIL.PngImagePlugin import PngImageFile
 
+from radrl.data import dicom
 from radrl.data.quarantine import Refused
 from radrl.data.study import Film as Film
 
@@ -29,7 +33,33 @@ FITS: Final[tuple[Fit, ...]] = get_args(Fit)
 MAX_PIXELS: Final = 64_000_000  # the largest detectors give about 20 million
 MIN_SIDE: Final = 16
 MIN_GREYS: Final = 8  # a film with less between its darkest and brightest grey shows nothing
-_SUFFIXES: Final = (".png", ".jpg", ".jpeg")
+_SUFFIXES: Final = (".jpg", ".jpeg", ".png", ".dcm")
+_TURNS: Final = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+"""What undoes each EXIF orientation but 1, which is upright."""
+
+_PNG: Final = b"\x89PNG\r\n\x1a\n"
+_JPEG: Final = b"\xff\xd8\xff"
+_OTHERS: Final = {
+    b"GIF8": "GIF",
+    b"BM": "BMP",
+    b"II*\0": "TIFF",
+    b"MM\0*": "TIFF",
+    b"RIFF": "WebP",
+    b"\0\0\0\x0cjP  ": "JPEG 2000",
+    b"\xff\x4f\xff\x51": "JPEG 2000",
+    b"%PDF": "PDF",
+    b"\x02\0\0\0": "DICOM without its preamble",
+    b"\x08\0": "DICOM without its file meta information",
+}
+_UNPACK: Final = {b"\x1f\x8b": "gzip", b"PK": "zip"}
 
 
 def locate(path: Path, root: Path) -> Path:
@@ -61,12 +91,32 @@ def _why_missing(path: Path, real: Path) -> str:
         return "not a regular file"
     if path.is_symlink():
         return "the link leads nowhere"
-    beside = [real.with_suffix(suffix).name for suffix in _SUFFIXES if real.with_suffix(suffix).is_file()]
+    for mend, other in _misspelt(real):
+        if other.is_file():
+            return f"no such file; {mend}"
+    beside = [name for name in _namesakes(real.name) if real.with_name(name).is_file()]
     return f"no such file; {' and '.join(beside)} is there" if beside else "no such file"
 
 
+def _misspelt(path: Path) -> Iterator[tuple[str, Path]]:
+    """The file that was meant by a path as another system writes it, each with what to do."""
+    if "\\" in path.name:
+        yield "write its path with / in place of \\", path.parent / path.name.replace("\\", "/")
+    for form in ("NFC", "NFD"):
+        other = unicodedata.normalize(form, path.name)
+        if other != path.name:
+            yield f"the same name in Unicode form {form} is there: rename it", path.with_name(other)
+
+
+def _namesakes(name: str) -> Iterator[str]:
+    """The name with each suffix of a film; what follows a dot need not be one (1.2.840.113)."""
+    stem = name[: name.rindex(".")] if name.lower().endswith(_SUFFIXES) else name
+    for suffix in _SUFFIXES:
+        yield from (other for other in (stem + suffix, stem + suffix.upper()) if other != name)
+
+
 def decode(path: Path) -> Film:
-    """Decode a PNG or JPEG file; its content decides, not its extension.
+    """Decode a PNG, JPEG or DICOM file; its content decides, not its extension.
 
     Args:
         path: the file.
@@ -75,24 +125,77 @@ def decode(path: Path) -> Film:
         The film, shape (H, W), uint8, by the rules above.
 
     Raises:
-        Refused: `unreadable_image`, `unsupported_format`, `too_large`, `too_small` or `blank_image`.
+        Refused: `unreadable_image`, `unsupported_format`, `no_decoder`, `too_large`, `too_small` or
+            `blank_image`.
     """
     try:
-        with path.open("rb") as stream, warnings.catch_warnings():
-            # Pillow warns of bombs before our own, lower limit is checked
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            with Image.open(stream, formats=("PNG", "JPEG")) as image:
-                _check_size(*image.size)
-                film = _grey(ImageOps.exif_transpose(image))
+        film = _decoded(path)
     except Refused:
         raise
-    except Image.DecompressionBombError as error:
-        raise Refused("too_large", str(error)) from error
-    except UnidentifiedImageError as error:
-        raise _unidentified(path) from error
     except Exception as error:  # Pillow's decoders raise whatever the damaged bytes lead them to
-        raise Refused("unreadable_image", f"{type(error).__name__}: {error}") from error
+        raise Refused("unreadable_image", _described(error)) from error
     return check(film)
+
+
+def _described(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:  # the system's, whose text would name the whole path
+        return f"the file cannot be opened: {error.strerror}"
+    return f"the file is truncated or damaged ({type(error).__name__}: {error})"
+
+
+def _decoded(path: Path) -> Film:
+    with path.open("rb") as stream:
+        head = stream.read(dicom.HEAD)
+        stream.seek(0)
+        if head.startswith(_PNG):
+            return _of_png(stream)
+        if head.startswith(_JPEG):
+            return _of_image(JpegImageFile(stream))
+    if dicom.starts(head):
+        return dicom.decode(path, _check_size)
+    raise _no_film(head)
+
+
+# The classes of the two formats are called without Image.open, whose warning of large films could be kept off
+# the screen only by switching off warnings for all threads. _check_size refuses such films sooner.
+def _of_png(stream: BinaryIO) -> Film:
+    with PngImageFile(stream) as image:
+        _check_size(*image.size)
+        image.verify()  # checksums of the pixels, which decoding does not look at
+    stream.seek(0)
+    return _of_image(PngImageFile(stream))
+
+
+def _of_image(image: ImageFile.ImageFile) -> Film:
+    with image:
+        _check_size(*image.size)
+        if (frames := getattr(image, "n_frames", 1)) > 1:
+            raise Refused("unsupported_format", f"{frames} frames; a film has one: extract it")
+        image.load()
+        return _grey(_upright(image))
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    # Not ImageOps.exif_transpose, which writes all tags anew and fails where any of them is damaged
+    try:
+        orientation: Any = image.getexif().get(ExifTags.Base.Orientation)
+        turn = _TURNS.get(orientation)
+    except Exception:  # whatever damaged EXIF leads Pillow to; the pixels are sound
+        return image
+    return image if turn is None else image.transpose(turn)
+
+
+def _no_film(head: bytes) -> Refused:
+    if not head:
+        return Refused("unreadable_image", "the file is empty")
+    for magic, name in _OTHERS.items():
+        if head.startswith(magic):
+            return Refused("unsupported_format", f"{name}; PNG, JPEG and DICOM are read: convert it")
+    for magic, name in _UNPACK.items():
+        if head.startswith(magic):
+            return Refused("unsupported_format", f"packed with {name}; unpack it")
+    # what the file begins with is not told: it may be a patient's name
+    return Refused("unreadable_image", "neither PNG nor JPEG nor DICOM")
 
 
 def check(film: Film) -> Film:
@@ -114,16 +217,6 @@ def _check_size(width: int, height: int) -> None:
         raise Refused("too_large", f"{width} x {height} pixels; at most {MAX_PIXELS} are decoded")
     if min(width, height) < MIN_SIDE:
         raise Refused("too_small", f"{width} x {height} pixels; at least {MIN_SIDE} a side are needed")
-
-
-def _unidentified(path: Path) -> Refused:
-    with path.open("rb") as stream:
-        head = stream.read(132)
-    if not head:
-        return Refused("unreadable_image", "the file is empty")
-    if head[128:] == b"DICM":
-        return Refused("unsupported_format", "DICOM; this source reads PNG and JPEG")
-    return Refused("unreadable_image", f"neither PNG nor JPEG; begins with {head[:8]!r}")
 
 
 def _grey(image: Image.Image) -> Film:

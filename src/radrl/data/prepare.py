@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from radrl.data import images
-from radrl.data.quarantine import Refusal, Refused
+from radrl.data.quarantine import Reason, Refusal, Refused
 from radrl.data.splits import SPLITS, canonical
 from radrl.data.study import Draw, Film, Record
 from radrl.data.views import VIEWS
@@ -106,6 +106,8 @@ def prepare(record: Record | Refusal, rules: Rules) -> Prepared | Refusal:
     if isinstance(record, Refusal):
         return record
     _check_contract(record, rules)
+    if broken := _not_text(record):
+        return broken
     name = _given(record.image, rules.image_root)
     try:
         _check_view(record, rules)
@@ -133,6 +135,17 @@ def _check_contract(record: Record, rules: Rules) -> None:
     if gold is not None and (len(gold) != len(OBSERVATIONS) or not set(gold) <= set(range(UNCERTAIN + 1))):
         valid = f"{len(OBSERVATIONS)} class indices 0 to {UNCERTAIN}"
         raise ValueError(f"{record.key}: gold must be {valid}, got {gold}")
+
+
+def _not_text(record: Record) -> Refusal | None:
+    """Half of a surrogate pair, which JSON can hold and no file can."""
+    for name in ("study_id", "patient_id", "findings", "impression", "report"):
+        try:
+            (getattr(record, name) or "").encode()
+        except UnicodeEncodeError:
+            reason: Reason = "missing_id" if name.endswith("_id") else "malformed_report"
+            return Refusal(record.key, reason, f"{name} holds half of a surrogate pair, which is no text")
+    return None
 
 
 def _check_view(record: Record, rules: Rules) -> None:

@@ -8,9 +8,7 @@ import pyarrow as pa
 
 CORPUS: Final = pa.schema(
     [
-        pa.field(
-            "sample_id", pa.string(), nullable=False
-        ),  # unique
+        pa.field("sample_id", pa.string(), nullable=False),  # unique
         pa.field("study_id", pa.string(), nullable=False),
         pa.field("patient_id", pa.string(), nullable=False),
         pa.field("split", pa.string(), nullable=False),  # one of radrl.data.splits.SPLITS

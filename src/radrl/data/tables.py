@@ -26,6 +26,7 @@ _NOT_TEXT: Final = {
 }
 _NUL: Final = "\ufdd0"  # for NUL, which csv refuses before Python 3.11; no text holds this code point
 _UNDECODABLE: Final = "\ufdd1"  # for bytes that are no text, likewise
+_LONGEST_CELL: Final = 1 << 24  # characters; csv's own 131,072 takes a long report for an open quote
 _MARK: Final = re.compile(f"[{_NUL}{_UNDECODABLE}]")
 
 
@@ -34,6 +35,7 @@ def _mark(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error("radrl.mark", _mark)
+csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))
 
 
 class SourceError(ValueError):
@@ -64,7 +66,7 @@ class Table:
 
     Args:
         path: the file.
-        encoding: the one asked for, else `utf-8-sig`, or `latin-1` where the bytes are no UTF-8.
+        encoding: the one asked for, else `utf-8-sig`, or `latin-1` where few of the bytes are UTF-8.
         delimiter: one character.
         columns: names in the header, stripped.
     """
@@ -104,7 +106,7 @@ def open_table(path: Path, *, encoding: str | None = None, delimiter: str | None
     Args:
         path: the file.
         encoding: read the file so, a row with other bytes being broken; by default UTF-8, or Latin-1
-            where a byte of the file is no UTF-8.
+            where of the file's bytes beyond ASCII no more than half are UTF-8.
         delimiter: one character; by default the one found.
 
     Returns:
@@ -139,14 +141,21 @@ def unpacked(path: Path) -> Iterator[IO[bytes]]:
         The stream.
 
     Raises:
-        SourceError: when reading it shows that the `.gz` file is none, or damaged.
+        SourceError: the file cannot be opened; or reading it shows that the `.gz` file is none, or damaged.
     """
-    zipped = path.suffix.lower() == ".gz"
     try:
-        with cast(IO[bytes], gzip.open(path)) if zipped else path.open("rb") as stream:
+        opened = _opened(path)
+    except OSError as error:
+        raise SourceError(f"{path} cannot be opened: {error.strerror}") from error
+    try:
+        with opened as stream:
             yield stream
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise SourceError(f"{path} is no gzip file, or damaged ({error}); fetch it again") from error
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
 
 
 def _encoding(path: Path, asked: str | None) -> str:
@@ -163,9 +172,21 @@ def _encoding(path: Path, asked: str | None) -> str:
                 decoder.decode(chunk)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
+            if _mostly_utf8(path):
+                return "utf-8-sig"
             _log.warning("%s is no UTF-8 and is read as Latin-1", path.name)
             return "latin-1"
     return "utf-8-sig"
+
+
+def _mostly_utf8(path: Path) -> bool:
+    """Whether a file is UTF-8 with some damage, of which only the rows that have it are broken."""
+    letters = damaged = 0
+    with unpacked(path) as raw, io.TextIOWrapper(raw, encoding="utf-8", errors="radrl.mark") as stream:
+        while chunk := stream.read(1 << 20):
+            damaged += chunk.count(_UNDECODABLE)
+            letters += len(chunk) - len(chunk.encode("ascii", "ignore"))  # the damaged ones too
+    return letters - damaged > damaged
 
 
 def _header(path: Path, encoding: str, delimiter: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Final, Literal, get_args
 Target = Literal["findings", "impression", "findings_impression", "report"]
 TARGETS: Final[tuple[Target, ...]] = get_args(Target)
 
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"(?!X+\b)[^\W\d_]+")
 
 
 def compose(target: Target, *, findings: str | None, impression: str | None, report: str | None) -> str:
@@ -44,5 +44,5 @@ def tidy(text: str | None) -> str:
 
 
 def word_count(text: str) -> int:
-    """Count words of letters, so that `___`, `...` and bare numbers are no report."""
+    """Count words of letters, so that `___`, `XXXX` (words removed), `...` and bare numbers are no report."""
     return len(_WORD.findall(text))

@@ -14,5 +14,5 @@ def test_a_missing_table_names_the_file_and_the_section_to_mend():
 
 
 def test_an_unknown_source_names_the_valid_ones():
-    with pytest.raises(ValueError, match="'dicom' is unknown; valid: phantom, csv, iu_xray, mimic_cxr, chexpert_plus"):
+    with pytest.raises(ValueError, match="'dicom' is unknown; valid: phantom, csv, iu_xray, mimic_cxr, chex"):
         open_source({"source": "dicom"}, seed=0)

@@ -40,10 +40,10 @@ def score_reports(
         labeler: the section `labeler`.
 
     Returns:
-        The scores by name, of texts cleaned as `eval.cleaning` says; per labeler (`rules`; `rules_gold` against
-        gold labels), observation and reading precision, recall, F1, support and predicted; per report the
-        texts as they were scored, the labels of the first of `eval.labelers` and its own scores, each under
-        the name of the metric it belongs to.
+        The scores by name, of texts cleaned as `eval.cleaning` says; per labeler (`rules`; `rules_gold`
+        against gold labels), observation and reading precision, recall, F1, support and predicted; per report
+        the texts as they were scored, the labels of the first of `eval.labelers` and its own scores, each
+        under the name of the metric it belongs to.
 
     Raises:
         ValueError: when there is no report, or a film has none (an empty text is one, a missing text is not).

@@ -1,0 +1,206 @@
+"""Each real dataset's adapter through every stage, on a miniature of its layout with the tiny policy.
+
+And what the record of the runs holds afterwards: no path, no date, no name, no text.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from PIL import Image
+
+ROOT = Path(__file__).resolve().parents[1]
+STUDIES = 48
+SENTENCES = (
+    ("The heart is enlarged.", "Cardiomegaly."),
+    ("Small left pleural effusion.", "Left effusion."),
+    ("The lungs are clear.", "No acute disease."),
+    ("There is a left lower lobe opacity.", "Possible pneumonia."),
+    ("No pneumothorax. Mild edema.", "Mild edema."),
+)
+Section = dict[str, Any]
+
+
+def texts(number: int) -> tuple[str, str]:
+    """Findings and impression of a study, invented."""
+    first, second = SENTENCES[number % 5], SENTENCES[(number // 5) % 5]
+    return f"{first[0]} {second[0]}", f"{first[1]} {second[1]}"
+
+
+def draw(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    seed = zlib.crc32(path.as_posix().encode())
+    Image.fromarray(np.random.default_rng(seed).integers(0, 256, (64, 56), dtype=np.uint8)).save(path)
+
+
+def iu_xray(root: Path) -> Section:
+    """The two CSVs and NLM's PNG films, one frontal and one lateral each."""
+    with (root / "indiana_reports.csv").open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        columns = "uid MeSH Problems image indication comparison findings impression"
+        writer.writerow(columns.split())
+        for uid in range(1, STUDIES + 1):
+            writer.writerow([uid, "normal", "normal", "PA", "Cough", "2013-08-01", *texts(uid)])
+    with (root / "indiana_projections.csv").open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["uid", "filename", "projection"])
+        for uid in range(1, STUDIES + 1):
+            for number, view in enumerate(("Frontal", "Lateral"), 1):
+                name = f"{uid}_IM-{uid:04d}-{number}001.dcm.png"
+                writer.writerow([uid, name, view])
+                draw(root / "images" / name)
+    names = {"reports": "indiana_reports.csv", "projections": "indiana_projections.csv", "films": "images"}
+    return {
+        "source": "iu_xray",
+        "iu_xray": {"root": str(root), **names, "annotation": None, "labels": None, "split": "drawn"}
+        | {"images": "files", "noise": 0.03, "xxxx": "keep"},
+    }
+
+
+def mimic_cxr(root: Path) -> Section:
+    """Tables, report files and JPG films of studies of one or two films."""
+    tree = _mimic_tree()
+    studies = []
+    for number in range(STUDIES):
+        findings, impression = texts(number)
+        report = f"FINAL REPORT\n INDICATION: ___\n\n FINDINGS:\n {findings}\n\n IMPRESSION:\n {impression}\n"
+        views = ("PA", "LATERAL")[: 1 + number % 2]
+        studies.append(tree.Study(10000032 + number, 50414267 + number, views, "train", report))
+    tree.write_tables(root, studies)
+    tree.write_reports(root, studies)
+    tree.write_films(root, studies)
+    none = dict.fromkeys(("tables", "reports", "annotation", "view_positions", "gold"))
+    own = {"root": str(root), **none, "films": "jpg", "split": "drawn", "text": "files"}
+    return {"source": "mimic_cxr", "mimic_cxr": own | {"unheaded_findings": True}}
+
+
+def _mimic_tree() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("mimic_tree", ROOT / "bench" / "mimic_tree.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["mimic_tree"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def chexpert_plus(root: Path) -> Section:
+    """The release's table, PNG films, and radiologists' labels of a quarter of the studies."""
+    table, labels = root / "df_chexpert_plus_240401.csv", root / "valid.csv"
+    columns = (
+        "path_to_image frontal_lateral ap_pa deid_patient_id section_findings section_impression split age"
+    )
+    observed = ("No Finding", "Cardiomegaly", "Pleural Effusion", "Edema")
+    with table.open("w", newline="") as stream, labels.open("w", newline="") as gold:
+        writer, radiologists = csv.writer(stream), csv.writer(gold)
+        writer.writerow(columns.split())
+        radiologists.writerow(["Path", *_observations()])
+        for number in range(STUDIES):
+            patient, split = f"patient{number:05d}", "valid" if number % 4 == 0 else "train"
+            path = f"{split}/{patient}/study1/view1_frontal.jpg"
+            writer.writerow([path, "Frontal", "AP", patient, *texts(number), split, "SECRET-AGE"])
+            draw((root / "PNG" / path).with_suffix(".png"))
+            if split == "valid":
+                positive = observed[number // 4 % 4]
+                radiologists.writerow([path, *(float(name == positive) for name in _observations())])
+    own = {"path": str(table), "images": str(root / "PNG"), "films": "png", "split": "drawn"}
+    return {
+        "source": "chexpert_plus",
+        "chexpert_plus": own | {"annotation": None, "gold": str(labels), "test": "gold"},
+        "split_shares": {"pretrain": 0.4, "train": 0.5, "val": 0.1, "test": 0.0},
+    }
+
+
+def _observations() -> tuple[str, ...]:
+    from radrl.observations import OBSERVATIONS
+
+    return OBSERVATIONS
+
+
+ADAPTERS: dict[str, tuple[Callable[[Path], Section], dict[str, Any]]] = {
+    "iu_xray": (iu_xray, {"sample": "study", "cleaning": "r2gen_iu", "max_report_words": 59}),
+    "mimic_cxr": (mimic_cxr, {"views": ["frontal"], "cleaning": "r2gen_mimic", "max_report_words": 99}),
+    "chexpert_plus": (chexpert_plus, {"target": "impression"}),
+}
+
+
+@pytest.fixture(scope="module", params=ADAPTERS)
+def study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A copy of the project after `kedro run` on one dataset; its data lie at a path that says so."""
+    project = tmp_path_factory.mktemp(request.param)
+    write, ingest = ADAPTERS[request.param]
+    for name in ("src", "conf"):
+        shutil.copytree(ROOT / name, project / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "kedro.yml"):
+        shutil.copy(ROOT / name, project)
+    data = project / "secretpath"
+    data.mkdir()
+    params = _merged(
+        yaml.safe_load((ROOT / "params.yaml").read_text()),
+        yaml.safe_load((ROOT / "conf/smoke/parameters.yml").read_text()),
+    )
+    params["ingest"] |= ingest | write(data) | {"max_quarantined_share": 0.0}
+    del params["ingest"]["phantom"]
+    params["selection"]["balanced"]["studies"] = 8
+    if request.param == "chexpert_plus":
+        params["compare"]["metrics"] += ["ce_rules_gold_macro14_f1"]
+    (project / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+    environment = {key: value for key, value in os.environ.items() if key != "MLFLOW_TRACKING_URI"}
+    done = subprocess.run(
+        [sys.executable, "-m", "kedro", "run"],
+        cwd=project,
+        env=environment | {"PYTHONPATH": str(project / "src"), "DO_NOT_TRACK": "true"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    yield project
+    shutil.rmtree(project)
+
+
+def _merged(base: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+    return base | {
+        key: _merged(base[key], value)
+        if isinstance(value, dict) and isinstance(base.get(key), dict)
+        else value
+        for key, value in change.items()
+    }
+
+
+def test_every_film_is_accounted_for_and_every_arm_scored(study: Path) -> None:
+    reporting = study / "data/08_reporting"
+    ingested = json.loads((reporting / "ingest.json").read_text())
+    assert ingested["input"] == ingested["kept"] + ingested["quarantined"]
+    assert ingested["studies_kept"] == STUDIES
+    assert set(ingested["reasons"]) <= {"left_out_view"}
+    assert ingested["drawn"] is False
+    for arm in ("base", "sft", "grpo"):
+        scores = json.loads((reporting / "eval" / arm / "scores.json").read_text())
+        assert 0 <= scores["ce_rules_sample14_f1"] <= 1
+        assert ("gold_reports" in scores) == (ingested["source"] == "chexpert_plus")
+    page = (reporting / "comparison/comparison.html").read_text()
+    assert "They say nothing about patients." not in page
+
+
+def test_the_record_of_runs_holds_no_path_date_name_or_text(study: Path) -> None:
+    told = [study / "mlflow.db", *(path for path in (study / "mlartifacts").rglob("*") if path.is_file())]
+    assert len(told) > 3
+    secrets = ["secretpath/", "213014.531", "2013-08-01", "p1000003", "s5041426", "patient000", "IM-00"]
+    secrets += ["dcm.png", "eft pleural effusion", "Cardiomegaly. ", "view1_frontal", "SECRET-AGE"]
+    for path in told:
+        content = path.read_bytes()
+        for secret in secrets:
+            assert secret.encode() not in content, f"{secret} stands in {path.relative_to(study)}"
