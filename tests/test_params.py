@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from radrl.params.base import ParamsError
+from radrl.params import schema
+from radrl.params.base import ParamsError, local_paths
 from radrl.params.schema import read, validate
 from radrl.params.training import Training
 
@@ -226,4 +227,18 @@ def test_smoke_environment_changes_keys_of_params_and_stays_valid(
     assert smoke["arms"] == values["arms"]
     assert smoke["policy"]["tiny"] == values["policy"]["tiny"] | {
         "vocab_size": smoke["policy"]["tiny"]["vocab_size"]
+    }
+
+
+def test_every_path_of_the_schema_is_kept_from_the_record_of_runs() -> None:
+    assert local_paths(schema.Params) == {
+        *(f"ingest.csv.{key}" for key in ("path", "image_root")),
+        "ingest.iu_xray.root",
+        *(f"ingest.mimic_cxr.{key}" for key in ("root", "tables", "reports", "annotation", "gold")),
+        *(f"ingest.chexpert_plus.{key}" for key in ("path", "images", "annotation", "gold")),
+        "labeler.chexbert",
+        "policy.path",
+        *(f"eval.radgraph.{key}" for key in ("python", "model")),
+        *(f"eval.radeval.{key}" for key in ("python", "models")),
+        *(f"eval.green.judge.{key}" for key in ("folder", "cache")),
     }

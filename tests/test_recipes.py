@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -30,3 +32,39 @@ def test_recipe_says_its_name_needs_launch_and_papers(recipe: Path) -> None:
         "launch",
         "papers",
     ]
+
+
+@pytest.fixture(scope="module")
+def workspace(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `dvc repro --dry` needs of a clone, without git and without data."""
+    clone = tmp_path_factory.mktemp("clone")
+    for name in ("src", "conf"):
+        shutil.copytree(root / name, clone / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(root / "dvc.yaml", clone)
+    (clone / "data" / "01_raw").mkdir(parents=True)
+    subprocess.run(["dvc", "init", "--no-scm", "--quiet"], cwd=clone, check=True)
+    return clone
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
+def test_recipe_is_one_whole_study_to_dvc(recipe: Path, workspace: Path) -> None:
+    shutil.copy(recipe, workspace / "params.yaml")
+    done = subprocess.run(
+        ["dvc", "repro", "--dry", "--force", *_targets(recipe)], cwd=workspace, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    ran = set(re.findall(r"Running stage '([^']+)'", done.stdout))
+    arms = read(recipe).arms
+    assert {f"{stage}@{arm}" for stage in ("train", "generate", "eval") for arm in arms} <= ran
+    assert {"ingest", "label", "policy", "compare"} <= ran
+    trains = any(arm.start == "sft" for arm in arms.values())
+    draws = any(arm.selection == "ddsampling" for arm in arms.values())
+    if _targets(recipe):
+        assert ("sft" in ran, "rollouts" in ran) == (trains or draws, draws)
+
+
+def _targets(recipe: Path) -> list[str]:
+    """What the launch line asks `dvc repro` for."""
+    launch = re.search(r"&& dvc repro ?(\w*)", recipe.read_text())
+    assert launch or recipe.stem == "phantom-laptop"
+    return [launch[1]] if launch and launch[1] else []

@@ -26,7 +26,7 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parents[1]
 STUDIES = 48
 SENTENCES = (
-    ("The heart is enlarged.", "Cardiomegaly."),
+    ("The heart is enlarged.", "Cardiomegaly is seen."),
     ("Small left pleural effusion.", "Left effusion."),
     ("The lungs are clear.", "No acute disease."),
     ("There is a left lower lobe opacity.", "Possible pneumonia."),
@@ -199,7 +199,7 @@ def test_the_record_of_runs_holds_no_path_date_name_or_text(study: Path) -> None
     told = [study / "mlflow.db", *(path for path in (study / "mlartifacts").rglob("*") if path.is_file())]
     assert len(told) > 3
     secrets = ["secretpath/", "213014.531", "2013-08-01", "p1000003", "s5041426", "patient000", "IM-00"]
-    secrets += ["dcm.png", "eft pleural effusion", "Cardiomegaly. ", "view1_frontal", "SECRET-AGE"]
+    secrets += ["dcm.png", "eft pleural effusion", "Cardiomegaly is seen", "view1_frontal", "SECRET-AGE"]
     for path in told:
         content = path.read_bytes()
         for secret in secrets:

@@ -6,18 +6,18 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from radrl.params.base import Section
+from radrl.params.base import LocalPath, Section
 
 
 class ChexpertPlus(Section):
     """CheXpert Plus as Stanford AIMI ships it."""
 
-    path: str
-    images: str
+    path: LocalPath
+    images: LocalPath
     films: Literal["png", "jpg", "dicom"]
     split: Literal["release", "mambaxray", "drawn"]
-    annotation: str | None
-    gold: str | None
+    annotation: LocalPath | None
+    gold: LocalPath | None
     test: Literal["split", "gold"]
 
     @model_validator(mode="after")
