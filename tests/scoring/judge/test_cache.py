@@ -27,6 +27,15 @@ def test_what_is_put_is_there_for_the_next(tmp_path):
     assert AnswerCache(file).get("k") == "é\n\0"
 
 
+def test_what_is_dropped_is_gone_and_its_place_free(tmp_path):
+    cache = AnswerCache(tmp_path / "a")
+    cache.put("k", "old")
+    cache.drop("k")
+    cache.drop("never there")
+    assert cache.get("k") is None
+    assert cache.put("k", "new") == "new"
+
+
 def test_who_comes_second_reads_the_firsts_answer(tmp_path):
     first, second = AnswerCache(tmp_path / "a"), AnswerCache(tmp_path / "a")
     assert first.put("k", "one") == second.put("k", "two") == second.get("k") == "one"

@@ -243,6 +243,32 @@ def test_a_structured_answer_is_a_json_object(serve, says, text, fine):
     assert ask_one(serve(lambda *_: says(text)), structured={"type": "object"}).finished is fine
 
 
+def test_an_answer_nested_without_end_is_no_object(serve, says):
+    assert not ask_one(
+        serve(lambda *_: says('{"facts":' + "[" * 100_000)), structured={"type": "object"}
+    ).finished
+
+
+def test_an_answer_its_asker_cannot_use_is_a_failure_and_not_kept(serve, says, tmp_path):
+    def check(prompt, text):
+        return None if text == f"re {prompt}" else f"{len(text)} letters"
+
+    server = serve(lambda prompt, before: says(f"re {prompt}" if before or prompt == "q" else "what"))
+    asked = judge(server.url, cache=tmp_path / "a")
+    assert asked.answer(["p", "q"], check=check) == [Answer("what", "4 letters"), Answer("re q")]
+    assert asked.answer(["p", "q"], check=check) == [Answer("re p"), Answer("re q")]
+    assert sorted(server.prompts) == ["p", "p", "q"]
+
+
+def test_a_kept_answer_its_asker_cannot_use_is_asked_for_again_and_replaced(serve, says, tmp_path):
+    server = serve(lambda _, before: says("new" if before else "old"))
+    asked = judge(server.url, cache=tmp_path / "a")
+    assert asked.answer(["p"]) == [Answer("old")]
+    assert asked.answer(["p"], check=lambda _, text: text if text == "old" else None) == [Answer("new")]
+    assert asked.answer(["p"]) == [Answer("new")]
+    assert len(server.requests) == 2
+
+
 def test_no_more_requests_are_under_way_than_allowed(serve, says):
     server = serve(lambda *_: says("ok", delay=0.02))
     judge(server.url, concurrency=3).answer([str(n) for n in range(20)])

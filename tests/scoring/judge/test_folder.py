@@ -158,6 +158,18 @@ def test_the_cache_spares_the_model(tmp_path, monkeypatch):
     assert judge(tmp_path / "model", cache=tmp_path / "a").answer(["lungs"]) == [Answer("normal")]
 
 
+def test_an_answer_its_asker_cannot_use_is_a_failure_and_not_kept(tmp_path):
+    save(tmp_path / "model")
+    chain(tmp_path / "model", "heart", "</s>")
+    asked = judge(tmp_path / "model", cache=tmp_path / "a")
+    assert asked.answer(["lungs"], check=lambda prompt, text: f"{text}, not {prompt}") == [
+        Answer("heart", "heart, not lungs")
+    ]
+    assert asked._cache.get(asked._key("lungs")) is None
+    assert asked.answer(["lungs"], check=lambda *_: None) == [Answer("heart")]
+    assert asked._cache.get(asked._key("lungs")) == "heart"
+
+
 def test_the_record_names_the_model_by_its_files(folder):
     about = judge(folder).about
     assert about["model"] == "tiny-llama"

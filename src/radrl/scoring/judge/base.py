@@ -29,6 +29,10 @@ class Answer:
         return self.failure is None
 
 
+Check = Callable[[str, str], str | None]
+"""From a prompt and a whole answer, why its asker cannot use it; nothing where it can."""
+
+
 class Judge(Protocol):
     """Answers prompts.
 
@@ -43,11 +47,13 @@ class Judge(Protocol):
         """What its answers depend on, for the record."""
         ...
 
-    def answer(self, prompts: Sequence[str]) -> list[Answer]:
+    def answer(self, prompts: Sequence[str], *, check: Check | None = None) -> list[Answer]:
         """Answer prompts.
 
         Args:
             prompts: N prompts, each the whole content of one user's turn.
+            check: refuses whole answers; one it refuses has failed and is not kept, so that the next run asks
+                again. Nothing to take every whole answer.
 
         Returns:
             N answers in the same order; a prompt that failed has an answer that says why.
@@ -69,6 +75,7 @@ def answer_through_cache(
     cache: AnswerCache | None,
     ask: Callable[[Sequence[str], Keep], Iterable[tuple[str, Answer]]],
     name: str,
+    check: Check | None = None,
 ) -> list[Answer]:
     """Answer prompts, each once, and keep every whole answer as soon as it is there.
 
@@ -79,21 +86,28 @@ def answer_through_cache(
         ask: gives each of the prompts it is handed with its answer, in any order; hands the answer over to be
             kept before it turns to another prompt, so that a kill loses only what was under way.
         name: what the progress bar on stderr is called.
+        check: refuses whole answers, see `Judge.answer`.
 
     Returns:
         N answers in the order of the prompts.
     """
 
     def keep(prompt: str, answer: Answer) -> Answer:
-        if cache is None or not answer.finished:
+        if not answer.finished:
             return answer
-        return Answer(cache.put(key(prompt), answer.text))
+        if check is not None and (problem := check(prompt, answer.text)):
+            return Answer(answer.text, problem)
+        return answer if cache is None else Answer(cache.put(key(prompt), answer.text))
 
     answers: dict[str, Answer] = {}
     unique = list(dict.fromkeys(prompts))
     if cache is not None:
         for prompt in unique:
-            if (text := cache.get(key(prompt))) is not None:
+            if (text := cache.get(key(prompt))) is None:
+                continue
+            if check is not None and check(prompt, text):  # kept by a run that checked less
+                cache.drop(key(prompt))
+            else:
                 answers[prompt] = Answer(text)
     if left := [prompt for prompt in unique if prompt not in answers]:
         with tqdm(

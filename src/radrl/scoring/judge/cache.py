@@ -77,6 +77,10 @@ class AnswerCache:
         kept = self.get(key)
         return answer if kept is None else kept
 
+    def drop(self, key: str) -> None:
+        """Forget the answer kept under a key, if there is one."""
+        self._run("DELETE FROM answers WHERE key = ?", key)
+
     def close(self) -> None:
         """Let go of the file."""
         self._connection.close()

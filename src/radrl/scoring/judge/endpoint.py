@@ -21,7 +21,7 @@ from typing import Any, Final
 import httpx2
 
 from radrl.scoring.base import ScoringError
-from radrl.scoring.judge.base import Answer, Keep, answer_through_cache
+from radrl.scoring.judge.base import Answer, Check, Keep, answer_through_cache
 from radrl.scoring.judge.cache import AnswerCache, cache_key
 
 _PASSING: Final = (httpx2.TimeoutException, httpx2.NetworkError, httpx2.RemoteProtocolError)
@@ -105,7 +105,7 @@ class EndpointJudge:
             for name, value in self._settings.items()
         }
 
-    def answer(self, prompts: Sequence[str]) -> list[Answer]:
+    def answer(self, prompts: Sequence[str], *, check: Check | None = None) -> list[Answer]:
         """See `radrl.scoring.judge.base.Judge`."""
         return answer_through_cache(
             prompts,
@@ -113,6 +113,7 @@ class EndpointJudge:
             cache=self._cache,
             ask=self._ask,
             name=self.name,
+            check=check,
         )
 
     def _body(self, prompt: str) -> dict[str, Any]:
@@ -256,5 +257,5 @@ def _retry_after(response: httpx2.Response, otherwise: float) -> float:
 def _is_object(text: str) -> bool:
     try:
         return isinstance(json.loads(text), dict)
-    except ValueError:
+    except (ValueError, RecursionError):  # the second where it is nested without end
         return False

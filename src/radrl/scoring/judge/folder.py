@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig, 
 
 from radrl.digests import sha256
 from radrl.scoring.base import ScoringError
-from radrl.scoring.judge.base import Answer, Keep, answer_through_cache
+from radrl.scoring.judge.base import Answer, Check, Keep, answer_through_cache
 from radrl.scoring.judge.cache import AnswerCache, cache_key
 
 DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -69,9 +69,11 @@ class FolderJudge:
             "max_new_tokens": str(self._max_new_tokens),
         }
 
-    def answer(self, prompts: Sequence[str]) -> list[Answer]:
+    def answer(self, prompts: Sequence[str], *, check: Check | None = None) -> list[Answer]:
         """See `radrl.scoring.judge.base.Judge`."""
-        return answer_through_cache(prompts, key=self._key, cache=self._cache, ask=self._ask, name=self.name)
+        return answer_through_cache(
+            prompts, key=self._key, cache=self._cache, ask=self._ask, name=self.name, check=check
+        )
 
     def _key(self, prompt: str) -> str:
         return cache_key(self.about | {"chat": self._chat(prompt), "add_bos": self._add_bos})

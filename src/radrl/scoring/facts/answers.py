@@ -1,0 +1,130 @@
+"""What a judge must answer in FactS, as JSON schemas, and answers read strictly by them.
+
+An answer that is half, of another shape, about another label or about a fact that was not given is refused.
+What it leaves open is never filled in, since that would be a verdict nobody gave. Messages quote no value of
+an answer, because it may quote the report.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from radrl.observations import OBSERVATIONS
+from radrl.scoring.facts.base import Facts, Ruling, Rulings, Verdict
+
+_FENCED: Final = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
+"""JSON alone in a Markdown block, which models without structured output like to write."""
+_KEY_LENGTH: Final = 60
+
+
+class AnswerError(ValueError):
+    """An answer is not what was asked for; the message says what is wrong and quotes no value."""
+
+
+class _Strict(BaseModel):  # no docstring here and below: it would become part of the schema
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Facts(_Strict):
+    facts: list[str]
+
+
+class _Ruling(_Strict):
+    facts: list[int]
+    verdict: Literal["supported", "contradicted", "silent"]
+
+
+_LABELS: Final[dict[str, Any]] = {
+    name.lower().replace(" ", "_"): (_Ruling, Field(alias=name)) for name in OBSERVATIONS
+}
+_Rulings = create_model("_Rulings", __base__=_Strict, **_LABELS)
+
+FACTS_SCHEMA: Final[Mapping[str, Any]] = _Facts.model_json_schema()
+"""``{"facts": ["no pleural effusion", ...]}``."""
+RULINGS_SCHEMA: Final[Mapping[str, Any]] = _Rulings.model_json_schema()
+"""``{"Edema": {"facts": [2], "verdict": "supported"}, ...}`` for all 14, facts numbered from 1."""
+
+
+def read_facts(answer: str) -> Facts:
+    """Read an extractor's answer.
+
+    Args:
+        answer: JSON as `FACTS_SCHEMA` has it.
+
+    Returns:
+        The facts, each once.
+
+    Raises:
+        AnswerError: for anything else, or a blank fact.
+    """
+    facts = [fact.strip() for fact in _read(answer, _Facts).facts]
+    if not all(facts):
+        raise AnswerError(f"facts.{facts.index('')} is blank")
+    return tuple(dict.fromkeys(facts))
+
+
+def read_rulings(answer: str, facts: int) -> Rulings:
+    """Read an entailment's answer.
+
+    Args:
+        answer: JSON as `RULINGS_SCHEMA` has it.
+        facts: how many there were to rule on.
+
+    Returns:
+        14 rulings, facts numbered from 0.
+
+    Raises:
+        AnswerError: for anything else, for a verdict that names no fact although it is not silent, or for a
+            fact that is not there.
+    """
+    read = _read(answer, _Rulings)
+    given = (getattr(read, field) for field in type(read).model_fields)
+    return tuple(_ruling(name, one, facts) for name, one in zip(OBSERVATIONS, given, strict=True))
+
+
+def _ruling(name: str, given: _Ruling, facts: int) -> Ruling:
+    verdict = Verdict[given.verdict.upper()]
+    if wrong := [number for number in given.facts if not 1 <= number <= facts]:
+        raise AnswerError(f"{name} rests on fact {wrong[0]} of {facts}")
+    if verdict == Verdict.SILENT:
+        return Ruling(verdict)
+    if not given.facts:
+        raise AnswerError(f"{name} is {given.verdict} by no fact")
+    return Ruling(verdict, tuple(sorted({number - 1 for number in given.facts})))
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def _read(answer: str, model: type[_Model]) -> _Model:
+    text = answer.strip()
+    if fenced := _FENCED.fullmatch(text):
+        text = fenced[1]
+    try:
+        given = json.loads(text, object_pairs_hook=_each_once)
+    except json.JSONDecodeError as error:
+        raise AnswerError(f"it is no JSON ({error.msg}, character {error.pos} of {len(text)})") from None
+    except AnswerError:
+        raise
+    except (ValueError, RecursionError):
+        raise AnswerError("it is JSON that cannot be read: a number or a nesting without end") from None
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        place = ".".join(str(part)[:_KEY_LENGTH] for part in first["loc"]) or "the whole"
+        raise AnswerError(f"{place}: {first['msg']} ({error.error_count()} such faults)") from None
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object none of whose keys is there twice: of two verdicts neither is the judge's."""
+    given = dict(pairs)
+    if len(given) != len(pairs):
+        keys = [key for key, _ in pairs]
+        raise AnswerError(f"{next(key for key in keys if keys.count(key) > 1)[:_KEY_LENGTH]} is there twice")
+    return given

@@ -1,0 +1,66 @@
+"""FactS as settings name it: rules or a judge for either part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from radrl.scoring.base import ScoringError
+from radrl.scoring.facts.answers import FACTS_SCHEMA, RULINGS_SCHEMA
+from radrl.scoring.facts.judge import JudgeEntailment, JudgeExtractor
+from radrl.scoring.facts.rules import RulesEntailment, RulesExtractor
+from radrl.scoring.facts.score import FactS
+from radrl.scoring.judge.base import Judge
+from radrl.scoring.judge.build import build as build_judge
+
+PARTS: Final[tuple[str, ...]] = ("rules", "judge")
+_REQUIRED: Final[tuple[str, ...]] = ("extractor", "entailment", "uncertain_as_positive")
+
+
+def build(settings: Mapping[str, Any]) -> FactS:
+    """Build FactS.
+
+    Args:
+        settings: `extractor` and `entailment`, each ``rules`` or ``judge``; `uncertain_as_positive`; `judge`,
+            the settings of `radrl.scoring.judge.build.build` where a part needs it, to which an endpoint
+            adds `structured`: whether requests carry the JSON schema, which older servers refuse (default
+            true; answers are held to it either way); and what `FactS` takes.
+
+    Returns:
+        FactS; nothing is sent or loaded yet.
+
+    Raises:
+        ScoringError: for an unknown part, a missing setting, or when the judge refuses its settings.
+    """
+    own = dict(settings)
+    if missing := [name for name in _REQUIRED if name not in own]:
+        raise ScoringError(f"facts lacks {', '.join(missing)}")
+    extractor, entailment, doubt = (own.pop(name) for name in _REQUIRED)
+    judge = own.pop("judge", None)
+    for key, part in (("extractor", extractor), ("entailment", entailment)):
+        if part not in PARTS:
+            raise ScoringError(f"unknown {key} {part!r} of facts; valid: {', '.join(PARTS)}")
+        if part == "judge" and judge is None:
+            raise ScoringError(f"facts.{key} is judge, but facts.judge is not set: say which judge")
+    if "judge" not in (extractor, entailment):
+        return FactS(RulesExtractor(), RulesEntailment(uncertain_as_positive=doubt), **own)
+    for_facts, for_rulings = _judges(judge)
+    return FactS(
+        JudgeExtractor(for_facts) if extractor == "judge" else RulesExtractor(),
+        JudgeEntailment(for_rulings, uncertain_as_positive=doubt)
+        if entailment == "judge"
+        else RulesEntailment(uncertain_as_positive=doubt),
+        **own,
+    )
+
+
+def _judges(settings: Mapping[str, Any]) -> tuple[Judge, Judge]:
+    """The judge for facts and the one for rulings: a folder's model is loaded once for both."""
+    own = dict(settings)
+    if own.get("backend") != "endpoint":
+        judge = build_judge(own)
+        return judge, judge
+    structured = own.pop("structured", True)
+    schemas = (FACTS_SCHEMA, RULINGS_SCHEMA) if structured else (None, None)
+    for_facts, for_rulings = (build_judge(own | {"structured": schema}) for schema in schemas)
+    return for_facts, for_rulings
