@@ -80,7 +80,8 @@ WRONG = [
     (
         "ingest.source",
         "mimic",
-        "ingest.source: Input should be 'phantom', 'csv', 'iu_xray', 'mimic_cxr' or 'chexpert_plus' (it is 'mimic')",
+        "ingest.source: Input should be 'phantom', 'csv', 'iu_xray', 'mimic_cxr' or 'chexpert_plus' "
+        "(it is 'mimic')",
     ),
     ("ingest.phantom.studies", {"dev": 3}, "'pretrain', 'train', 'val' or 'test'"),
     ("ingest.max_quarantined_share", 1.2, "less than or equal to 1 (it is 1.2)"),

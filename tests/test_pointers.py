@@ -39,7 +39,9 @@ def test_weights_may_be_a_file_with_others_beside_it(weights: Path, pointed: Pat
     pointing(weights / "model.pth", sorted(weights.iterdir()))(pointed)
     assert resolve(pointed, stage="s") == weights / "model.pth"
     (weights / "vocab.txt").write_text("another")
-    with pytest.raises(PointerError, match=r"vocab\.txt has changed since the stage s saw it: run that stage"):
+    with pytest.raises(
+        PointerError, match=r"vocab\.txt has changed since the stage s saw it: run that stage"
+    ):
         resolve(pointed, stage="s")
 
 

@@ -13,7 +13,7 @@ POINTER: Final = "pointer.json"
 
 
 class PointerError(ValueError):
-    """The weights that a pointer leads to are gone or have changed; the message names the file and the mend."""
+    """The weights that a pointer leads to are gone or have changed; the message names file and mend."""
 
 
 def pointing(weights: Path, files: Iterable[Path]) -> Callable[[Path], None]:

@@ -39,8 +39,13 @@ REFERENCES = [EFFUSION, EDEMA, NORMAL, f"{EDEMA} {EFFUSION}", EFFUSION, NORMAL, 
 
 LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}}
 INGESTED = {
-    **{"source": "phantom", "drawn": True, "input": 11, "kept": 10, "quarantined": 1},
-    **{"studies_kept": 10, "patients_in_two_splits": 0},
+    "source": "phantom",
+    "drawn": True,
+    "input": 11,
+    "kept": 10,
+    "quarantined": 1,
+    "studies_kept": 10,
+    "patients_in_two_splits": 0,
 }
 EVAL = {
     "families": ["ce", "nlg"],

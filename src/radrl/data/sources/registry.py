@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from radrl.data.sources import chexpert_plus, csv, iu_xray, mimic_cxr, phantom
+from radrl.data.sources import csv, phantom
 from radrl.data.sources.base import Source
+from radrl.data.sources.chexpert_plus import source as chexpert_plus
+from radrl.data.sources.iu_xray import source as iu_xray
+from radrl.data.sources.mimic_cxr import source as mimic_cxr
 from radrl.data.tables import SourceError
 
 Opened = tuple[Source, Path | None]

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from radrl.data.sources import iu_xray
+from radrl.data.sources.iu_xray import source as iu_xray
 from radrl.data.tables import SourceError
 from radrl.params.sources.iu_xray import IuXray
 

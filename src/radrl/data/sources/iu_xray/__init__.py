@@ -1,3 +1,1 @@
 """IU X-Ray (Open-i, the Indiana University chest X-ray collection; Demner-Fushman et al. 2016)."""
-
-from radrl.data.sources.iu_xray.source import read as read
