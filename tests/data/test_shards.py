@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from radrl.data.ingest import ingest
-from radrl.data.quarantine import Refusal
+from radrl.data.quarantine import Refusal, TooManyQuarantined
 from radrl.data.schema import CORPUS
 from radrl.data.shards import shards
 from radrl.data.study import Film, Record
@@ -138,3 +138,16 @@ def test_two_processes_give_the_bytes_of_one(
         for path in shards(passing, rows=7, workspace=workspace / str(workers)):
             path.rename(folder / path.name)
     assert contents(folders[1]) == contents(folders[2]) != {}
+
+
+def test_too_many_refused_are_listed_and_what_is_done_is_kept(source: Source, workspace: Path) -> None:
+    with pytest.raises(TooManyQuarantined, match=r"(?s)empty_report: 3.*quarantine\.csv lists them all"):
+        list(
+            shards(
+                ingest(iter(source), **OPTIONS | {"max_quarantined_share": 0.01}), rows=7, workspace=workspace
+            )
+        )
+    listed = (workspace / "quarantine.csv").read_text().splitlines()
+    table, quarantine, _ = run(source, workspace)  # the limit was raised
+    assert len(listed) == len(quarantine) + 1
+    assert table.num_rows + len(quarantine) == 40

@@ -10,10 +10,12 @@ from itertools import chain, islice
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv as pacsv
 
 from radrl.data.admission import Note
 from radrl.data.ingest import Ingestion, PreparedStudy, Study, digest
 from radrl.data.journal import Journal, Shard
+from radrl.data.quarantine import TooManyQuarantined
 from radrl.data.schema import CORPUS, CorpusRow
 
 _log = logging.getLogger(__name__)
@@ -28,7 +30,7 @@ def shards(passing: Ingestion, *, rows: int, workspace: Path) -> Iterator[Path]:
         passing: a fresh pass.
         rows: of a shard at least; it ends with a study.
         workspace: where shards are written; the caller says that it belongs to this work. Removed after the
-            last shard was taken.
+            last shard was taken; kept, with the list of all that was refused, when that is too much.
 
     Yields:
         The shards in order, each to be linked or copied before the next is asked for.
@@ -45,7 +47,12 @@ def shards(passing: Ingestion, *, rows: int, workspace: Path) -> Iterator[Path]:
         table, notes, digests = filled
         yield journal.write(number, table, notes, studies=len(digests), digest=_joined(digests))
         number += 1
-    passing.end()
+    try:
+        passing.end()
+    except TooManyQuarantined as error:
+        listed = workspace / "quarantine.csv"
+        pacsv.write_csv(error.quarantine.table(), listed)
+        raise TooManyQuarantined(f"{error}\n{listed} lists them all.", error.quarantine) from None
     shutil.rmtree(workspace)
 
 
