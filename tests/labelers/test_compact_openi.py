@@ -1,7 +1,7 @@
 """How far a compact CheXbert agrees with the rules on real reports it has not seen.
 
 Split by a hash of the report's number: 7 parts of 10 to learn from, 3 unseen. The settings are the best that
-were found for a minute or two of one core.
+were found for six minutes of one core, with 2 of the 7 parts held out.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ SETTINGS: Final[dict[str, Any]] = {
     "vocab_size": 3000,
     "hidden": 128,
     "layers": 3,
-    "heads": 8,
+    "heads": 4,
     "feed_forward": 256,
-    "max_tokens": 160,
-    "recombined": 40000,
+    "max_tokens": 192,
+    "recombined": 100000,
     "reworded": 150000,
     "longest": 6,
     "batch_size": 32,
-    "learning_rate": 3.0e-3,
+    "learning_rate": 4.0e-3,
     "warmup_share": 0.1,
     "weight_decay": 0.01,
     "gradient_clip": 1.0,
@@ -65,7 +65,10 @@ def found() -> dict[str, Any]:
 
 
 def test_agreement_with_the_rules_on_unseen_reports(found: dict[str, Any]) -> None:
-    """The aim is 0.97, which is not reached (README, "What is not tested"): 0.941 and 0.962 were measured."""
-    assert found["macro_f1"] > 0.92
-    assert found["macro_f1_uncertain_pos"] > 0.945
-    assert found["equal_classes"] > 0.98
+    """The aim is 0.97, which is not reached (README, "What is not tested").
+
+    Measured were 0.953 and 0.972, with seed 1 0.952 and 0.967.
+    """
+    assert found["macro_f1"] > 0.94
+    assert found["macro_f1_uncertain_pos"] > 0.96
+    assert found["equal_classes"] > 0.985

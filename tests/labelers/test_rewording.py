@@ -4,21 +4,54 @@ from __future__ import annotations
 
 import numpy as np
 
+from radrl.labelers.rules import findings
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.labelers.rules.lexicon import spelled
-from radrl.labelers.rules.rewording import reword
+from radrl.labelers.rules.rewording import _plural, reword
+from radrl.labelers.rules.text import fold
 
 SENTENCES = ["no pleural effusion or pneumothorax.", "the heart is mildly enlarged.", "views are frontal."]
 
 
-def test_what_is_no_phrase_stays() -> None:
+def reworded(sentence: str, times: int = 400) -> list[str]:
+    return reword([sentence] * times, rng=np.random.default_rng(0))
+
+
+def test_only_what_changed_each_once() -> None:
     new = reword(SENTENCES * 30, rng=np.random.default_rng(0))
     assert len(new) > 30
     assert len(set(new)) == len(new)
     assert not set(new) & set(SENTENCES)
-    # "or", "mildly" and the ends of sentences are neither findings nor denials
-    assert all(" or " in text or "mildly" in text for text in new)
+
+
+def test_marks_stay_where_they_are() -> None:
+    new = reworded("opacity, which may be edema? size: unknown.")
     assert all(text.endswith(".") for text in new)
+    assert all(text.count("?") >= 1 and text.count(",") >= 1 and text.count(":") >= 1 for text in new)
+
+
+def test_words_outside_the_lexicon_give_way_to_one_another_alone() -> None:
+    assert set(reworded("frontal views")) == {"views views", "frontal frontal", "views frontal"}
+
+
+def test_a_finding_gives_way_to_what_only_looks_like_one() -> None:
+    new = reworded("effusion")
+    assert set(spelled(findings.SHADOWED)) & set(new)
+    labels = RulesLabeler().label(new)[:, :-1]
+    assert 0.02 < (labels == 0).all(axis=1).mean() < 0.5
+
+
+def test_cues_give_way_to_those_of_another_kind_that_reach_the_same_way() -> None:
+    for sentence, said in (("no effusion.", {2, 3}), ("effusion not seen.", {1, 2, 3})):
+        labels = RulesLabeler().label(reworded(sentence))[:, :-1]
+        assert set(np.unique(labels)) == {0} | said
+
+
+def test_plural_endings_are_those_the_rules_take_off() -> None:
+    for phrase, plural in (("opacity", "opacities"), ("nodule", "nodules"), ("heart size", "heart sizes")):
+        assert _plural(phrase) == plural
+        assert fold(plural.split()[-1]) == phrase.split()[-1]
+    assert _plural("mass") == "mass"  # "masss" would be a word of its own
 
 
 def test_rewordings_reach_every_observation_and_class() -> None:

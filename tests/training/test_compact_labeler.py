@@ -14,7 +14,17 @@ from radrl.labelers.chexbert import folder
 from radrl.labelers.chexbert.labeler import CheXbertLabeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import INDEX
-from radrl.training.compact_labeler import _batches, _drawn, _rate, build, gather, train
+from radrl.training.compact_labeler import (
+    _batches,
+    _drawn,
+    _layer_matrices,
+    _optimizers,
+    _rate,
+    build,
+    gather,
+    train,
+)
+from radrl.training.muon import Muon
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -92,10 +102,10 @@ def test_rewordings_come_first_and_the_own_language_last() -> None:
     pool = gather(REPORTS, RulesLabeler(), 100, rng)
     texts = _drawn(pool, 200, 3, rng)
     own = len(pool.known)
-    assert any((text >= own).any() for text in texts[:100])
-    assert not any((text >= own).any() for text in texts[100:])
-    assert max(len(text) for text in texts[:100]) == 3
-    assert max(len(text) for text in texts[100:]) == 5
+    assert any((text >= own).any() for text in texts[140:170])
+    assert not any((text >= own).any() for text in texts[170:])
+    assert max(len(text) for text in texts[:170]) == 3
+    assert max(len(text) for text in texts[170:]) == 7
 
 
 def test_nothing_to_learn_from_is_refused() -> None:
@@ -115,6 +125,19 @@ def test_rate_rises_then_falls_to_nothing() -> None:
     assert rates[0] == pytest.approx(0.1)
     assert rates[10] == max(rates) == 1.0
     assert rates[99] == pytest.approx(1 / 90)
+
+
+def test_muon_moves_the_matrices_of_layers_and_adamw_the_rest(trained: tuple[Any, ...]) -> None:
+    model = build(trained[1], SETTINGS)
+    weights = list(model.parameters())
+    adam, muon = _optimizers(weights, _layer_matrices(model), SETTINGS)
+    assert isinstance(muon, Muon)
+    moved = [{id(w) for group in each.param_groups for w in group["params"]} for each in (adam, muon)]
+    assert moved[0] | moved[1] == {id(weight) for weight in weights}
+    assert not moved[0] & moved[1]
+    assert len(moved[1]) == 6 * SETTINGS["layers"]  # query, key, value, output, and two of the feed-forward
+    (only,) = _optimizers(weights, [], SETTINGS)
+    assert len({id(w) for group in only.param_groups for w in group["params"]}) == len(weights)
 
 
 def test_positions_start_as_sines(trained: tuple[Any, ...]) -> None:

@@ -6,12 +6,14 @@ As CheXbert (Smit et al. 2020, arXiv:2004.09167) was from CheXpert's labels. Dep
 - recombination in place of back-translation: texts are drawn from the corpus' sentences and from rewordings
   of them (`radrl.reports.recombination`, `radrl.labelers.rules.rewording`), and labelled by the rules;
 - short texts first, so that it learns to read a sentence before it learns to gather a report; rewordings
-  first, which teach the rules' phrases, and the corpus' own language last;
+  first, which teach the rules' phrases, and the corpus' own language last, in long texts;
+- with rewordings the matrices of BERT's layers learn by Muon (`radrl.training.muon`), which comes further in
+  the same time; without, all weights by AdamW;
 - a second loss while it trains: the state of a sentence's last token, one layer before the last, tells that
   sentence's labels. The first token then finds there what it has to gather. Its head is thrown away;
 - positions start as sines, which tell order from the first step on; no dropout, since no text comes twice.
 
-A run takes about a minute and does not resume.
+A run takes about a minute, with rewordings some minutes, and does not resume.
 """
 
 from __future__ import annotations
@@ -31,12 +33,14 @@ from tqdm import tqdm
 from transformers import BertConfig, BertTokenizer
 
 from radrl.labelers.base import Labeler, LabelMatrix
+from radrl.labelers.chexbert.batching import pad
 from radrl.labelers.chexbert.model import CLASSES, CheXbert
-from radrl.labelers.chexbert.text import SPECIAL, build_tokenizer
+from radrl.labelers.chexbert.text import SPECIAL, Encoded, build_tokenizer
 from radrl.labelers.rules.rewording import reword
 from radrl.observations import OBSERVATIONS
 from radrl.reports.recombination import IntArray, draw_texts, rarity_weights, sentences
 from radrl.training.callbacks import Report, silent
+from radrl.training.muon import Muon
 
 INITIAL_SCALE: Final = 0.06
 """Of weights: BERT's 0.02 suits 768 columns; with 128 it learns nothing for a long while."""
@@ -44,6 +48,10 @@ POSITION_SCALE: Final = 0.1
 POSITION_BASE: Final = 1000.0
 WINDOW: Final = 20
 """Batches whose texts are sorted by length together; the order of windows keeps short texts first."""
+OWN_LAST: Final = 0.15
+"""Share of the texts, the last ones, that hold no rewordings."""
+LONGER_LAST: Final = 4
+"""More sentences that these may have."""
 OWN_AGAIN: Final = 3
 """Times that each report of the corpus is learned where rewordings are."""
 LOGGED_EVERY: Final = 10
@@ -115,7 +123,7 @@ def train(
     tokenizer = build_tokenizer(_vocabulary(pool.sentences, settings["vocab_size"]))
     texts, labels = _draw(reports, pool, teacher, tokenizer, settings, rng)
     model = build(tokenizer, settings)
-    curve = _fit(model, texts, labels, torch.from_numpy(pool.labels).long(), settings, rng, report)
+    curve = _fit(model, texts, labels, pool, settings, rng, report)
     return model.eval(), tokenizer, curve
 
 
@@ -237,13 +245,13 @@ def _draw(
 
 
 def _drawn(pool: Pool, count: int, longest: int, rng: np.random.Generator) -> list[IntArray]:
-    """Texts of drawn sentences; where there are rewordings, the later half has none and is not short."""
+    """Texts of drawn sentences; where there are rewordings, the last ones have none and are not short."""
     if not pool.reworded:
         return draw_texts(pool.weights, count, longest=longest, rng=rng)
     own = pool.weights[: len(pool.known)]
-    late = count // 2
-    early = draw_texts(pool.weights, count - late, longest=longest, rng=rng)
-    return early + draw_texts(own / own.sum(), late, longest=longest + 2, rng=rng, growing=False)
+    last = round(OWN_LAST * count)
+    first = draw_texts(pool.weights, count - last, longest=longest, rng=rng)
+    return first + draw_texts(own / own.sum(), last, longest=longest + LONGER_LAST, rng=rng, growing=False)
 
 
 def _numbers(report: str, pool: Pool) -> IntArray:
@@ -267,7 +275,7 @@ def _fit(
     model: CheXbert,
     texts: Sequence[Text],
     labels: torch.Tensor,
-    sentence_labels: torch.Tensor,
+    pool: Pool,
     settings: Mapping[str, Any],
     rng: np.random.Generator,
     report: Report,
@@ -275,34 +283,56 @@ def _fit(
     """Train a model in place; the curve of both losses."""
     sentence_head = nn.Linear(settings["hidden"], len(OBSERVATIONS) * CLASSES)
     _draw_head(sentence_head)
+    sentence_labels = torch.from_numpy(pool.labels).long()
     weights = [*model.parameters(), *sentence_head.parameters()]
     batches = list(_batches([len(text.ids) for text in texts], settings["batch_size"], rng))
-    optimizer = torch.optim.AdamW(
-        [
-            {"params": [w for w in weights if w.ndim > 1], "weight_decay": settings["weight_decay"]},
-            {"params": [w for w in weights if w.ndim <= 1], "weight_decay": 0.0},
-        ],
-        lr=settings["learning_rate"],
-        betas=(0.9, 0.98),
-    )
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: _rate(step, len(batches), settings["warmup_share"])
-    )
+    matrices = _layer_matrices(model) if pool.reworded else []
+    optimizers = _optimizers(weights, matrices, settings)
+    schedules = [
+        torch.optim.lr_scheduler.LambdaLR(
+            optimizer, lambda step: _rate(step, len(batches), settings["warmup_share"])
+        )
+        for optimizer in optimizers
+    ]
     model.train()
     curve: list[dict[str, float]] = []
     for step, batch in enumerate(tqdm(batches, desc="compact CheXbert", unit="batch"), start=1):
         chosen = [texts[i] for i in batch]
         own, by_sentence = _losses(model, sentence_head, chosen, labels[batch], sentence_labels)
-        optimizer.zero_grad()
+        model.zero_grad()
+        sentence_head.zero_grad()
         (own + by_sentence).backward()
         nn.utils.clip_grad_norm_(weights, settings["gradient_clip"])
-        optimizer.step()
-        schedule.step()
+        for optimizer, schedule in zip(optimizers, schedules, strict=True):
+            optimizer.step()
+            schedule.step()
         if step % LOGGED_EVERY == 0 or step == len(batches):
             row = {"loss": own.item(), "sentence_loss": by_sentence.item()}
             report(step, row)
             curve.append({"step": step} | row)
     return curve
+
+
+def _layer_matrices(model: CheXbert) -> list[torch.Tensor]:
+    return [weight for weight in model.bert.encoder.parameters() if weight.ndim > 1]
+
+
+def _optimizers(
+    weights: Sequence[torch.Tensor], by_muon: Sequence[torch.Tensor], settings: Mapping[str, Any]
+) -> list[torch.optim.Optimizer]:
+    """AdamW for the weights, but Muon for some of them."""
+    rate, decay = settings["learning_rate"], settings["weight_decay"]
+    apart = {id(weight) for weight in by_muon}
+    rest = [weight for weight in weights if id(weight) not in apart]
+    adam = torch.optim.AdamW(
+        [
+            {"params": [w for w in rest if w.ndim > 1], "weight_decay": decay},
+            {"params": [w for w in rest if w.ndim <= 1], "weight_decay": 0.0},
+        ],
+        lr=rate,
+        betas=(0.9, 0.98),
+    )
+    return [adam, Muon(by_muon, lr=rate, weight_decay=decay)] if by_muon else [adam]
 
 
 def _losses(
@@ -313,11 +343,8 @@ def _losses(
     sentence_labels: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Sum over the 14 observations of the cross-entropies of texts (as CheXbert), and of their sentences."""
-    longest = max(len(text.ids) for text in texts)
-    ids = torch.full((len(texts), longest), model.bert.config.pad_token_id)  # (B, L)
-    for row, text in enumerate(texts):
-        ids[row, : len(text.ids)] = torch.tensor(text.ids)
-    mask = (torch.arange(longest) < torch.tensor([len(text.ids) for text in texts])[:, None]).long()
+    encoded = [Encoded(text.ids, []) for text in texts]
+    ids, mask = pad(encoded, model.bert.config.pad_token_id, torch.device("cpu"))  # (B, L) each
     read = model.bert(input_ids=ids, attention_mask=mask, output_hidden_states=True)
     logits = [head(read.last_hidden_state[:, 0]) for head in model.linear_heads]
     own = torch.stack([functional.cross_entropy(each, labels[:, i]) for i, each in enumerate(logits)]).sum()

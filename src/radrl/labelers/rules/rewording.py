@@ -1,13 +1,14 @@
-"""Sentences with other phrases in the places of their findings and cues: more than any corpus says.
+"""Sentences with other words in the places of theirs: more than any corpus says.
 
 The rules know thousands of phrases, most of which a corpus holds seldom or never. Put into the places of
-phrases of the same kind they give sentences that read like its own, and that the rules can label. A learner
-of the rules' labels needs them; whether a sentence makes medical sense does not matter to it.
+phrases of the same part they give sentences that read like its own, and that the rules can label. A learner
+of the rules' labels needs them; whether a sentence makes medical sense does not matter to it. It also has to
+learn which words the rules pass over: these give way to one another too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final
 
@@ -19,26 +20,24 @@ from radrl.labelers.rules.items import Item, Kind
 from radrl.labelers.rules.lexicon import find, spelled
 from radrl.labelers.rules.text import fold, raw_tokens
 
-_SWAPPED: Final[dict[Kind, float]] = {Kind.MENTION: 0.7, Kind.ORGAN: 0.5} | dict.fromkeys(
-    (
-        Kind.DENY,
-        Kind.DENY_BACK,
-        Kind.HEDGE,
-        Kind.HEDGE_LIST,
-        Kind.HEDGE_BACK,
-        Kind.OPEN,
-        Kind.OPEN_BACK,
-        Kind.NORMAL,
-        Kind.ENLARGED,
-        Kind.BORDERLINE,
-    ),
-    0.3,
+_ALIKE: Final[tuple[tuple[Kind, ...], ...]] = (
+    (Kind.MENTION, Kind.IGNORED),
+    (Kind.DENY, Kind.HEDGE, Kind.HEDGE_LIST, Kind.OPEN),
+    (Kind.DENY_BACK, Kind.HEDGE_BACK, Kind.OPEN_BACK, Kind.SEEN),
+    (Kind.NORMAL, Kind.ENLARGED, Kind.BORDERLINE),
 )
-"""How likely a phrase of each kind is exchanged."""
+"""Kinds that play one part: findings and what only looks like one, cues that reach forward, cues that reach
+back, sizes. Any other kind is a part of its own."""
+_PASSED_OVER: Final = 0.25
+"""How likely a word outside the lexicon is exchanged, compared with a phrase."""
+_PLURAL: Final = 0.3
+"""How likely a finding or organ gets a plural ending, which the lexicon leaves out."""
 
 
 def reword(sentences: Sequence[str], *, rng: np.random.Generator) -> list[str]:
-    """Exchange phrases for others of their kind: a finding for any finding, a denial for any denial.
+    """Exchange phrases for others of their part, and words outside the lexicon for one another.
+
+    What share of its phrases a sentence loses is drawn anew each time, all shares equally likely.
 
     Args:
         sentences: lower-case sentences.
@@ -47,34 +46,73 @@ def reword(sentences: Sequence[str], *, rng: np.random.Generator) -> list[str]:
     Returns:
         The sentences that changed, each once, in order.
     """
-    changed = (_reworded(sentence, rng) for sentence in sentences)
+    others = _outside_the_lexicon(sentences)
+    changed = (_reworded(sentence, others, rng) for sentence in sentences)
     return list(dict.fromkeys(new for new, old in zip(changed, sentences, strict=True) if new != old))
 
 
-def _reworded(sentence: str, rng: np.random.Generator) -> str:
-    words = raw_tokens(sentence)
+def _reworded(sentence: str, others: list[str], rng: np.random.Generator) -> str:
+    share = rng.random()
     out, at = [], 0
-    for item in find([fold(word.group()) for word in words]):
-        if rng.random() < _SWAPPED.get(item.kind, 0.0):
-            out.append(sentence[at : words[item.start].start()] + _phrase(item, rng))
-            at = words[item.end - 1].end()
+    for start, end, item in _places(sentence):
+        if rng.random() < share * (1 if item else _PASSED_OVER):
+            new = _phrase(item.kind, rng) if item else others[rng.integers(len(others))]
+            out.append(sentence[at:start] + new)
+            at = end
     return "".join(out) + sentence[at:]
 
 
-def _phrase(item: Item, rng: np.random.Generator) -> str:
-    """A phrase of the item's kind: first a group, such as an observation, then one of its phrases."""
-    groups = _groups(item.kind)
+def _places(sentence: str) -> Iterator[tuple[int, int, Item | None]]:
+    """Start and end of each phrase, and of each word outside the lexicon (no item); marks are left out."""
+    words = raw_tokens(sentence)
+    items = {item.start: item for item in find([fold(word.group()) for word in words])}
+    at = 0
+    while at < len(words):
+        item = items.get(at)
+        end = item.end if item else at + 1
+        if words[at].group().isalnum():
+            yield words[at].start(), words[end - 1].end(), item
+        at = end
+
+
+def _outside_the_lexicon(sentences: Sequence[str]) -> list[str]:
+    """Words that the rules pass over, each once, in the order of the sentences."""
+    words = (
+        sentence[start:end]
+        for sentence in dict.fromkeys(sentences)
+        for start, end, item in _places(sentence)
+        if item is None
+    )
+    return list(dict.fromkeys(words))
+
+
+def _phrase(kind: Kind, rng: np.random.Generator) -> str:
+    """A phrase of the kind's part: first a group, such as an observation, then one of its phrases."""
+    groups = _groups(next((alike for alike in _ALIKE if kind in alike), (kind,)))
     group = groups[rng.integers(len(groups))]
-    return group[rng.integers(len(group))]
+    phrase = group[rng.integers(len(group))]
+    named = kind in (Kind.MENTION, Kind.IGNORED, Kind.ORGAN)
+    return _plural(phrase) if named and rng.random() < _PLURAL else phrase
+
+
+def _plural(phrase: str) -> str:
+    """A phrase with a plural ending, or as it was where the rules would not know that ending."""
+    plural = phrase[:-1] + "ies" if phrase.endswith("y") else phrase + "s"
+    return plural if fold(plural.split()[-1]) == fold(phrase.split()[-1]) else phrase
 
 
 @cache
-def _groups(kind: Kind) -> list[list[str]]:
-    if kind is Kind.MENTION:
-        observed = [text for names, text in findings.FINDINGS.items() if names != ("No Finding",)]
-        tables = [*observed, findings.CONGESTION, findings.HEART_FAILURE, findings.BORDERLINE_HEART]
-    elif kind is Kind.ORGAN:
-        tables = list(findings.ORGANS.values())
-    else:
-        tables = CUES[kind].splitlines()
+def _groups(kinds: tuple[Kind, ...]) -> list[list[str]]:
+    tables = [table for kind in kinds for table in _tables(kind)]
     return [phrases for phrases in map(spelled, tables) if phrases]
+
+
+def _tables(kind: Kind) -> list[str]:
+    if kind is Kind.MENTION:
+        implying = [findings.CONGESTION, findings.HEART_FAILURE, findings.BORDERLINE_HEART]
+        return [*findings.FINDINGS.values(), *implying]
+    if kind is Kind.ORGAN:
+        return list(findings.ORGANS.values())
+    if kind is Kind.IGNORED:
+        return [findings.SHADOWED, CUES[kind]]
+    return CUES[kind].splitlines()
