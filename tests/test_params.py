@@ -242,4 +242,133 @@ def test_every_path_of_the_schema_is_kept_from_the_record_of_runs() -> None:
         *(f"eval.radgraph.{key}" for key in ("python", "model")),
         *(f"eval.radeval.{key}" for key in ("python", "models")),
         *(f"eval.green.judge.{key}" for key in ("folder", "cache")),
+        *(f"arms.reward.facts.judge.{key}" for key in ("folder", "cache")),
     }
+
+
+CE_F1 = {"weight": 1.0, "uncertain_as_positive": False, "both_empty": 1.0}
+BLEU2 = {"weight": 0.25, "preparation": "whitespace", "phase_switch": 0.5}
+NLG = {"weight": 1.0, "preparation": "whitespace", "bleu": 4}
+FACTS = {
+    "weight": 1.0,
+    "extractor": "rules",
+    "entailment": "rules",
+    "uncertain_as_positive": False,
+    "beta": 1.5,
+    "xi": 1.0e-8,
+    "both_empty": 1.0,
+}
+ENDPOINT: Values = {
+    "backend": "endpoint",
+    "url": "http://localhost:8000/v1",
+    "model": "some",
+    "allowed_hosts": ["localhost"],
+    "structured": True,
+    "concurrency": 16,
+    "retries": 3,
+    "timeout": 120.0,
+    "max_tokens": 1024,
+    "temperature": 0.0,
+    "seed": 0,
+}
+ASKED = FACTS | {"extractor": "judge", "entailment": "judge", "missing": "skip"}
+EVERY_PART: Values = {
+    "ce_f1": CE_F1,
+    "bleu2": BLEU2,
+    "nlg": NLG,
+    "accuracy": {"weight": 1.0, "agreement": "all", "uncertain_as_positive": False},
+    "mccs": {"weight": 0.75, "margin": 0.0, "eps": 1.0e-8},
+    "format": {"weight": 0.25, "first_weight": 1.0, "phase_switch": 0.1},
+    "facts": ASKED | {"judge": ENDPOINT},
+}
+
+
+def rewarded(values: Values, reward: Values, **arm: Any) -> Values:
+    """The same parameters with a further arm of this reward."""
+    return put(values, "arms.new", {"start": "sft", "selection": "full", "reward": reward} | arm)
+
+
+def test_every_part_of_a_reward_can_be_set_and_each_alone(values: Values) -> None:
+    valid = validate(rewarded(values, EVERY_PART, output="think_report"))
+    reward = valid.arms["new"].reward
+    assert reward is not None
+    assert reward.model_dump(exclude_unset=True) == EVERY_PART
+    for name, part in EVERY_PART.items():
+        alone = part | {"phase_switch": 0.0, "first_weight": 0.0}
+        validate(rewarded(values, {name: alone}, output="think_report"))
+
+
+WRONG_REWARDS = [
+    (
+        {"ce_f1": CE_F1, "format": {"weight": 0.25}},
+        "arms.new: reward.format judges the blocks of reasoning and report, but output is plain; set output",
+    ),
+    ({"ce_f1": None}, "arms.new.reward: an arm that trains needs at least one reward"),
+    (
+        {"ce_f1": CE_F1 | {"weight": 0.0}},
+        "arms.new.reward: every weight is 0 when a share of 0 of the steps is done; give a part a weight",
+    ),
+    ({"bleu2": BLEU2}, "every weight is 0 when a share of 0 of the steps is done"),
+    (
+        {"ce_f1": CE_F1 | {"weight": 0.0, "first_weight": 1.0, "phase_switch": 0.5}},
+        "every weight is 0 when a share of 0.5 of the steps is done",
+    ),
+    (
+        {"ce_f1": CE_F1, "bleu2": BLEU2 | {"phase_switch": 1.5}},
+        "arms.new.reward.bleu2.phase_switch: Input should be less than or equal to 1 (it is 1.5)",
+    ),
+    (
+        {"ce_f1": CE_F1, "bleu2": {"weight": 0.25, "preparation": "basic"}},
+        "arms.new.reward.bleu2.phase_switch: is missing",
+    ),
+    (
+        {"ce_f1": CE_F1 | {"first_weight": 0.5}},
+        "arms.new.reward: ce_f1.first_weight counts until phase_switch, which is 0; set both",
+    ),
+    ({"ce_f1": CE_F1 | {"weight": -1.0}}, "arms.new.reward.ce_f1.weight: Input should be greater than"),
+    ({"ce_f1": CE_F1 | {"weight": float("inf")}}, "arms.new.reward.ce_f1.weight: Input should be a finite"),
+    ({"ce_f1": CE_F1 | {"missing": "zero"}}, "ce_f1.missing: Input should be 'raise' or 'skip'"),
+    ({"nlg": NLG | {"bleu": 5}}, "arms.new.reward.nlg.bleu: Input should be less than or equal to 4"),
+    (
+        {"format": {"weight": 1.0, "credits": {"no_think": 0.5}}},
+        "arms.new.reward.format: credits lacks text_outside, empty_think",
+    ),
+    ({"facts": ASKED}, "arms.new.reward.facts: extractor is judge, but there is no section judge"),
+    ({"facts": FACTS | {"judge": ENDPOINT}}, "arms.new.reward.facts: judge is set, but extractor and"),
+    (
+        {"facts": ASKED | {"judge": ENDPOINT | {"allowed_hosts": []}}},
+        "arms.new.reward.facts.judge: allowed_hosts [] lacks 'localhost', where url leads",
+    ),
+    (
+        {"facts": ASKED | {"judge": {k: v for k, v in ENDPOINT.items() if k != "allowed_hosts"}}},
+        "arms.new.reward.facts.judge.allowed_hosts: is missing",
+    ),
+    (
+        {"facts": ASKED | {"judge": ENDPOINT | {"url": "localhost"}}},
+        "arms.new.reward.facts.judge: url is no address",
+    ),
+]
+
+
+@pytest.mark.parametrize(("reward", "message"), WRONG_REWARDS)
+def test_wrong_reward_is_named_with_the_mend(values: Values, reward: Values, message: str) -> None:
+    assert message in refusal(rewarded(values, reward))
+
+
+def test_unknown_form_of_output_is_named(values: Values) -> None:
+    said = refusal(put(values, "arms.grpo.output", "json"))
+    assert "arms.grpo.output: Input should be 'plain' or 'think_report' (it is 'json')" in said
+
+
+def test_a_source_without_its_section_names_it_and_where_to_copy_it_from(values: dict[str, Any]) -> None:
+    values["ingest"]["source"] = "mimic_cxr"
+    with pytest.raises(ParamsError, match=r"no section ingest\.mimic_cxr; copy it from a recipe"):
+        validate(values)
+
+
+def test_a_laptop_policy_that_is_not_described_names_the_section(values: dict[str, Any]) -> None:
+    del values["policy"]["vision"]
+    with pytest.raises(ParamsError, match=r"there is no section policy\.vision"):
+        validate(values)
+    values["policy"]["path"] = "weights"
+    assert validate(values).policy.vision is None

@@ -14,6 +14,7 @@ from radrl.data.tables import SourceError
 from radrl.labelers.base import LabelerError
 from radrl.params.base import ParamsError
 from radrl.pointers import PointerError
+from radrl.rewards.base import RewardError
 from radrl.scoring.base import ScoringError
 
 MENDABLE = (
@@ -23,6 +24,7 @@ MENDABLE = (
     PatientInTwoSplits,
     LabelerError,
     PointerError,
+    RewardError,
     ScoringError,
     DatasetError,
 )

@@ -23,6 +23,7 @@ from kedro.pipeline.node import Node
 from radrl.digests import sha256
 from radrl.params import schema
 from radrl.params.base import local_paths
+from radrl.params.training import Arm
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -32,7 +33,7 @@ logger = logging.getLogger(__name__)
 STEP_REPORT = "step_report"
 """Name of the catalog entry through which a training node reports its steps."""
 
-PRIVATE = local_paths(schema.Params)
+PRIVATE = local_paths(schema.Params) | local_paths(Arm, "arm.")
 HIDDEN = "(a local path)"
 """What the record of a run says in place of the parameters in `PRIVATE`."""
 

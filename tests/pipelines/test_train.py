@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,10 @@ REWARD = {"ce_f1": {"weight": 1.0, "uncertain_as_positive": False, "both_empty":
 class Letters:
     """Differs between any two reports of an untrained policy, in which no labeler finds anything."""
 
-    name, weight = "letters", 1.0
+    name, clinical, reads = "letters", True, "report"
+    told: Mapping[str, float] = {}
 
-    def __call__(self, reports: list[str], references: list[str]) -> list[float]:
+    def __call__(self, reports: list[str], references: list[str], sample_ids: list[str]) -> list[float]:
         return [sum(map(ord, report)) % 97 / 97 for report in reports]
 
 
@@ -50,9 +51,9 @@ def inputs(
 @pytest.fixture
 def letters(monkeypatch: pytest.MonkeyPatch) -> None:
     from radrl.rewards import build
-    from radrl.rewards.base import RewardSum
+    from radrl.rewards.base import Part, RewardSum
 
-    monkeypatch.setattr(build, "build", lambda parts, labeler: RewardSum([Letters()]))
+    monkeypatch.setattr(build, "build", lambda *_, **__: RewardSum([Part(Letters(), weight=1.0)]))
 
 
 @pytest.mark.parametrize("reward", [{}, {"reward": None}])

@@ -42,8 +42,14 @@ def test_texts_grow_and_follow_the_weights() -> None:
     assert drawn[0] / drawn.sum() == pytest.approx(0.9, abs=0.01)
 
 
-def test_without_growth_texts_are_long_from_the_first() -> None:
-    texts = draw_texts(np.ones(1), 600, longest=6, rng=np.random.default_rng(0), growing=False)
+def test_a_span_of_the_course_has_its_lengths() -> None:
+    def longest(span: tuple[float, float]) -> int:
+        texts = draw_texts(np.ones(1), 600, longest=8, rng=np.random.default_rng(0), span=span)
+        return max(len(text) for text in texts)
+
+    assert longest((0.0, 0.4)) == 4  # half of the growth
+    assert longest((0.4, 0.6)) == 6
+    texts = draw_texts(np.ones(1), 600, longest=6, rng=np.random.default_rng(0), span=(1.0, 1.0))
     assert np.mean([len(text) for text in texts[:200]]) == pytest.approx(3.5, abs=0.4)
 
 

@@ -1,30 +1,15 @@
-"""The clinical F1 reward on hand-labelled reports."""
+"""The clinical rewards on hand-labelled reports."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
-from radrl.labelers.build import build as build_labeler
-from radrl.observations import INDEX, NEGATIVE, POSITIVE, UNCERTAIN
-from radrl.rewards.build import build
-from radrl.rewards.clinical import ClinicalF1
-
-
-class Dictated:
-    """Reads labels written out: "+Edema ?Fracture -Pneumonia"."""
-
-    name = "dictated"
-
-    def label(self, reports: Sequence[str]) -> np.ndarray:
-        labels = np.zeros((len(reports), 14), np.int8)
-        for row, report in enumerate(reports):
-            for word in report.split():
-                labels[row, INDEX[word[1:]]] = {"+": POSITIVE, "-": NEGATIVE, "?": UNCERTAIN}[word[0]]
-        return labels
-
+from radrl.rewards.clinical import Accuracy, ClinicalF1, Mccs, label_agreement
 
 CASES = [
     ("+Edema +Fracture", "+Edema +Fracture", 1.0),
@@ -40,34 +25,66 @@ CASES = [
 
 
 @pytest.mark.parametrize(("reference", "report", "expected"), CASES)
-def test_f1_of_one_report(reference: str, report: str, expected: float) -> None:
-    part = ClinicalF1(Dictated(), weight=1.0, uncertain_as_positive=False, both_empty=0.75)
-    assert part([report], [reference]) == [pytest.approx(expected)]
+def test_f1_of_one_report(
+    dictated: Any, worth: Callable[..., Any], reference: str, report: str, expected: float
+) -> None:
+    reward = ClinicalF1(dictated, uncertain_as_positive=False, both_empty=0.75)
+    assert worth(reward, (reference, report)) == [pytest.approx(expected)]
 
 
-def test_hedges_count_when_asked_for() -> None:
-    part = ClinicalF1(Dictated(), weight=1.0, uncertain_as_positive=True, both_empty=1.0)
-    assert part(["?Edema", "+Edema"], ["+Edema", "+Edema ?Fracture"]) == [
-        pytest.approx(1),
-        pytest.approx(2 / 3),
-    ]
+def test_hedges_count_in_f1_when_asked_for(dictated: Any, worth: Callable[..., Any]) -> None:
+    reward = ClinicalF1(dictated, uncertain_as_positive=True, both_empty=1.0)
+    assert worth(reward, ("+Edema", "?Edema"), ("+Edema ?Fracture", "+Edema")) == [1.0, pytest.approx(2 / 3)]
 
 
-def test_reward_of_an_arm_is_built_with_the_real_labeler() -> None:
-    settings = {"ce_f1": {"weight": 0.5, "uncertain_as_positive": False, "both_empty": 1.0}}
-    rules = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}}
-    reward = build(settings, build_labeler(rules))
-    (part,) = reward.parts
-    assert (part.name, part.weight) == ("ce_f1", 0.5)
-    reports = ["There is pulmonary edema.", "The lungs are clear.", "Left pleural effusion."]
-    references = ["Pulmonary edema is present.", "Clear lungs.", "No pleural effusion. Pulmonary edema."]
-    assert reward.score_part(part, reports, references, ["a", "b", "c"]) == [1.0, 1.0, 0.0]
+@pytest.mark.parametrize(
+    ("reference", "report", "everything", "share"),
+    [
+        ("+Edema +Fracture", "+Fracture +Edema", 1.0, 1.0),
+        ("+Edema", "+Edema +Fracture", 0.0, 13 / 14),
+        ("+Edema", "+Fracture", 0.0, 12 / 14),
+        ("-Edema", "", 1.0, 1.0),  # neither has a positive label
+        ("+Edema", "?Edema", 0.0, 13 / 14),
+    ],
+)
+def test_accuracy_in_both_readings(
+    dictated: Any, worth: Callable[..., Any], reference: str, report: str, everything: float, share: float
+) -> None:
+    for agreement, expected in (("all", everything), ("share", share)):
+        reward = Accuracy(dictated, agreement=agreement, uncertain_as_positive=False)  # type: ignore[arg-type]
+        assert worth(reward, (reference, report)) == [pytest.approx(expected)]
 
 
-def test_part_set_to_nothing_is_left_out() -> None:
-    assert build({"ce_f1": None}, Dictated()).parts == []
+def test_hedges_count_in_accuracy_when_asked_for(dictated: Any, worth: Callable[..., Any]) -> None:
+    reward = Accuracy(dictated, agreement="all", uncertain_as_positive=True)
+    assert worth(reward, ("+Edema", "?Edema"), ("", "?Edema")) == [1.0, 0.0]
 
 
-def test_unknown_part_is_refused_with_the_valid_ones() -> None:
-    with pytest.raises(ValueError, match="no reward 'bleu9'; there are ce_f1"):
-        build({"bleu9": {"weight": 1.0}}, Dictated())
+def test_unknown_agreement_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown agreement 'most'; valid: all, share"):
+        label_agreement(np.zeros((1, 14), int), np.zeros((1, 14), int), agreement="most")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("reference", "report", "margin", "expected"),
+    [
+        ("+Edema -Fracture", "+Edema -Fracture", 0.0, 1.0),
+        ("+Edema", "+Edema +Fracture", 0.0, 1 / math.sqrt(2)),
+        ("+Edema", "+Edema +Fracture", 0.5, math.sqrt(2) - 1),  # (1/sqrt 2 - 1/2) / (1/2)
+        ("+Edema -Fracture", "+Edema +Fracture", 0.0, 0.0),
+        ("+Edema", "-Edema", 0.0, 0.0),  # a cosine of -1
+        ("+Edema", "?Edema", 0.0, 1.0),
+        ("", "", 0.0, 0.0),
+    ],
+)
+def test_mccs_of_one_report(
+    dictated: Any, worth: Callable[..., Any], reference: str, report: str, margin: float, expected: float
+) -> None:
+    reward = Mccs(dictated, margin=margin, eps=1e-8)
+    assert worth(reward, (reference, report)) == [pytest.approx(expected, abs=1e-7)]
+
+
+def test_mccs_tells_how_many_pairs_are_blank(dictated: Any, worth: Callable[..., Any]) -> None:
+    reward = Mccs(dictated, margin=0.0, eps=1e-8)
+    worth(reward, ("", ""), ("+Edema", ""), ("", "+Edema"), ("-Edema", "-Edema"))
+    assert reward.told == {"both_blank_share": 0.25}

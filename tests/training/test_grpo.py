@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from trl import GRPOConfig
 from radrl.algorithms.advantages import group_relative_advantages
 from radrl.policy import folder
 from radrl.policy.folder import Policy
-from radrl.rewards.base import RewardError, RewardSum
+from radrl.rewards.base import Part, RewardError, RewardSum
 from radrl.training import grpo
 from radrl.training.grpo import optimise, prompt_dataset, uniform
 
@@ -50,14 +51,24 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-class Part:
-    """A part of a reward that a function stands for."""
+class Scores:
+    """A reward that a function stands for."""
 
-    def __init__(self, score: Callable[[str], float], name: str = "part", weight: float = 1.0) -> None:
-        self.score, self.name, self.weight = score, name, weight
+    clinical = True
+    reads: Literal["report", "output"] = "report"
 
-    def __call__(self, reports: Sequence[str], references: Sequence[str]) -> list[float]:
+    def __init__(self, score: Callable[[str], float], name: str = "part") -> None:
+        self.score, self.name = score, name
+        self.told: dict[str, float] = {}
+
+    def __call__(
+        self, reports: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
+    ) -> list[float]:
         return [self.score(report) for report in reports]
+
+
+def part(score: Callable[[str], float], name: str = "part", weight: float = 1.0, **settings: Any) -> Part:
+    return Part(Scores(score, name), weight, **settings)
 
 
 def letters(report: str) -> float:
@@ -65,7 +76,7 @@ def letters(report: str) -> float:
     return sum(map(ord, report)) % 97 / 97
 
 
-LETTERS = RewardSum([Part(letters)])
+LETTERS = RewardSum([part(letters)])
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +126,7 @@ def test_advantages_are_the_groups_own_in_the_named_convention(
         given.append(letters(report))
         return given[-1]
 
-    run(reward=RewardSum([Part(remembered, weight=0.5)]), advantage=convention, steps=2)
+    run(reward=RewardSum([part(remembered, weight=0.5)]), advantage=convention, steps=2)
     rewards = 0.5 * np.array(given).reshape(2, 2, 4)  # (steps, prompts, G)
     expected = group_relative_advantages(rewards, convention=convention).reshape(2, -1)
     for (advantages, spread), row in zip(spied, expected, strict=True):
@@ -127,12 +138,14 @@ def test_advantages_are_the_groups_own_in_the_named_convention(
 def test_rollouts_of_a_group_answer_the_same_film(run: Run) -> None:
     asked: list[Sequence[str]] = []
 
-    class Noting(Part):
-        def __call__(self, reports: Sequence[str], references: Sequence[str]) -> list[float]:
+    class Noting(Scores):
+        def __call__(
+            self, reports: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
+        ) -> list[float]:
             asked.append(references)
-            return super().__call__(reports, references)
+            return super().__call__(reports, references, sample_ids)
 
-    run(reward=RewardSum([Noting(letters)]), steps=3)
+    run(reward=RewardSum([Part(Noting(letters), 1.0)]), steps=3)
     groups = [tuple(references[i : i + 4]) for references in asked for i in (0, 4)]
     assert all(len(set(group)) == 1 for group in groups)
     assert len({group[0] for group in groups}) == 6  # three steps of two films see each of six films once
@@ -168,7 +181,7 @@ def test_studies_of_several_films_train(
 def test_equal_rewards_move_nothing_without_kl(
     run: Run, weights: Callable[[Any], Any], same: Callable[..., bool], policy_folder: Path
 ) -> None:
-    trained, curve = run(reward=RewardSum([Part(lambda _: 0.1)]), kl=0.0)
+    trained, curve = run(reward=RewardSum([part(lambda _: 0.1)]), kl=0.0)
     assert same(weights(trained), weights(policy_folder))
     assert {row["grad_norm"] for row in curve} == {0.0}
     assert {row["loss"] for row in curve} == {0.0}
@@ -180,22 +193,151 @@ def test_training_raises_the_reward_it_is_given(run: Run) -> None:
     def no_e(report: str) -> float:
         return float("e" not in report)
 
-    _, curve = run(reward=RewardSum([Part(no_e)]), steps=25, kl=0.0, learning_rate=2e-2, checkpoint_every=50)
+    _, curve = run(reward=RewardSum([part(no_e)]), steps=25, kl=0.0, learning_rate=2e-2, checkpoint_every=50)
     rewards = [row["reward"] for row in curve]
     assert np.mean(rewards[-8:]) > np.mean(rewards[:8]) + 0.1
 
 
 def test_parts_are_logged_apart_and_weighted_in_the_sum(run: Run) -> None:
-    parts = [Part(letters, "one", 1.0), Part(lambda report: 2 * letters(report), "two", 0.25)]
+    parts = [part(letters, "one", 1.0), part(lambda report: 2 * letters(report), "two", 0.25)]
     _, curve = run(reward=RewardSum(parts), steps=1)
     (row,) = curve
     assert row["rewards/two/mean"] == pytest.approx(2 * row["rewards/one/mean"])
     assert row["reward"] == pytest.approx(1.5 * row["rewards/one/mean"])
+    assert not [name for name in row if name.endswith(("/weight", "/missing_share"))]
+
+
+def test_what_a_part_tells_is_in_the_curve(run: Run) -> None:
+    telling = Scores(letters)
+    telling.told = {"blank_share": 0.25}
+    _, curve = run(reward=RewardSum([Part(telling, 1.0)]), steps=2)
+    assert [row["rewards/part/blank_share"] for row in curve] == [0.25, 0.25]
+
+
+def phased(switch: float) -> RewardSum:
+    """Two parts that speak against one another; the second begins to count at the switch."""
+    second = part(lambda report: 1 - letters(report), "two", 3.0, phase_switch=switch)
+    return RewardSum([part(letters, "one"), second])
+
+
+@pytest.mark.parametrize("settings", [{}, {"gradient_accumulation": 2}], ids=["whole", "in two"])
+def test_a_parts_weight_changes_at_its_share_of_the_steps(
+    run: Run, spied: list[tuple[torch.Tensor, torch.Tensor]], settings: dict[str, int]
+) -> None:
+    given: list[float] = []
+
+    def remembered(report: str) -> float:
+        given.append(letters(report))
+        return given[-1]
+
+    reward = phased(0.5)
+    reward.parts[0] = part(remembered, "one")
+    _, curve = run(reward=reward, advantage="none", **settings)
+    assert [row["rewards/two/weight"] for row in curve] == [0.0, 0.0, 3.0, 3.0]
+    one = np.array(given).reshape(4, 2, 4)  # (steps, prompts, G)
+    slope = np.array([1, 1, -2, -2]).reshape(4, 1, 1)  # one + 3 (1 - one)
+    expected = slope * (one - one.mean(axis=-1, keepdims=True))
+    for (advantages, _), row in zip(spied, expected.reshape(4, -1), strict=True):
+        np.testing.assert_allclose(advantages.numpy(), row, atol=1e-6)
+    for row, scores in zip(curve, one, strict=True):
+        total = scores + row["rewards/two/weight"] * (1 - scores)
+        assert row["reward"] == pytest.approx(total.mean())
+
+
+@pytest.mark.parametrize("switch", [0.5, 0.75])
+def test_killed_and_resumed_run_is_in_the_phase_of_the_unbroken_one(
+    run: Run,
+    weights: Callable[[Any], Any],
+    same: Callable[..., bool],
+    killed_after: Callable[..., Any],
+    switch: float,
+) -> None:
+    unbroken, curve = run(reward=phased(switch), workspace="unbroken")
+    with killed_after(grpo, step=2):
+        run(reward=phased(switch), workspace="killed")
+    resumed, resumed_curve = run(reward=phased(switch), workspace="killed")
+    assert [row["rewards/two/weight"] for row in resumed_curve] == [0, 0, 3 * (switch == 0.5), 3]
+    assert same(weights(resumed), weights(unbroken))
+    assert resumed_curve == curve
+
+
+class Holes:
+    """Scores by `letters`, but for every third report, which has none."""
+
+    def __init__(self) -> None:
+        self.given: list[float] = []
+
+    def __call__(self, report: str) -> float:
+        self.given.append(float("nan") if len(self.given) % 3 == 0 else letters(report))
+        return self.given[-1]
+
+
+def test_report_without_any_score_has_no_advantage_and_no_say(
+    run: Run, spied: list[tuple[torch.Tensor, torch.Tensor]]
+) -> None:
+    holes = Holes()
+    _, curve = run(reward=RewardSum([part(holes, missing="skip")]), advantage="none", steps=2)
+    given = np.array(holes.given).reshape(2, 2, 4)
+    expected = np.nan_to_num(given - np.nanmean(given, axis=-1, keepdims=True), nan=0.0)
+    for (advantages, _), row in zip(spied, expected.reshape(2, -1), strict=True):
+        np.testing.assert_allclose(advantages.numpy(), row, atol=1e-6)
+    for row, scores in zip(curve, given, strict=True):
+        assert row["rewards/part/missing_share"] == pytest.approx(np.isnan(scores).mean())
+        assert row["reward"] == pytest.approx(np.nanmean(scores))
+        assert row["reward_std"] == pytest.approx(np.nanstd(scores, ddof=1))
+        assert np.isfinite(row["loss"])
+
+
+def test_reports_without_a_score_are_not_printed(
+    run: Run, caplog: pytest.LogCaptureFixture, texts: Callable[[int], list[str]]
+) -> None:
+    logger = logging.getLogger("trl.trainer.grpo_trainer")
+    logger.addHandler(caplog.handler)
+    try:
+        run(reward=RewardSum([part(Holes(), missing="skip")]), steps=1)
+        logger.warning("spoken again afterwards")
+    finally:
+        logger.removeHandler(caplog.handler)
+    assert "spoken again afterwards" in caplog.text
+    assert not [text for text in texts(6) if text in caplog.text]  # TRL warns with reference and report
+
+
+def test_missing_part_counts_as_the_groups_mean_beside_the_other_parts(
+    run: Run, spied: list[tuple[torch.Tensor, torch.Tensor]]
+) -> None:
+    one: list[float] = []
+
+    def remembered(report: str) -> float:
+        one.append(letters(report))
+        return one[-1]
+
+    holes = Holes()
+    parts = [part(remembered, "one"), part(holes, "two", 0.5, missing="skip")]
+    _, curve = run(reward=RewardSum(parts), advantage="none", steps=1)
+    first, second = np.array(one).reshape(2, 4), np.array(holes.given).reshape(2, 4)
+    second = np.where(np.isnan(second), np.nanmean(second, axis=-1, keepdims=True), second)
+    total = first + 0.5 * second
+    ((advantages, _),) = spied
+    expected = total - total.mean(axis=-1, keepdims=True)
+    np.testing.assert_allclose(advantages.numpy(), expected.reshape(-1), atol=1e-6)
+    assert curve[0]["reward"] == pytest.approx(total.mean())
+
+
+def test_group_without_any_score_moves_nothing(
+    run: Run, weights: Callable[[Any], Any], same: Callable[..., bool], policy_folder: Path
+) -> None:
+    nothing = RewardSum([part(lambda _: float("nan"), missing="skip")])
+    trained, curve = run(reward=nothing, kl=0.0, steps=2)
+    assert same(weights(trained), weights(policy_folder))
+    assert {row["groups/zero_variance_share"] for row in curve} == {1.0}
+    assert {row["groups/all_zero_share"] for row in curve} == {0.0}
+    assert {row["groups/zero_reward_share"] for row in curve} == {0.0}
+    assert {row["rewards/part/missing_share"] for row in curve} == {1.0}
 
 
 def test_broken_reward_stops_training_and_names_the_film(run: Run) -> None:
-    with pytest.raises(RewardError, match=r"reward part is nan for film film\d: "):
-        run(reward=RewardSum([Part(lambda _: float("nan"))]))
+    with pytest.raises(RewardError, match=r"reward part is nan for film film\d;"):
+        run(reward=RewardSum([part(lambda _: float("nan"))]))
 
 
 def test_subset_smaller_than_a_step_is_refused(run: Run) -> None:

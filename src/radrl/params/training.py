@@ -9,6 +9,8 @@ from pydantic import Field, model_validator
 from radrl.params.base import PositiveFloat, PositiveInt, Section, Share
 from radrl.params.messages import hint
 from radrl.params.policy import Lora
+from radrl.params.rewards import Reward
+from radrl.reports.output import Form
 
 
 class DDSampling(Section):
@@ -37,26 +39,6 @@ class Selection(Section):
     ddsampling: DDSampling
     random: Random
     balanced: Balanced
-
-
-class ClinicalF1(Section):
-    """The report's own F1 over its labels (DEER eq. 1, first term)."""
-
-    weight: float
-    uncertain_as_positive: bool
-    both_empty: Share
-
-
-class Reward(Section):
-    """The parts an arm's reward is the weighted sum of."""
-
-    ce_f1: ClinicalF1 | None = None
-
-    @model_validator(mode="after")
-    def _some(self) -> Reward:
-        if not self.model_fields_set:
-            raise ValueError("an arm that trains needs at least one reward")
-        return self
 
 
 class Training(Section):
@@ -110,6 +92,7 @@ class Arm(Section):
     start: Literal["base", "sft"]
     selection: Literal["full", "random", "ddsampling", "balanced"]
     reward: Reward | None = None
+    output: Form = "plain"
     credit: Literal["uniform"] = "uniform"
     oracle: Literal["none"] = "none"
     training: dict[str, Any] = Field(default_factory=dict)
@@ -119,4 +102,13 @@ class Arm(Section):
         for key in self.training:
             if key not in Training.model_fields:
                 raise ValueError(f"training.{key} is no key of `training`{hint(key, Training.model_fields)}")
+        return self
+
+    @model_validator(mode="after")
+    def _form_fits(self) -> Arm:
+        if self.output == "plain" and self.reward is not None and self.reward.format is not None:
+            raise ValueError(
+                "reward.format judges the blocks of reasoning and report, but output is plain; set output to "
+                "think_report, or leave out reward.format"
+            )
         return self

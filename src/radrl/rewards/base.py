@@ -1,34 +1,91 @@
-"""Rewards as a weighted sum of named parts."""
+"""Rewards as a weighted sum of named parts, each with its own weight, phases and way with missing scores."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from radrl.algorithms.schedules import two_phase
+from radrl.reports.output import report_of
+
+Missing = Literal["raise", "skip"]
 
 
 class RewardError(ValueError):
-    """A part gave no usable number for a report."""
+    """A part gave no usable number for a report; the message names the film, never what the report says."""
 
 
 class Reward(Protocol):
-    """One part of a reward.
+    """Scores reports in one way.
 
     Attributes:
         name: what its curve is called.
-        weight: its share in the sum.
+        clinical: whether it judges findings, so that 0 means that nothing was right (OraPO's zero-reward
+            rate); false of wording and form.
+        reads: the report alone, or the whole output with the reasoning before it.
+        told: further numbers of the last call, by name, for the curve.
     """
 
     name: str
-    weight: float
+    clinical: bool
+    reads: Literal["report", "output"]
+    told: Mapping[str, float]
 
-    def __call__(self, reports: Sequence[str], references: Sequence[str]) -> Sequence[float]:
-        """Score N reports against their N references.
+    def __call__(
+        self, reports: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
+    ) -> Sequence[float]:
+        """Score reports.
+
+        Args:
+            reports: N generated reports, or outputs where `reads` says so.
+            references: their N reference reports.
+            sample_ids: N ids, for messages; rollouts of one film share one.
 
         Returns:
-            N finite numbers.
+            N numbers; what is not finite is a missing score.
         """
         ...
+
+
+@dataclass(frozen=True)
+class Part:
+    """A reward as it enters the sum.
+
+    Args:
+        reward: scores reports.
+        weight: its share in the sum.
+        phase_switch: share of the steps at which `weight` begins to count.
+        first_weight: what counts until then.
+        missing: what becomes of a report without a finite score: ``raise``, or ``skip``, which leaves it
+            without this part (see `radrl.rewards.total`). It is never scored 0.
+    """
+
+    reward: Reward
+    weight: float
+    phase_switch: float = 0.0
+    first_weight: float = 0.0
+    missing: Missing = "raise"
+
+    @property
+    def name(self) -> str:
+        """What its curve is called."""
+        return self.reward.name
+
+    @property
+    def has_phases(self) -> bool:
+        """Whether its weight changes while a policy trains."""
+        return self.phase_switch > 0 and self.first_weight != self.weight
+
+    def weight_at(self, share: float) -> float:
+        """Its weight when this share of the steps is done.
+
+        Args:
+            share: in [0, 1]; step t of T (from 0) has t / T.
+        """
+        switch = self.phase_switch
+        return float(two_phase(share, phase_switch=switch, first=self.first_weight, second=self.weight))
 
 
 class RewardSum:
@@ -36,33 +93,48 @@ class RewardSum:
 
     Args:
         parts: at least one.
+        output: what the policy writes, one of `radrl.reports.output.FORMS`.
     """
 
-    def __init__(self, parts: Sequence[Reward]) -> None:
-        self.parts = list(parts)
+    def __init__(self, parts: Sequence[Part], *, output: str = "plain") -> None:
+        self.parts, self.output = list(parts), output
+
+    def weights(self, share: float) -> list[float]:
+        """The weight of each part when this share of the steps is done.
+
+        Args:
+            share: in [0, 1]; step t of T (from 0) has t / T.
+        """
+        return [part.weight_at(share) for part in self.parts]
 
     def score_part(
-        self, part: Reward, reports: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
+        self, part: Part, outputs: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
     ) -> list[float]:
-        """Score reports with one part, refusing anything that is no number.
+        """Score what a policy wrote with one part.
 
         Args:
             part: one of `parts`.
-            reports: N generated reports.
+            outputs: N texts as the policy wrote them.
             references: N reference reports.
             sample_ids: N ids, for the message.
 
         Returns:
-            N finite numbers.
+            N numbers, finite but for the NaN of a missing score where the part may skip.
 
         Raises:
-            RewardError: naming the part and the first film it has no finite number for. A broken score is
-                never counted as 0, which would teach the policy that the report was bad.
+            RewardError: naming the part and the first film it has no finite number for, where it may not
+                skip. A broken score is never counted as 0, which would teach the policy that the report was
+                bad.
         """
-        scores = [float(score) for score in part(reports, references)]
-        if len(scores) != len(reports):
-            raise RewardError(f"reward {part.name} gave {len(scores)} scores for {len(reports)} reports")
-        for score, sample_id, text in zip(scores, sample_ids, reports, strict=True):
-            if not math.isfinite(score):
-                raise RewardError(f"reward {part.name} is {score} for film {sample_id}: {text[:80]!r}")
-        return scores
+        whole = part.reward.reads == "output"
+        texts = outputs if whole else [report_of(output, self.output) for output in outputs]
+        scores = [float(score) for score in part.reward(texts, references, sample_ids)]
+        if len(scores) != len(outputs):
+            raise RewardError(f"reward {part.name} gave {len(scores)} scores for {len(outputs)} reports")
+        for score, sample_id in zip(scores, sample_ids, strict=True):
+            if part.missing == "raise" and not math.isfinite(score):
+                raise RewardError(
+                    f"reward {part.name} is {score} for film {sample_id}; mend it, or set the part's missing "
+                    "to skip, which leaves such a report without this part"
+                )
+        return [score if math.isfinite(score) else math.nan for score in scores]

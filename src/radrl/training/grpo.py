@@ -10,12 +10,15 @@ the papers differ from it (how rewards become advantages, and that rewards are k
 keeps a resumed run from being the unbroken one.
 
 Departures from TRL: a group is without variance when its rewards are equal, not when their standard deviation
-is near zero; advantages follow `algorithms.advantages` in the convention that params.yaml names.
+is near zero; advantages follow `algorithms.advantages` in the convention that params.yaml names; missing
+scores are not taken as 0 (`radrl.rewards.total`); weights of parts may change with the steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +30,8 @@ from trl import GRPOConfig, GRPOTrainer
 from radrl.algorithms.advantages import group_relative_advantages, zero_variance_groups
 from radrl.policy.encoding import Films, decode_films
 from radrl.policy.folder import Policy
-from radrl.rewards.base import RewardSum
+from radrl.rewards.base import Part, RewardSum
+from radrl.rewards.total import group_totals
 from radrl.training import tuning
 from radrl.training.callbacks import Report, StepReport, history, silent
 from radrl.training.resume import EpochOrder, RestoresWeights, last_checkpoint
@@ -87,7 +91,7 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
 
     def __init__(self, *, reward: RewardSum, advantage: str, credit: Credit, **trl: Any) -> None:
         super().__init__(reward_funcs=[_as_trl(part, reward) for part in reward.parts], **trl)
-        self.advantage, self.credit = advantage, credit
+        self.reward, self.advantage, self.credit = reward, advantage, credit
 
     def _get_train_sampler(self, dataset: Dataset | None = None) -> EpochOrder:
         films = super()._get_train_sampler(dataset)
@@ -96,29 +100,73 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
     def _calculate_rewards(
         self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any
     ) -> torch.Tensor:
-        rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
-        self._group_rewards = (rewards * self.reward_weights.to(rewards.device)).sum(dim=1)  # (all B)
+        # the state is in every checkpoint, so a resumed run is in the same phase as an unbroken one
+        weights = self.reward.weights(self.state.global_step / self.args.max_steps)
+        self.reward_weights = torch.tensor(weights, dtype=torch.float32)
+        with _silenced("trl.trainer.grpo_trainer"):  # it would print reports that no part has a score for
+            rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+        self.part_scores = rewards.double().cpu().numpy()  # (all B, parts), raw; NaN is missing
         return rewards
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         batch = super()._generate_and_score_completions(inputs)
         size = self.num_generations if self.model.training else self.num_generations_eval
-        groups = self._group_rewards.double().cpu().numpy().reshape(-1, size)  # (prompts, G)
-        advantages = group_relative_advantages(groups, convention=self.advantage).reshape(-1)
+        parts = self.part_scores.reshape(-1, size, len(self.reward.parts))  # (prompts, G, parts)
+        groups = group_totals(parts, self.reward_weights.double().numpy())  # (prompts, G)
+        advantages = _advantages(groups, self.advantage).reshape(-1)
         mine = slice(
             self.accelerator.process_index * len(inputs), (self.accelerator.process_index + 1) * len(inputs)
         )
         local = torch.as_tensor(advantages[mine], dtype=torch.float32, device=self.accelerator.device)
         batch["advantages"] = self.credit(local, batch).contiguous()
         self._log_groups(groups)
+        self._log_parts(groups)
         return batch
 
     def _log_groups(self, groups: np.ndarray) -> None:
         metrics = self._metrics["train" if self.model.training else "eval"]
-        metrics["groups/zero_variance_share"].append(float(zero_variance_groups(groups).mean()))
-        metrics["groups/all_zero_share"].append(float((groups == 0).all(axis=1).mean()))
-        metrics["groups/zero_reward_share"].append(float((groups == 0).mean()))
-        metrics["groups/unique_rewards"].append(float(np.mean([len(np.unique(group)) for group in groups])))
+        scored = [group[~np.isnan(group)] for group in groups]
+        equal = [bool(group.size == 0 or zero_variance_groups(group)) for group in scored]
+        metrics["groups/zero_variance_share"].append(float(np.mean(equal)))
+        zero = [bool(group.size and (group == 0).all()) for group in scored]
+        metrics["groups/all_zero_share"].append(float(np.mean(zero)))
+        metrics["groups/zero_reward_share"].append(float((groups == 0).sum() / max(1, sum(map(len, scored)))))
+        metrics["groups/unique_rewards"].append(float(np.mean([len(np.unique(group)) for group in scored])))
+
+    def _log_parts(self, groups: np.ndarray) -> None:
+        """What TRL does not log of the parts: weights that change, scores that are missing."""
+        metrics = self._metrics["train" if self.model.training else "eval"]
+        for i, part in enumerate(self.reward.parts):
+            if part.has_phases:
+                metrics[f"rewards/{part.name}/weight"].append(self.reward_weights[i].item())
+            if part.missing == "skip":
+                missing = np.isnan(self.part_scores[:, i])
+                metrics[f"rewards/{part.name}/missing_share"].append(float(missing.mean()))
+        if np.isnan(self.part_scores).any():  # TRL's sum takes a missing part as 0
+            scored = groups[~np.isnan(groups)]
+            metrics["reward"][-1] = float(scored.mean()) if scored.size else float("nan")
+            metrics["reward_std"][-1] = float(scored.std(ddof=1)) if scored.size > 1 else float("nan")
+
+
+def _advantages(groups: np.ndarray, convention: Any) -> np.ndarray:
+    """Advantages among a group's rollouts that have a reward, 0 for one that has none; shape (prompts, G)."""
+    advantages = np.zeros_like(groups)
+    for own, group in zip(advantages, groups, strict=True):
+        scored = ~np.isnan(group)
+        if scored.any():
+            own[scored] = group_relative_advantages(group[scored], convention=convention)
+    return advantages
+
+
+@contextmanager
+def _silenced(name: str) -> Iterator[None]:
+    """A block in which a logger says nothing."""
+    logger = logging.getLogger(name)
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 def optimise(
@@ -174,17 +222,21 @@ def optimise(
     ), history(trainer.state)
 
 
-def _as_trl(part: Any, reward: RewardSum) -> Callable[..., list[float]]:
+def _as_trl(part: Part, reward: RewardSum) -> Callable[..., list[float]]:
     """TRL's calling convention around one part of the reward."""
 
     def score(
         completions: Sequence[Sequence[Mapping[str, str]]],
         reference: Sequence[str],
         sample_id: Sequence[str],
+        log_metric: Callable[[str, float], None],
         **_: Any,
     ) -> list[float]:
-        reports = [completion[0]["content"] for completion in completions]
-        return reward.score_part(part, reports, reference, sample_id)
+        outputs = [completion[0]["content"] for completion in completions]
+        scores = reward.score_part(part, outputs, reference, sample_id)
+        for name, value in part.reward.told.items():
+            log_metric(f"rewards/{part.name}/{name}", value)
+        return scores
 
     score.__name__ = part.name
     return score
@@ -219,7 +271,7 @@ def _arguments(settings: Mapping[str, Any], reward: RewardSum, seed: int, worksp
         loss_type=settings["loss"],
         scale_rewards="none",
         multi_objective_aggregation="sum_then_normalize",
-        reward_weights=[part.weight for part in reward.parts],
+        reward_weights=reward.weights(0.0),  # of the first step; the trainer sets those of each
         importance_sampling_level="token",
         epsilon=settings["clip_low"],
         epsilon_high=settings["clip_high"],

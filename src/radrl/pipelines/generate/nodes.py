@@ -19,6 +19,7 @@ def write_reports(
     prompt: str,
     seed: int,
     threads: int,
+    arm: dict[str, Any] | None = None,
 ) -> pd.DataFrame:
     """Let a policy write a report on every film of the split that is scored.
 
@@ -30,16 +31,19 @@ def write_reports(
         prompt: the instruction.
         seed: of the draws when temperature is above 0.
         threads: of torch.
+        arm: its entry under `arms`, which says what of an output is the report; without one all of it.
 
     Returns:
         sample_id, study_id, patient_id, gold, reference and report, one row a sample; gold is the study's 14
-        class indices where they are known apart from the text.
+        class indices where they are known apart from the text. Where an output is more than its report, the
+        whole of it stands in a further column, output.
     """
     from tqdm import tqdm
 
     from radrl.policy import folder
     from radrl.policy.encoding import decode_films
     from radrl.policy.generation import generate
+    from radrl.reports.output import report_of
     from radrl.runtime import pin
 
     pin(threads)
@@ -49,7 +53,7 @@ def write_reports(
         columns=["sample_id", "study_id", "patient_id", "gold", "report", "images"],
     )
     writer = folder.load(policy, dtype=dtype)
-    reports: list[str] = []
+    outputs: list[str] = []
     for start in tqdm(range(0, len(frame), settings["batch_size"]), desc="generate", unit=" batches"):
         films = [decode_films(own) for own in frame["images"].iloc[start : start + settings["batch_size"]]]
         drawn = generate(
@@ -61,6 +65,8 @@ def write_reports(
             top_p=settings["top_p"],
             seed=seed + start,
         )
-        reports += [report for (report,) in drawn]
+        outputs += [output for (output,) in drawn]
     table = frame[["sample_id", "study_id", "patient_id", "gold"]].copy()
-    return table.assign(reference=frame["report"], report=reports)
+    form = (arm or {}).get("output", "plain")
+    table = table.assign(reference=frame["report"], report=[report_of(output, form) for output in outputs])
+    return table if form == "plain" else table.assign(output=outputs)

@@ -19,6 +19,7 @@ def create_pipeline() -> Pipeline:
                     "prompt": "params:prompt",
                     "seed": "params:seed",
                     "threads": "params:threads",
+                    "arm": "params:arm",
                 },
                 "reports",
                 name="write_reports",

@@ -70,7 +70,12 @@ def train_arm(
     policy, curve = optimise(
         folder.load(start, dtype=dtype),
         prompt_dataset(*(films[name].tolist() for name in ("images", "report", "sample_id")), prompt),
-        reward=build_reward(arm["reward"], build_labeler(labeler, labeler_models)),
+        reward=build_reward(
+            arm["reward"],
+            build_labeler(labeler, labeler_models),
+            references=films["report"].tolist(),
+            output=arm.get("output", "plain"),
+        ),
         credit=arm["credit"],
         settings=settings,
         seed=seed,

@@ -1,0 +1,113 @@
+"""Arms with DiTPO's credits as stages, with a CheXbert of some thousand weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.dataset as ds
+import pytest
+
+from radrl.labelers.base import LabelerError
+from radrl.pipelines.train.nodes import train_arm
+
+REWARD = {"ce_f1": {"weight": 1.0, "uncertain_as_positive": False, "both_empty": 1.0}}
+RULE = {"tf_idf": {"alpha": 4.0, "tf": "relative", "idf": "plain"}}
+GRADIENT = {
+    "gradient": {
+        "beta": 1.0,
+        "normalise": "max",
+        "uncertain_as_positive": True,
+        "no_finding": True,
+        "uncertain": False,
+        "labeler": "chexbert_compact",
+    }
+}
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    """A CheXbert that nobody trained, as the stage labeler leaves one."""
+    import torch
+    from transformers import BertConfig
+
+    from radrl.labelers.chexbert import folder
+    from radrl.labelers.chexbert.model import CheXbert
+    from radrl.labelers.chexbert.text import SPECIAL, build_tokenizer
+
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    tokenizer = build_tokenizer([*SPECIAL, *letters, *(f"##{x}" for x in letters)])
+    sizes = {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 40}
+    torch.manual_seed(0)
+    model = CheXbert(BertConfig(vocab_size=len(tokenizer), initializer_range=0.3, **sizes))
+    target = tmp_path / "labeler" / "chexbert_compact"
+    target.mkdir(parents=True)
+    folder.save(model, tokenizer, target)
+    return target.parent
+
+
+@pytest.fixture
+def train(
+    small: dict[str, Any],
+    make_corpus: Callable[..., ds.Dataset],
+    policy_folder: Path,
+    models: Path,
+    silent: Any,
+    tmp_path: Path,
+) -> Callable[..., Any]:
+    def run(credit: Any, **changed: Any) -> Any:
+        arm = {"start": "sft", "selection": "full", "reward": REWARD, "credit": credit, "oracle": "none"}
+        arguments = {
+            "corpus": make_corpus(["train", "test"], studies=12),
+            "start": policy_folder,
+            "subset": pd.DataFrame({"sample_id": [f"train{i}_1" for i in (7, 2, 4)]}),
+            "arm": arm,
+            "training": small["training"] | {"steps": 2},
+            "labeler": small["labeler"],
+            "labeler_models": models,
+            "dtype": "float32",
+            "prompt": small["prompt"],
+            "seed": 0,
+            "threads": 1,
+            "workspace": tmp_path / "work",
+        }
+        return train_arm(**arguments | changed, step_report=silent)
+
+    return run
+
+
+@pytest.mark.parametrize("credit", [RULE, GRADIENT], ids=["tf_idf", "gradient"])
+def test_weights_are_in_the_arms_curve(train: Callable[..., Any], credit: Any) -> None:
+    _, curve = train(credit)
+    assert (curve["credit/weight_max"] > 1).any()
+    assert (curve["credit/weight_mean"] >= 1).all()
+
+
+@pytest.mark.parametrize(("reader", "read"), [("chexbert_compact", 1), ("rules", 1)])
+def test_reward_and_credit_share_a_labeler(
+    train: Callable[..., Any],
+    small: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    reader: str,
+    read: int,
+) -> None:
+    from radrl.labelers.chexbert.labeler import CheXbertLabeler
+
+    loaded: list[Path] = []
+    original = CheXbertLabeler.from_folder
+
+    def noting(folder: Path, **more: Any) -> CheXbertLabeler:
+        loaded.append(folder)
+        return original(folder, **more)
+
+    monkeypatch.setattr(CheXbertLabeler, "from_folder", noting)
+    train(GRADIENT, labeler=small["labeler"] | {"name": reader})
+    assert len(loaded) == read
+
+
+def test_labeler_without_a_model_is_named(train: Callable[..., Any]) -> None:
+    wants = {"gradient": GRADIENT["gradient"] | {"labeler": "chexbert"}}
+    with pytest.raises(LabelerError, match=r"no model of chexbert: set labeler\.chexbert and run the stage"):
+        train(wants)

@@ -1,0 +1,96 @@
+"""Rewards as params.yaml names them."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from radrl.labelers.build import build as build_labeler
+from radrl.params.rewards import Reward as Section
+from radrl.rewards.base import Part
+from radrl.rewards.build import PARTS, build
+from radrl.rewards.form import Format
+
+CE_F1 = {"weight": 0.5, "uncertain_as_positive": False, "both_empty": 1.0}
+EVERY: dict[str, dict[str, Any]] = {
+    "ce_f1": CE_F1,
+    "bleu2": {"weight": 0.25, "preparation": "whitespace", "phase_switch": 0.5},
+    "nlg": {"weight": 1.0, "preparation": "whitespace", "bleu": 4},
+    "accuracy": {"weight": 1.0, "agreement": "all", "uncertain_as_positive": False},
+    "mccs": {"weight": 0.75, "margin": 0.0, "eps": 1e-8},
+    "format": {"weight": 0.25},
+    "facts": {
+        "weight": 1.0,
+        "extractor": "rules",
+        "entailment": "rules",
+        "uncertain_as_positive": False,
+        "beta": 1.5,
+        "xi": 1e-8,
+        "both_empty": 1.0,
+        "judge": None,
+        "missing": "skip",
+    },
+}
+TRAINING = ["Pulmonary edema is present.", "Clear lungs.", "No pleural effusion. Pulmonary edema."]
+
+
+@pytest.fixture(scope="module")
+def rules() -> Any:
+    return build_labeler({"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}})
+
+
+def test_reward_of_an_arm_is_built_with_the_real_labeler(rules: Any) -> None:
+    reward = build({"ce_f1": CE_F1}, rules)
+    (part,) = reward.parts
+    assert (part.name, part.weight, part.has_phases) == ("ce_f1", 0.5, False)
+    reports = ["There is pulmonary edema.", "The lungs are clear.", "Left pleural effusion."]
+    assert reward.score_part(part, reports, TRAINING, ["a", "b", "c"]) == [1.0, 1.0, 0.0]
+
+
+def test_every_part_scores_the_report_alone_but_format(rules: Any) -> None:
+    assert EVERY.keys() == PARTS.keys() == Section.model_fields.keys()
+    reward = build(EVERY, rules, references=TRAINING, output="think_report")
+    plain = build(EVERY, rules, references=TRAINING)
+    outputs = [f"<think>Fracture, pneumonia.</think><report>{text}</report>" for text in TRAINING]
+    ids = ["a", "b", "c"]
+    for part, same in zip(reward.parts, plain.parts, strict=True):
+        found = reward.score_part(part, outputs, TRAINING, ids)
+        if part.name == "format":
+            assert found == [1.0, 1.0, 1.0]
+        else:
+            assert found == plain.score_part(same, TRAINING, TRAINING, ids)
+            assert found != plain.score_part(same, outputs, TRAINING, ids)
+    assert [part.name for part in reward.parts if not part.reward.clinical] == ["bleu2", "nlg", "format"]
+
+
+def test_settings_of_the_sum_reach_the_part_and_facts(rules: Any) -> None:
+    reward = build({"facts": EVERY["facts"] | {"phase_switch": 0.5, "first_weight": 0.1}}, rules)
+    (part,) = reward.parts
+    assert (part.missing, part.reward.facts.missing) == ("skip", "skip")  # type: ignore[attr-defined]
+    assert [reward.weights(share) for share in (0.0, 0.5)] == [[0.1], [1.0]]
+
+
+def test_defaults_are_those_of_the_schema() -> None:
+    told = {name: parameter.default for name, parameter in inspect.signature(Part).parameters.items()}
+    for name, section in Section.model_fields.items():
+        fields = section.annotation.__args__[0].model_fields  # type: ignore[union-attr]
+        for key in ("phase_switch", "first_weight", "missing"):
+            if (name, key) != ("bleu2", "phase_switch"):  # which an arm must give
+                assert fields[key].default == told[key]
+
+
+def test_credits_are_the_tables_where_none_are_given() -> None:
+    output = "<report>b</report>"  # no reasoning: 0.25
+    assert Format()([output], [""], [""]) == [0.25]
+    assert Format(credits=None)([output], [""], [""]) == [0.25]
+
+
+def test_part_set_to_nothing_is_left_out(rules: Any) -> None:
+    assert build({"ce_f1": None}, rules).parts == []
+
+
+def test_unknown_part_is_refused_with_the_valid_ones(rules: Any) -> None:
+    with pytest.raises(ValueError, match="no reward 'bleu9'; there are ce_f1, bleu2, nlg, accuracy, mccs"):
+        build({"bleu9": {"weight": 1.0}}, rules)
