@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +19,8 @@ from radrl.policy import folder
 from radrl.policy.folder import Policy
 from radrl.rewards.base import Part, RewardError, RewardSum
 from radrl.training import grpo
-from radrl.training.grpo import optimise, prompt_dataset, uniform
+from radrl.training.credit import TokenWeights, Uniform, by_token
+from radrl.training.grpo import optimise, prompt_dataset
 
 Run = Callable[..., tuple[Policy, list[dict[str, float]]]]
 SETTINGS: dict[str, Any] = {
@@ -93,7 +94,7 @@ def run(policy_folder: Path, prompts: Dataset, tmp_path: Path) -> Run:
             folder.load(policy_folder),
             prompts,
             reward=reward,
-            credit="uniform",
+            credit=Uniform(),
             settings=SETTINGS | settings,
             seed=seed,
             workspace=tmp_path / workspace,
@@ -103,22 +104,22 @@ def run(policy_folder: Path, prompts: Dataset, tmp_path: Path) -> Run:
 
 
 @pytest.fixture
-def spied(monkeypatch: pytest.MonkeyPatch) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Every step's advantages (B,) and what credit made of them (B, T)."""
-    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
+def spied(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any]]:
+    """Every step's advantages (B,) and what they become by token (B, T)."""
+    seen: list[tuple[Any, Any]] = []
 
-    def spy(advantages: torch.Tensor, batch: Mapping[str, Any]) -> torch.Tensor:
-        spread = uniform(advantages, batch)
+    def spy(advantages: Any, weights: TokenWeights | None, width: int) -> Any:
+        spread = by_token(advantages, weights, width)
         seen.append((advantages, spread))
         return spread
 
-    monkeypatch.setitem(grpo.CREDITS, "uniform", spy)
+    monkeypatch.setattr(grpo, "by_token", spy)
     return seen
 
 
 @pytest.mark.parametrize("convention", ["trl", "population", "none"])
 def test_advantages_are_the_groups_own_in_the_named_convention(
-    run: Run, spied: list[tuple[torch.Tensor, torch.Tensor]], convention: Any
+    run: Run, spied: list[tuple[Any, Any]], convention: Any
 ) -> None:
     given: list[float] = []
 
@@ -130,7 +131,7 @@ def test_advantages_are_the_groups_own_in_the_named_convention(
     rewards = 0.5 * np.array(given).reshape(2, 2, 4)  # (steps, prompts, G)
     expected = group_relative_advantages(rewards, convention=convention).reshape(2, -1)
     for (advantages, spread), row in zip(spied, expected, strict=True):
-        np.testing.assert_allclose(advantages.numpy(), row, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(advantages, row, rtol=1e-4, atol=1e-6)
         assert spread.shape[0] == 8
         assert bool((spread == advantages[:, None]).all())
 
@@ -167,7 +168,7 @@ def test_studies_of_several_films_train(
             folder.load(policy_folder),
             prompts,
             reward=LETTERS,
-            credit="uniform",
+            credit=Uniform(),
             settings=SETTINGS | {"steps": steps, "checkpoint_every": 1},
             seed=3,
             workspace=tmp_path / workspace,
@@ -222,7 +223,7 @@ def phased(switch: float) -> RewardSum:
 
 @pytest.mark.parametrize("settings", [{}, {"gradient_accumulation": 2}], ids=["whole", "in two"])
 def test_a_parts_weight_changes_at_its_share_of_the_steps(
-    run: Run, spied: list[tuple[torch.Tensor, torch.Tensor]], settings: dict[str, int]
+    run: Run, spied: list[tuple[Any, Any]], settings: dict[str, int]
 ) -> None:
     given: list[float] = []
 
@@ -238,7 +239,7 @@ def test_a_parts_weight_changes_at_its_share_of_the_steps(
     slope = np.array([1, 1, -2, -2]).reshape(4, 1, 1)  # one + 3 (1 - one)
     expected = slope * (one - one.mean(axis=-1, keepdims=True))
     for (advantages, _), row in zip(spied, expected.reshape(4, -1), strict=True):
-        np.testing.assert_allclose(advantages.numpy(), row, atol=1e-6)
+        np.testing.assert_allclose(advantages, row, atol=1e-6)
     for row, scores in zip(curve, one, strict=True):
         total = scores + row["rewards/two/weight"] * (1 - scores)
         assert row["reward"] == pytest.approx(total.mean())
@@ -272,15 +273,13 @@ class Holes:
         return self.given[-1]
 
 
-def test_report_without_any_score_has_no_advantage_and_no_say(
-    run: Run, spied: list[tuple[torch.Tensor, torch.Tensor]]
-) -> None:
+def test_report_without_any_score_has_no_advantage_and_no_say(run: Run, spied: list[tuple[Any, Any]]) -> None:
     holes = Holes()
     _, curve = run(reward=RewardSum([part(holes, missing="skip")]), advantage="none", steps=2)
     given = np.array(holes.given).reshape(2, 2, 4)
     expected = np.nan_to_num(given - np.nanmean(given, axis=-1, keepdims=True), nan=0.0)
     for (advantages, _), row in zip(spied, expected.reshape(2, -1), strict=True):
-        np.testing.assert_allclose(advantages.numpy(), row, atol=1e-6)
+        np.testing.assert_allclose(advantages, row, atol=1e-6)
     for row, scores in zip(curve, given, strict=True):
         assert row["rewards/part/missing_share"] == pytest.approx(np.isnan(scores).mean())
         assert row["reward"] == pytest.approx(np.nanmean(scores))
@@ -303,7 +302,7 @@ def test_reports_without_a_score_are_not_printed(
 
 
 def test_missing_part_counts_as_the_groups_mean_beside_the_other_parts(
-    run: Run, spied: list[tuple[torch.Tensor, torch.Tensor]]
+    run: Run, spied: list[tuple[Any, Any]]
 ) -> None:
     one: list[float] = []
 
@@ -319,7 +318,7 @@ def test_missing_part_counts_as_the_groups_mean_beside_the_other_parts(
     total = first + 0.5 * second
     ((advantages, _),) = spied
     expected = total - total.mean(axis=-1, keepdims=True)
-    np.testing.assert_allclose(advantages.numpy(), expected.reshape(-1), atol=1e-6)
+    np.testing.assert_allclose(advantages, expected.reshape(-1), atol=1e-6)
     assert curve[0]["reward"] == pytest.approx(total.mean())
 
 

@@ -47,6 +47,8 @@ class Params(Section):
         for name, arm in self.arms.items():
             if not name.isidentifier():
                 raise ValueError(f"arms.{name}: an arm's name is letters, digits and underscores")
+            if arm.credit.gradient is not None:
+                self.labeler.require(arm.credit.gradient.labeler, f"arms.{name}.credit.gradient.labeler")
             if arm.training and arm.reward is None:
                 raise ValueError(f"arms.{name}.training is set but the arm has no reward: it would not train")
             try:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from radrl.params.base import PositiveFloat, PositiveInt, Section, Share
+from radrl.params.credit import UNIFORM, Credit
 from radrl.params.messages import hint
 from radrl.params.policy import Lora
 from radrl.params.rewards import Reward
@@ -93,7 +94,7 @@ class Arm(Section):
     selection: Literal["full", "random", "ddsampling", "balanced"]
     reward: Reward | None = None
     output: Form = "plain"
-    credit: Literal["uniform"] = "uniform"
+    credit: Credit = UNIFORM
     oracle: Literal["none"] = "none"
     training: dict[str, Any] = Field(default_factory=dict)
 

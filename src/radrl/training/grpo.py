@@ -2,7 +2,7 @@
 
     selection   which films it sees         -> `prompt_dataset`
     reward      what a report is worth      -> `radrl.rewards`
-    credit      how a report's advantage is spread over its tokens
+    credit      how a report's advantage is spread over its tokens -> `radrl.training.credit_kinds`
     oracle      what the reference report adds to the loss
 
 TRL keeps the loop, generation, the clipped loss and the KL term. Overridden are only the two places where
@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from accelerate.utils import gather_object
 from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
@@ -34,26 +35,8 @@ from radrl.rewards.base import Part, RewardSum
 from radrl.rewards.total import group_totals
 from radrl.training import tuning
 from radrl.training.callbacks import Report, StepReport, history, silent
+from radrl.training.credit import Credit, Rollouts, by_token, weight_numbers
 from radrl.training.resume import EpochOrder, RestoresWeights, last_checkpoint
-
-Credit = Callable[[torch.Tensor, Mapping[str, Any]], torch.Tensor]
-"""Spreads advantages (B,) over tokens (B, T), given TRL's batch (completion_ids, completion_mask, ...)."""
-
-
-def uniform(advantages: torch.Tensor, batch: Mapping[str, Any]) -> torch.Tensor:
-    """Every token of a report carries the report's advantage (GRPO).
-
-    Args:
-        advantages: shape (B,).
-        batch: TRL's; `completion_mask` has shape (B, T).
-
-    Returns:
-        Shape (B, T); padding is left to the loss's own mask.
-    """
-    return advantages.unsqueeze(1).expand_as(batch["completion_mask"])
-
-
-CREDITS: dict[str, Credit] = {"uniform": uniform}
 
 
 def prompt_dataset(
@@ -85,7 +68,7 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
     Args:
         reward: scores reports against references; its parts are logged apart.
         advantage: a convention of `radrl.algorithms.advantages`.
-        credit: spreads advantages over tokens.
+        credit: weighs the tokens that advantages are spread over.
         **trl: everything `trl.GRPOTrainer` takes but the reward functions.
     """
 
@@ -100,6 +83,8 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
     def _calculate_rewards(
         self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any
     ) -> torch.Tensor:
+        # before the rewards, which then find what the credit's labeler has read in its memory
+        self.token_weights = self.credit.weigh(self._rollouts(inputs, completions, completion_ids_list))
         # the state is in every checkpoint, so a resumed run is in the same phase as an unbroken one
         weights = self.reward.weights(self.state.global_step / self.args.max_steps)
         self.reward_weights = torch.tensor(weights, dtype=torch.float32)
@@ -110,18 +95,34 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         batch = super()._generate_and_score_completions(inputs)
-        size = self.num_generations if self.model.training else self.num_generations_eval
+        size = self._group_size
         parts = self.part_scores.reshape(-1, size, len(self.reward.parts))  # (prompts, G, parts)
         groups = group_totals(parts, self.reward_weights.double().numpy())  # (prompts, G)
         advantages = _advantages(groups, self.advantage).reshape(-1)
         mine = slice(
             self.accelerator.process_index * len(inputs), (self.accelerator.process_index + 1) * len(inputs)
         )
-        local = torch.as_tensor(advantages[mine], dtype=torch.float32, device=self.accelerator.device)
-        batch["advantages"] = self.credit(local, batch).contiguous()
+        spread = by_token(advantages[mine], self.token_weights, batch["completion_mask"].shape[1])
+        batch["advantages"] = torch.as_tensor(spread, dtype=torch.float32, device=self.accelerator.device)
         self._log_groups(groups)
         self._log_parts(groups)
+        self._log_credit()
         return batch
+
+    @property
+    def _group_size(self) -> int:
+        size: int = self.num_generations if self.model.training else self.num_generations_eval
+        return size
+
+    def _rollouts(self, inputs: Any, completions: Any, completion_ids_list: Any) -> Rollouts:
+        return Rollouts(
+            ids=completion_ids_list,
+            outputs=[completion[0]["content"] for completion in completions],
+            references=[row["reference"] for row in inputs],
+            sample_ids=[row["sample_id"] for row in inputs],
+            group=self._group_size,
+            form=self.reward.output,
+        )
 
     def _log_groups(self, groups: np.ndarray) -> None:
         metrics = self._metrics["train" if self.model.training else "eval"]
@@ -146,6 +147,12 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
             scored = groups[~np.isnan(groups)]
             metrics["reward"][-1] = float(scored.mean()) if scored.size else float("nan")
             metrics["reward_std"][-1] = float(scored.std(ddof=1)) if scored.size > 1 else float("nan")
+
+    def _log_credit(self) -> None:
+        if self.token_weights is not None:
+            metrics = self._metrics["train" if self.model.training else "eval"]
+            for name, value in weight_numbers(gather_object(self.token_weights.of_text())).items():
+                metrics[name].append(value)
 
 
 def _advantages(groups: np.ndarray, convention: Any) -> np.ndarray:
@@ -174,7 +181,7 @@ def optimise(
     prompts: Dataset,
     *,
     reward: RewardSum,
-    credit: str,
+    credit: Credit,
     settings: Mapping[str, Any],
     seed: int,
     workspace: Path,
@@ -186,7 +193,7 @@ def optimise(
         policy: where training starts; its model is changed in place.
         prompts: the selected films.
         reward: what a report is worth.
-        credit: a key of `CREDITS`.
+        credit: how a report's advantage is spread over its tokens.
         settings: the keys of `radrl.params.Training`.
         seed: of the order of films, the draws of rollouts and dropout.
         workspace: folder of checkpoints; training goes on from the last one in it.
@@ -208,7 +215,7 @@ def optimise(
     trainer = ReportGRPOTrainer(
         reward=reward,
         advantage=settings["advantage"],
-        credit=CREDITS[credit],
+        credit=credit,
         model=model,
         args=_arguments(settings, reward, seed, workspace),
         train_dataset=prompts,

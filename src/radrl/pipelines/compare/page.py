@@ -149,7 +149,9 @@ def _what(name: str, arms: Mapping[str, Any]) -> str:
         return f"the {arm['start']} policy as it is"
     reward = " + ".join(part for part, value in arm["reward"].items() if value)
     parts = [f"{arm['start']} → reward {reward}", f"{arm.get('selection', 'full')} selection"]
-    parts += [f"{arm[key]} {key}" for key in ("credit", "oracle") if arm.get(key) not in (None, "none")]
+    kinds = {key: arm.get(key, "none") for key in ("credit", "oracle")}
+    named = {key: next(iter(kind)) if isinstance(kind, dict) else kind for key, kind in kinds.items()}
+    parts += [f"{kind} {key}" for key, kind in named.items() if kind != "none"]
     return ", ".join(parts)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,7 @@ def train_arm(
     from radrl.policy import folder
     from radrl.rewards.build import build as build_reward
     from radrl.runtime import pin
+    from radrl.training.credit_kinds import build as build_credit
     from radrl.training.grpo import optimise, prompt_dataset
     from radrl.training.resume import writing
     from radrl.workspaces import claim, digest_rows, fingerprint
@@ -67,16 +68,19 @@ def train_arm(
     work = {"arm": arm, "settings": settings, "labeler": labeler, "dtype": dtype, "prompt": prompt}
     work |= {"seed": seed, "threads": threads, "films": digest_rows(films)}
     claim(workspace, fingerprint(work, start, labeler_models))
+    # one object a labeler, so that credit and reward share what it has read
+    reader = cache(lambda name: build_labeler(labeler, labeler_models, name=name))
+    beginning = folder.load(start, dtype=dtype)
     policy, curve = optimise(
-        folder.load(start, dtype=dtype),
+        beginning,
         prompt_dataset(*(films[name].tolist() for name in ("images", "report", "sample_id")), prompt),
         reward=build_reward(
             arm["reward"],
-            build_labeler(labeler, labeler_models),
+            reader(labeler["name"]),
             references=films["report"].tolist(),
             output=arm.get("output", "plain"),
         ),
-        credit=arm["credit"],
+        credit=build_credit(arm.get("credit", "uniform"), beginning.processor.tokenizer, reader),
         settings=settings,
         seed=seed,
         workspace=workspace,
