@@ -1,7 +1,7 @@
 """How far a compact CheXbert agrees with the rules on real reports it has not seen.
 
 Split by a hash of the report's number: 7 parts of 10 to learn from, 3 unseen. The settings are the best that
-were found for six minutes of one core, with 2 of the 7 parts held out.
+were found for eight minutes of one core, with 2 of the 7 parts held out.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ def found() -> dict[str, Any]:
 
 
 def test_agreement_with_the_rules_on_unseen_reports(found: dict[str, Any]) -> None:
-    """The aim is 0.97, which is not reached (README, "What is not tested").
+    """The aim is 0.97 in both readings; the first does not reach it (README, "What is not tested").
 
-    Measured were 0.953 and 0.972, with seed 1 0.952 and 0.967.
+    Measured were 0.968 and 0.979, with seed 1 0.958 and 0.975.
     """
-    assert found["macro_f1"] > 0.94
-    assert found["macro_f1_uncertain_pos"] > 0.96
-    assert found["equal_classes"] > 0.985
+    assert found["macro_f1"] > 0.955
+    assert found["macro_f1_uncertain_pos"] > 0.97
+    assert found["equal_classes"] > 0.99

@@ -7,7 +7,7 @@ import numpy as np
 from radrl.labelers.rules import findings
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.labelers.rules.lexicon import spelled
-from radrl.labelers.rules.rewording import _plural, reword
+from radrl.labelers.rules.rewording import _JOINTS, _places, _plural, _spliced, reword
 from radrl.labelers.rules.text import fold
 
 SENTENCES = ["no pleural effusion or pneumothorax.", "the heart is mildly enlarged.", "views are frontal."]
@@ -31,7 +31,27 @@ def test_marks_stay_where_they_are() -> None:
 
 
 def test_words_outside_the_lexicon_give_way_to_one_another_alone() -> None:
-    assert set(reworded("frontal views")) == {"views views", "frontal frontal", "views frontal"}
+    new = set(reworded("frontal views"))
+    assert {"views views", "frontal frontal", "views frontal"} <= new
+    assert not RulesLabeler().label(sorted(new))[:, :-1].any()
+
+
+def test_some_words_are_blends() -> None:
+    new = " ".join(reworded("frontal views")).split()
+    blends = set(new) - {"frontal", "views"}
+    assert any(word.startswith("fr") and word.endswith("ws") for word in blends)
+    assert any(word.startswith("vi") and not word.endswith(("al", "ws")) for word in blends)
+
+
+def test_some_sentences_go_on_as_another() -> None:
+    one, two = "no left effusion.", "moderate edema, unchanged."
+    places = {sentence: list(_places(sentence)) for sentence in (one, two)}
+    rng = np.random.default_rng(0)
+    new = {_spliced(one, two, places, rng) for _ in range(400)}
+    fronts = ("no", "no left", "no left effusion")
+    backs = ("moderate edema, unchanged.", "edema, unchanged.", "unchanged.")
+    assert new == {f"{front}{joint}{back}" for front in fronts for joint in _JOINTS for back in backs}
+    assert _spliced(one, one, places, rng) == one
 
 
 def test_a_finding_gives_way_to_what_only_looks_like_one() -> None:

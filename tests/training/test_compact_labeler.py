@@ -15,13 +15,10 @@ from radrl.labelers.chexbert.labeler import CheXbertLabeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import INDEX
 from radrl.training.compact_labeler import (
-    _batches,
-    _drawn,
     _layer_matrices,
     _optimizers,
     _rate,
     build,
-    gather,
     train,
 )
 from radrl.training.muon import Muon
@@ -88,36 +85,9 @@ def test_saved_and_loaded_it_reads_the_same(trained: tuple[Any, ...], tmp_path: 
     np.testing.assert_array_equal(again.label(REPORTS), CheXbertLabeler(model, tokenizer).label(REPORTS))
 
 
-def test_rewordings_get_half_of_the_draws() -> None:
-    pool = gather(REPORTS, RulesLabeler(), 100, np.random.default_rng(0))
-    own = len(pool.known)
-    assert own == 2 * len(FINDINGS)
-    assert len(pool.sentences) > own
-    assert pool.weights[:own].sum() == pytest.approx(0.5)
-    assert pool.weights[own:].sum() == pytest.approx(0.5)
-
-
-def test_rewordings_come_first_and_the_own_language_last() -> None:
-    rng = np.random.default_rng(0)
-    pool = gather(REPORTS, RulesLabeler(), 100, rng)
-    texts = _drawn(pool, 200, 3, rng)
-    own = len(pool.known)
-    assert any((text >= own).any() for text in texts[140:170])
-    assert not any((text >= own).any() for text in texts[170:])
-    assert max(len(text) for text in texts[:170]) == 3
-    assert max(len(text) for text in texts[170:]) == 7
-
-
 def test_nothing_to_learn_from_is_refused() -> None:
     with pytest.raises(ValueError, match="hold no sentence"):
         train(["", "  "], RulesLabeler(), SETTINGS, seed=0)
-
-
-def test_batches_are_all_texts_once_short_windows_first() -> None:
-    lengths = [3] * 100 + [9] * 50
-    batches = list(_batches(lengths, 4, np.random.default_rng(0)))
-    assert sorted(i for batch in batches for i in batch) == list(range(150))
-    assert max(max(batch) for batch in batches[:20]) < 80  # the first window
 
 
 def test_rate_rises_then_falls_to_nothing() -> None:

@@ -59,25 +59,32 @@ def rarity_weights(labels: npt.NDArray[np.int8], counts: npt.NDArray[np.int64]) 
 
 
 def draw_texts(
-    weights: FloatArray, count: int, *, longest: int, rng: np.random.Generator, growing: bool = True
+    weights: FloatArray,
+    count: int,
+    *,
+    longest: int,
+    rng: np.random.Generator,
+    span: tuple[float, float] = (0.0, 1.0),
 ) -> list[IntArray]:
     """Draw texts as rows of sentence numbers, the first ones short, so that reading comes before counting.
 
     Text i of n has 1 to L sentences, all lengths equally likely, where L grows from 2 to `longest` over the
-    first four fifths.
+    first four fifths. Of a longer course of texts, a span of it can be drawn.
 
     Args:
         weights: probability of each sentence, shape (S,).
         count: n.
         longest: most sentences of a text, 2 or more.
         rng: decides.
-        growing: whether L grows; otherwise it is `longest` throughout.
+        span: where the course is with the first text, and where after the last; (1, 1) for texts of full
+            length throughout.
 
     Returns:
         n arrays of sentence numbers, drawn with replacement.
     """
-    progress = np.arange(count) / (_LONGEST_FROM * max(count, 1))
-    most = np.clip(np.ceil(longest * progress), 2 if growing else longest, longest).astype(np.int64)
+    start, end = span
+    progress = np.arange(count) / (_LONGEST_FROM * max(count, 1)) * (end - start) + start / _LONGEST_FROM
+    most = np.clip(np.ceil(longest * progress), 2, longest).astype(np.int64)
     lengths = rng.integers(1, most + 1)
     drawn = rng.choice(len(weights), size=int(lengths.sum()), p=weights)
     return np.split(drawn, np.cumsum(lengths)[:-1]) if count else []

@@ -5,8 +5,8 @@ As CheXbert (Smit et al. 2020, arXiv:2004.09167) was from CheXpert's labels. Dep
 - no pretrained BERT, and no radiologists' labels after the rules';
 - recombination in place of back-translation: texts are drawn from the corpus' sentences and from rewordings
   of them (`radrl.reports.recombination`, `radrl.labelers.rules.rewording`), and labelled by the rules;
-- short texts first, so that it learns to read a sentence before it learns to gather a report; rewordings
-  first, which teach the rules' phrases, and the corpus' own language last, in long texts;
+- short texts first, rewordings that it misreads more often, the corpus' own language last, in long texts
+  (`radrl.training.compact_texts`);
 - with rewordings the matrices of BERT's layers learn by Muon (`radrl.training.muon`), which comes further in
   the same time; without, all weights by AdamW;
 - a second loss while it trains: the state of a sentence's last token, one layer before the last, tells that
@@ -19,9 +19,7 @@ A run takes about a minute, with rewordings some minutes, and does not resume.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -34,64 +32,19 @@ from transformers import BertConfig, BertTokenizer
 
 from radrl.labelers.base import Labeler, LabelMatrix
 from radrl.labelers.chexbert.batching import pad
+from radrl.labelers.chexbert.labeler import CheXbertLabeler
 from radrl.labelers.chexbert.model import CLASSES, CheXbert
 from radrl.labelers.chexbert.text import SPECIAL, Encoded, build_tokenizer
-from radrl.labelers.rules.rewording import reword
 from radrl.observations import OBSERVATIONS
-from radrl.reports.recombination import IntArray, draw_texts, rarity_weights, sentences
 from radrl.training.callbacks import Report, silent
+from radrl.training.compact_texts import Course, Pool, Text, gather
 from radrl.training.muon import Muon
 
 INITIAL_SCALE: Final = 0.06
 """Of weights: BERT's 0.02 suits 768 columns; with 128 it learns nothing for a long while."""
 POSITION_SCALE: Final = 0.1
 POSITION_BASE: Final = 1000.0
-WINDOW: Final = 20
-"""Batches whose texts are sorted by length together; the order of windows keeps short texts first."""
-OWN_LAST: Final = 0.15
-"""Share of the texts, the last ones, that hold no rewordings."""
-LONGER_LAST: Final = 4
-"""More sentences that these may have."""
-OWN_AGAIN: Final = 3
-"""Times that each report of the corpus is learned where rewordings are."""
 LOGGED_EVERY: Final = 10
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pool:
-    """Sentences to draw from.
-
-    Args:
-        sentences: S sentences, lower case.
-        labels: class indices of each, shape (S, 14).
-        weights: probability of each, shape (S,).
-        known: numbers of the corpus' own sentences by text; the rest are rewordings.
-    """
-
-    sentences: list[str]
-    labels: LabelMatrix
-    weights: np.ndarray[Any, np.dtype[np.float64]]
-    known: dict[str, int]
-
-    @property
-    def reworded(self) -> bool:
-        """Whether there are rewordings."""
-        return len(self.sentences) > len(self.known)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Text:
-    """One training text.
-
-    Args:
-        ids: tokens, [CLS] and [SEP] included.
-        ends: position of the last token of each whole sentence.
-        sentences: number of that sentence.
-    """
-
-    ids: list[int]
-    ends: list[int]
-    sentences: list[int]
 
 
 def train(
@@ -121,45 +74,10 @@ def train(
     rng = np.random.default_rng(seed)
     pool = gather(reports, teacher, settings["reworded"], rng)
     tokenizer = build_tokenizer(_vocabulary(pool.sentences, settings["vocab_size"]))
-    texts, labels = _draw(reports, pool, teacher, tokenizer, settings, rng)
     model = build(tokenizer, settings)
-    curve = _fit(model, texts, labels, pool, settings, rng, report)
+    course = Course(reports, pool, teacher, tokenizer, settings, rng)
+    curve = _fit(model, tokenizer, course, pool, settings, report)
     return model.eval(), tokenizer, curve
-
-
-def gather(reports: Sequence[str], teacher: Labeler, reworded: int, rng: np.random.Generator) -> Pool:
-    """The sentences of reports, and rewordings of those that mention something.
-
-    Args:
-        reports: N texts.
-        teacher: labels the sentences.
-        reworded: how many rewordings are tried; half of all draws then go to them.
-        rng: decides them.
-
-    Returns:
-        The pool.
-
-    Raises:
-        ValueError: there is no sentence.
-    """
-    counts = Counter(sentence.lower() for text in reports for sentence in sentences(text))
-    if not counts:
-        raise ValueError("the training reports hold no sentence: there is nothing to learn labels from")
-    own = sorted(counts)
-    labels = teacher.label(own)
-    times = np.array([counts[sentence] for sentence in own])
-    weights = rarity_weights(labels, times)
-    known = {sentence: number for number, sentence in enumerate(own)}
-    telling = np.flatnonzero(labels[:, :-1].any(axis=1))
-    if not reworded or not len(telling):
-        return Pool(own, labels, weights, known)
-    likely = np.sqrt(times[telling])
-    drawn = rng.choice(telling, size=reworded, p=likely / likely.sum())
-    new = [text for text in reword([own[i] for i in drawn], rng=rng) if text not in known]
-    new_labels = teacher.label(new)
-    new_weights = rarity_weights(new_labels, np.ones(len(new), dtype=np.int64))
-    both = np.concatenate([weights, new_weights]) / (2 if new else 1)
-    return Pool(own + new, np.concatenate([labels, new_labels]), both, known)
 
 
 def build(tokenizer: BertTokenizer, settings: Mapping[str, Any]) -> CheXbert:
@@ -221,63 +139,12 @@ def _vocabulary(texts: Sequence[str], size: int) -> list[str]:
     return sorted(pieces, key=pieces.__getitem__)
 
 
-def _draw(
-    reports: Sequence[str],
-    pool: Pool,
-    teacher: Labeler,
-    tokenizer: BertTokenizer,
-    settings: Mapping[str, Any],
-    rng: np.random.Generator,
-) -> tuple[list[Text], torch.Tensor]:
-    """Training texts, in the order they are learned, and their labels, shape (N, 14).
-
-    The reports themselves are strewn over the second half.
-    """
-    drawn = _drawn(pool, settings["recombined"], settings["longest"], rng)
-    own = [_numbers(report, pool) for report in reports]
-    own = [numbers for numbers in own if len(numbers)] * (OWN_AGAIN if pool.reworded else 1)
-    places = np.concatenate([np.arange(len(drawn)) / max(len(drawn), 1), rng.uniform(0.5, 1, len(own))])
-    rows = [[*drawn, *own][i] for i in np.argsort(places, kind="stable")]
-    labels = teacher.label([" ".join(pool.sentences[i] for i in row) for row in rows])
-    pieces = tokenizer(pool.sentences, add_special_tokens=False)["input_ids"]
-    texts = [_text(row, pieces, tokenizer, settings["max_tokens"]) for row in rows]
-    return texts, torch.from_numpy(labels).long()
-
-
-def _drawn(pool: Pool, count: int, longest: int, rng: np.random.Generator) -> list[IntArray]:
-    """Texts of drawn sentences; where there are rewordings, the last ones have none and are not short."""
-    if not pool.reworded:
-        return draw_texts(pool.weights, count, longest=longest, rng=rng)
-    own = pool.weights[: len(pool.known)]
-    last = round(OWN_LAST * count)
-    first = draw_texts(pool.weights, count - last, longest=longest, rng=rng)
-    return first + draw_texts(own / own.sum(), last, longest=longest + LONGER_LAST, rng=rng, growing=False)
-
-
-def _numbers(report: str, pool: Pool) -> IntArray:
-    return np.array([pool.known[sentence.lower()] for sentence in sentences(report)], dtype=np.int64)
-
-
-def _text(row: IntArray, pieces: Sequence[list[int]], tokenizer: BertTokenizer, max_tokens: int) -> Text:
-    ids, ends, whole = [tokenizer.cls_token_id], [], []
-    for number in row:
-        room = max_tokens - 1 - len(ids)
-        ids += pieces[number][:room]
-        if len(pieces[number]) > room:
-            break
-        if pieces[number]:
-            ends.append(len(ids) - 1)
-            whole.append(int(number))
-    return Text([*ids, tokenizer.sep_token_id], ends, whole)
-
-
 def _fit(
     model: CheXbert,
-    texts: Sequence[Text],
-    labels: torch.Tensor,
+    tokenizer: BertTokenizer,
+    course: Course,
     pool: Pool,
     settings: Mapping[str, Any],
-    rng: np.random.Generator,
     report: Report,
 ) -> list[dict[str, float]]:
     """Train a model in place; the curve of both losses."""
@@ -285,20 +152,26 @@ def _fit(
     _draw_head(sentence_head)
     sentence_labels = torch.from_numpy(pool.labels).long()
     weights = [*model.parameters(), *sentence_head.parameters()]
-    batches = list(_batches([len(text.ids) for text in texts], settings["batch_size"], rng))
+    steps = course.steps
     matrices = _layer_matrices(model) if pool.reworded else []
     optimizers = _optimizers(weights, matrices, settings)
     schedules = [
         torch.optim.lr_scheduler.LambdaLR(
-            optimizer, lambda step: _rate(step, len(batches), settings["warmup_share"])
+            optimizer, lambda step: _rate(step, steps, settings["warmup_share"])
         )
         for optimizer in optimizers
     ]
+
+    def read(texts: Sequence[str]) -> LabelMatrix:
+        found = CheXbertLabeler(model, tokenizer, cache_size=0).label(texts)
+        model.train()
+        return found
+
     model.train()
     curve: list[dict[str, float]] = []
-    for step, batch in enumerate(tqdm(batches, desc="compact CheXbert", unit="batch"), start=1):
-        chosen = [texts[i] for i in batch]
-        own, by_sentence = _losses(model, sentence_head, chosen, labels[batch], sentence_labels)
+    batches = tqdm(course.batches(read), total=steps, desc="compact CheXbert", unit="batch")
+    for step, (texts, labels) in enumerate(batches, start=1):
+        own, by_sentence = _losses(model, sentence_head, texts, labels, sentence_labels)
         model.zero_grad()
         sentence_head.zero_grad()
         (own + by_sentence).backward()
@@ -306,7 +179,7 @@ def _fit(
         for optimizer, schedule in zip(optimizers, schedules, strict=True):
             optimizer.step()
             schedule.step()
-        if step % LOGGED_EVERY == 0 or step == len(batches):
+        if step % LOGGED_EVERY == 0 or step == steps:
             row = {"loss": own.item(), "sentence_loss": by_sentence.item()}
             report(step, row)
             curve.append({"step": step} | row)
@@ -356,16 +229,6 @@ def _losses(
     told = sentence_head(states).view(-1, CLASSES)  # (sentences x 14, 4)
     by_sentence = functional.cross_entropy(told, sentence_labels[numbers].view(-1))
     return own, len(OBSERVATIONS) * by_sentence
-
-
-def _batches(lengths: Sequence[int], size: int, rng: np.random.Generator) -> Iterator[list[int]]:
-    """Batches of texts of like length, drawn window by window so that the order of texts is kept roughly."""
-    for start in range(0, len(lengths), size * WINDOW):
-        window = range(start, min(start + size * WINDOW, len(lengths)))
-        by_length = sorted(window, key=lengths.__getitem__)
-        batches = [by_length[i : i + size] for i in range(0, len(by_length), size)]
-        for i in rng.permutation(len(batches)):
-            yield batches[i]
 
 
 def _rate(step: int, steps: int, warmup_share: float) -> float:

@@ -3,14 +3,16 @@
 The rules know thousands of phrases, most of which a corpus holds seldom or never. Put into the places of
 phrases of the same part they give sentences that read like its own, and that the rules can label. A learner
 of the rules' labels needs them; whether a sentence makes medical sense does not matter to it. It also has to
-learn which words the rules pass over: these give way to one another too.
+learn which words the rules pass over: these give way to one another too, and to words that nobody ever wrote
+but that look like some of the rules'. And it has to learn how far cues reach: some sentences are the front
+of one and the back of another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -30,14 +32,35 @@ _ALIKE: Final[tuple[tuple[Kind, ...], ...]] = (
 back, sizes. Any other kind is a part of its own."""
 _PASSED_OVER: Final = 0.25
 """How likely a word outside the lexicon is exchanged, compared with a phrase."""
+_SPLICED: Final = 0.3
+"""How likely a sentence goes on as another before its words are exchanged."""
+_JOINTS: Final = (" ", " ", " ", ", ", " and ")
+_BLENDED: Final = 0.25
+"""How likely a word outside the lexicon is exchanged for a blend of two ("portacatheter")."""
+_KINDS: Final = tuple(kind for kind in Kind if kind is not Kind.COMMA)
 _PLURAL: Final = 0.3
 """How likely a finding or organ gets a plural ending, which the lexicon leaves out."""
+
+
+class Place(NamedTuple):
+    """Where a phrase, or a word outside the lexicon, stands in a sentence.
+
+    Args:
+        start: its first character.
+        end: the character after its last.
+        item: the phrase, nothing for a word outside the lexicon.
+    """
+
+    start: int
+    end: int
+    item: Item | None
 
 
 def reword(sentences: Sequence[str], *, rng: np.random.Generator) -> list[str]:
     """Exchange phrases for others of their part, and words outside the lexicon for one another.
 
-    What share of its phrases a sentence loses is drawn anew each time, all shares equally likely.
+    What share of its phrases a sentence loses is drawn anew each time, all shares equally likely. Before
+    that some sentences get the back of another one.
 
     Args:
         sentences: lower-case sentences.
@@ -46,24 +69,41 @@ def reword(sentences: Sequence[str], *, rng: np.random.Generator) -> list[str]:
     Returns:
         The sentences that changed, each once, in order.
     """
-    others = _outside_the_lexicon(sentences)
-    changed = (_reworded(sentence, others, rng) for sentence in sentences)
-    return list(dict.fromkeys(new for new, old in zip(changed, sentences, strict=True) if new != old))
+    places = {sentence: list(_places(sentence)) for sentence in dict.fromkeys(sentences)}
+    others = _outside_the_lexicon(places)
+    changed: dict[str, None] = {}
+    for sentence in sentences:
+        text, at = sentence, places[sentence]
+        if rng.random() < _SPLICED:
+            text = _spliced(sentence, sentences[int(rng.integers(len(sentences)))], places, rng)
+            at = at if text == sentence else list(_places(text))
+        new = _reworded(text, at, others, rng)
+        if new != sentence:
+            changed[new] = None
+    return list(changed)
 
 
-def _reworded(sentence: str, others: list[str], rng: np.random.Generator) -> str:
+def _spliced(front: str, back: str, places: Mapping[str, list[Place]], rng: np.random.Generator) -> str:
+    """The front of one sentence and the back of another, cut between phrases."""
+    if front == back or not places[front] or not places[back]:
+        return front
+    end = places[front][rng.integers(len(places[front]))].end
+    start = places[back][rng.integers(len(places[back]))].start
+    return front[:end] + _JOINTS[rng.integers(len(_JOINTS))] + back[start:]
+
+
+def _reworded(sentence: str, places: Sequence[Place], others: list[str], rng: np.random.Generator) -> str:
     share = rng.random()
     out, at = [], 0
-    for start, end, item in _places(sentence):
-        if rng.random() < share * (1 if item else _PASSED_OVER):
-            new = _phrase(item.kind, rng) if item else others[rng.integers(len(others))]
-            out.append(sentence[at:start] + new)
+    for start, end, item in places:
+        if rng.random() < share * (1 if item else _PASSED_OVER if others else 0):
+            out.append(sentence[at:start] + (_phrase(item.kind, rng) if item else _word(others, rng)))
             at = end
     return "".join(out) + sentence[at:]
 
 
-def _places(sentence: str) -> Iterator[tuple[int, int, Item | None]]:
-    """Start and end of each phrase, and of each word outside the lexicon (no item); marks are left out."""
+def _places(sentence: str) -> Iterator[Place]:
+    """Each phrase, and each word outside the lexicon; marks are left out."""
     words = raw_tokens(sentence)
     items = {item.start: item for item in find([fold(word.group()) for word in words])}
     at = 0
@@ -71,19 +111,34 @@ def _places(sentence: str) -> Iterator[tuple[int, int, Item | None]]:
         item = items.get(at)
         end = item.end if item else at + 1
         if words[at].group().isalnum():
-            yield words[at].start(), words[end - 1].end(), item
+            yield Place(words[at].start(), words[end - 1].end(), item)
         at = end
 
 
-def _outside_the_lexicon(sentences: Sequence[str]) -> list[str]:
+def _outside_the_lexicon(places: Mapping[str, list[Place]]) -> list[str]:
     """Words that the rules pass over, each once, in the order of the sentences."""
     words = (
         sentence[start:end]
-        for sentence in dict.fromkeys(sentences)
-        for start, end, item in _places(sentence)
+        for sentence, found in places.items()
+        for start, end, item in found
         if item is None
     )
     return list(dict.fromkeys(words))
+
+
+def _word(others: list[str], rng: np.random.Generator) -> str:
+    """A word outside the lexicon, or a blend of one with another or with a word of the lexicon."""
+    one = others[rng.integers(len(others))]
+    if rng.random() >= _BLENDED:
+        return one
+    known = rng.random() < 0.5
+    two = (
+        _phrase(_KINDS[rng.integers(len(_KINDS))], rng).split()[-1]
+        if known
+        else others[rng.integers(len(others))]
+    )
+    first, last = (one, two) if rng.random() < 0.5 else (two, one)
+    return first[: rng.integers(1, len(first) + 1)] + last[rng.integers(len(last)) :]
 
 
 def _phrase(kind: Kind, rng: np.random.Generator) -> str:
