@@ -129,7 +129,7 @@ def ingest(tree: Path, out: Path, workers: int, image_size: int) -> None:
     workspace.mkdir(parents=True, exist_ok=True)
     files, passing = read_source(settings, 0, workspace)
     ParquetShards(str(out / "corpus")).save(files)
-    _, summary = report_quarantine(passing)
+    _, summary = report_quarantine(passing, settings)
     assert summary["input"] == summary["kept"] + summary["quarantined"], summary
 
 
@@ -230,20 +230,20 @@ def report(folder: Path, shares: list[float], workers: int, large: int) -> str:
         runs[share] = measure(folder / f"tree-{share:g}", folder / "out", films, workers)
         line(f"{share:.3g}", runs[share])
     small, whole = shares[0], shares[-1]
-    done, resumed = measure_killed(folder / f"tree-{whole:g}", folder / "out", runs[whole].films, workers)
-    line(f"{whole:.3g}, killed at {done:.0%} and started again", resumed)
+    done, resumed = measure_killed(folder / f"tree-{small:g}", folder / "out", runs[small].films, workers)
+    line(f"{small:.3g}, killed at {done:.0%} and started again", resumed)
     make_large(folder / "large", large)
     large_runs = [measure(folder / "large", folder / "out", large, n, image_size=448) for n in (workers, 1)]
     line(f"films of {LARGE[0]} x {LARGE[1]} to 448", large_runs[0])
     line("the same, one process", large_runs[1])
-    same = resumed.digest == runs[whole].digest and large_runs[0].digest == large_runs[1].digest
+    same = resumed.digest == runs[small].digest and large_runs[0].digest == large_runs[1].digest
     lines += [
         "",
         f"- {whole:.3g} against {small:.3g}: {runs[whole].rate / runs[small].rate:.2f} times the films a "
         f"second, {runs[whole].peak / runs[small].peak:.2f} times the memory.",
         f"- {workers} processes against one on films of the usual size: "
         f"{large_runs[0].rate / large_runs[1].rate:.2f} times the films a second.",
-        f"- After the kill: {resumed.seconds / runs[whole].seconds:.2f} of the unbroken time for the "
+        f"- After the kill: {resumed.seconds / runs[small].seconds:.2f} of the unbroken time for the "
         f"{1 - done:.0%} that were left, every process gone.",
         f"- Bytes of the corpus: killed and unbroken, one process and {workers} "
         f"{'are the same' if same else 'DIFFER'}.",

@@ -1,0 +1,34 @@
+"""The benchmark runs, on a thousandth of its size, and its claims that are no speeds hold there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_ingest_in_miniature(root: Path, tmp_path: Path) -> None:
+    written = tmp_path / "ingest.md"
+    options = [
+        "--folder",
+        str(tmp_path / "trees"),
+        "--shares",
+        "0.005",
+        "0.006",
+        "--workers",
+        "2",
+        "--large",
+        "4",
+    ]
+    subprocess.run(
+        [sys.executable, str(root / "bench/ingest.py"), *options, "--write", str(written)],
+        check=True,
+        cwd=tmp_path,
+        capture_output=True,
+    )
+    text = written.read_text()
+    assert "killed and unbroken, one process and 2 are the same" in text
+    rows = re.findall(r"^\| ([^|]+) \| ([\d,]+) \|.*\((\d+) rows\) \|$", text, flags=re.MULTILINE)
+    assert [name for name, _, _ in rows][:2] == ["0.005", "0.006"]
+    assert all(int(films.replace(",", "")) - int(kept) < 3 for _, films, kept in rows)
