@@ -6,7 +6,6 @@ And what the record of the runs holds afterwards: no path, no date, no name, no 
 from __future__ import annotations
 
 import csv
-import importlib.util
 import json
 import os
 import shutil
@@ -15,9 +14,9 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import mimic_tree
 import numpy as np
 import pytest
 import yaml
@@ -73,28 +72,18 @@ def iu_xray(root: Path) -> Section:
 
 def mimic_cxr(root: Path) -> Section:
     """Tables, report files and JPG films of studies of one or two films."""
-    tree = _mimic_tree()
     studies = []
     for number in range(STUDIES):
         findings, impression = texts(number)
         report = f"FINAL REPORT\n INDICATION: ___\n\n FINDINGS:\n {findings}\n\n IMPRESSION:\n {impression}\n"
         views = ("PA", "LATERAL")[: 1 + number % 2]
-        studies.append(tree.Study(10000032 + number, 50414267 + number, views, "train", report))
-    tree.write_tables(root, studies)
-    tree.write_reports(root, studies)
-    tree.write_films(root, studies)
+        studies.append(mimic_tree.Study(10000032 + number, 50414267 + number, views, "train", report))
+    mimic_tree.write_tables(root, studies)
+    mimic_tree.write_reports(root, studies)
+    mimic_tree.write_films(root, studies)
     none = dict.fromkeys(("tables", "reports", "annotation", "view_positions", "gold"))
     own = {"root": str(root), **none, "films": "jpg", "split": "drawn", "text": "files"}
     return {"source": "mimic_cxr", "mimic_cxr": own | {"unheaded_findings": True}}
-
-
-def _mimic_tree() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("mimic_tree", ROOT / "bench" / "mimic_tree.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules["mimic_tree"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def chexpert_plus(root: Path) -> Section:

@@ -1,10 +1,9 @@
 import gzip
-import importlib.util
-import sys
 import zipfile
 from itertools import groupby
 from pathlib import Path
 
+import mimic_tree as tree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,12 +16,6 @@ from radrl.data.study import Record
 from radrl.data.tables import SourceError
 from radrl.observations import OBSERVATIONS
 from radrl.params.sources.mimic_cxr import MimicCxr
-
-spec = importlib.util.spec_from_file_location(
-    "mimic_tree", Path(__file__).parents[3] / "bench" / "mimic_tree.py"
-)
-tree = sys.modules["mimic_tree"] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(tree)
 
 ONE = tree.Study(10000032, 50414267, ("PA", "LATERAL"))
 TWO = tree.Study(10000032, 53189527, ("AP",), "validate")

@@ -1,8 +1,6 @@
-import importlib.util
 import json
-import sys
-from pathlib import Path
 
+import mimic_tree as tree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,12 +12,6 @@ from radrl.data.sources.mimic_cxr.annotation import Annotation
 from radrl.data.sources.mimic_cxr.layout import dicom_bytes, dicom_text
 from radrl.data.study import Record
 from radrl.data.tables import SourceError
-
-spec = importlib.util.spec_from_file_location(
-    "mimic_tree", Path(__file__).parents[3] / "bench" / "mimic_tree.py"
-)
-tree = sys.modules["mimic_tree"] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(tree)
 
 ONE = tree.Study(10000032, 50414267, ("PA", "LATERAL"))
 TWO = tree.Study(10000032, 53189527, ("AP",), "validate")
