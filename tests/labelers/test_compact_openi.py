@@ -1,7 +1,7 @@
 """How far a compact CheXbert agrees with the rules on real reports it has not seen.
 
-Split by a hash of the report's number: 7 parts of 10 to learn from, 3 unseen. The settings are the best that
-were found for eight minutes of one core, with 2 of the 7 parts held out.
+Split by a hash of the report's number: 7 parts of 10 to learn from, 3 unseen. The settings were
+found with 2 of the 7 parts held out; their number of texts is what ten minutes of one core allow.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SETTINGS: Final[dict[str, Any]] = {
     "heads": 4,
     "feed_forward": 256,
     "max_tokens": 192,
-    "recombined": 100000,
+    "recombined": 180000,
     "reworded": 150000,
     "longest": 6,
     "batch_size": 32,
@@ -65,10 +65,11 @@ def found() -> dict[str, Any]:
 
 
 def test_agreement_with_the_rules_on_unseen_reports(found: dict[str, Any]) -> None:
-    """The aim is 0.97 in both readings; the first does not reach it (README, "What is not tested").
+    """The aim is 0.97 in both readings; 0.973 and 0.987 were measured.
 
-    Measured were 0.968 and 0.979, with seed 1 0.958 and 0.975.
+    The bounds leave room for another processor's rounding, which in the end is another draw of the weights:
+    at 100,000 texts seeds 0 and 1 differed by 0.01 and 0.004.
     """
-    assert found["macro_f1"] > 0.955
-    assert found["macro_f1_uncertain_pos"] > 0.97
+    assert found["macro_f1"] > 0.96
+    assert found["macro_f1_uncertain_pos"] > 0.975
     assert found["equal_classes"] > 0.99
