@@ -1,7 +1,7 @@
 from textwrap import dedent
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from radrl.reports.mimic_sections import Sections, read_sections
@@ -234,6 +234,7 @@ pieces = st.sampled_from(
 texts = st.one_of(st.text(max_size=200), st.lists(pieces, max_size=30).map("".join))
 
 
+@example("¼", True)  # a fraction is a word to regular expressions and no letter
 @given(texts, st.booleans())
 def test_sections_hold_nothing_but_pieces_of_the_text(text, unheaded):
     sections = read_sections(text, unheaded_findings=unheaded)

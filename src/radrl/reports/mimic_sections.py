@@ -227,7 +227,7 @@ def _joined(blocks: Iterable[_Block]) -> str | None:
 
 def _says(text: str, kind: Kind) -> bool:
     """Whether a paragraph says anything itself: it has letters, is no pointer and no title of the film."""
-    if not _LETTER.search(text):
+    if not any(map(str.isalpha, text)):
         return False
     words = re.findall(r"[a-z]+", text.lower())
     if _POINTER.issuperset(words) and not _POINTED.isdisjoint(words):
