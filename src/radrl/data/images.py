@@ -24,6 +24,7 @@ from PIL.JpegImagePlugin import JpegImageFile
 from PIL.PngImagePlugin import PngImageFile
 
 from radrl.data import dicom
+from radrl.data.choices import require_one_of
 from radrl.data.quarantine import Refused
 from radrl.data.study import Film as Film
 
@@ -252,8 +253,7 @@ def fit(film: Film, *, size: int, how: Fit) -> Film:
     Raises:
         ValueError: `how` is none of `FITS`.
     """
-    if how not in FITS:
-        raise ValueError(f"image_fit {how!r} is unknown; valid: {', '.join(FITS)}")
+    require_one_of("image_fit", how, FITS)
     height, width = film.shape
     if how == "stretch":
         return _resize(film, size, size)

@@ -19,7 +19,8 @@ from typing import Any, Final, Literal, get_args
 from tqdm import tqdm
 
 from radrl.data.admission import Admission, Admitted, Note, Seen, row
-from radrl.data.prepare import Prepared, Rules, prepare, require_one_of
+from radrl.data.choices import require_one_of
+from radrl.data.prepare import Prepared, Rules, prepare
 from radrl.data.processes import available, mapped
 from radrl.data.quarantine import Quarantine, Refusal
 from radrl.data.schema import CorpusRow

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from radrl.data import images
+from radrl.data.choices import require_one_of
 from radrl.data.quarantine import Reason, Refusal, Refused
 from radrl.data.splits import SPLITS, canonical
 from radrl.data.study import Draw, Film, Record
@@ -58,12 +59,6 @@ class Rules:
             require_one_of("views", view, VIEWS)
         if self.image_size < images.MIN_SIDE:
             raise ValueError(f"image_size must be at least {images.MIN_SIDE}, got {self.image_size}")
-
-
-def require_one_of(name: str, value: str, valid: Sequence[str]) -> None:
-    """Refuse a value that is none of the valid ones, naming them."""
-    if value not in valid:
-        raise ValueError(f"{name} {value!r} is unknown; valid: {', '.join(valid)}")
 
 
 @dataclass(frozen=True, slots=True)

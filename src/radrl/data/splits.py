@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import Final, Literal, get_args
 
+from radrl.data.choices import require_one_of
+
 SPLITS: Final = ("pretrain", "train", "val", "test")
 """`pretrain` trains the laptop's stand-in for a general pretrained policy and nothing else."""
 
@@ -93,8 +95,7 @@ class PatientSplits:
 
     def __init__(self, *, seed: int, shares: Mapping[str, float], crossing: Crossing = "refuse") -> None:
         check_shares(shares)
-        if crossing not in CROSSINGS:
-            raise ValueError(f"patients_in_two_splits {crossing!r} is unknown; valid: {', '.join(CROSSINGS)}")
+        require_one_of("patients_in_two_splits", crossing, CROSSINGS)
         self._crossing = crossing
         self.crossed: set[str] = set()
         self._seed = seed

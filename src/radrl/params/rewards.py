@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
+from radrl.algorithms.schedules import two_phase
 from radrl.params.base import PositiveFloat, Section, Share
 from radrl.params.evaluation import EndpointJudge, FolderJudge
 from radrl.reports.think_report import FAULTS, Fault
@@ -170,4 +171,6 @@ class Reward(Section):
 
 
 def _weight(part: ClinicalF1 | Bleu2 | Nlg | Accuracy | Mccs | Format | Facts, share: float) -> float:
-    return part.weight if share >= part.phase_switch else part.first_weight
+    return float(
+        two_phase(share, phase_switch=part.phase_switch, first=part.first_weight, second=part.weight)
+    )

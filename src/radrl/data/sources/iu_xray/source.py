@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from radrl.data.choices import require_one_of
 from radrl.data.quarantine import Refusal
 from radrl.data.sources.base import Source
 from radrl.data.sources.iu_xray.annotation import Annotation, read_annotation
@@ -96,8 +97,7 @@ def _check(
         ("images", images, get_args(Images)),
         ("xxxx", xxxx, REMOVED),
     ):
-        if value not in valid:
-            raise ValueError(f"{name} {value!r} is unknown; valid: {', '.join(valid)}")
+        require_one_of(name, value, valid)
     if reports is None and annotation is None:
         raise ValueError("name reports, or annotation to take its texts")
     if split == "r2gen" and annotation is None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from radrl.data import views as view_words
+from radrl.data.choices import require_one_of
 from radrl.data.quarantine import Refusal, Refused
 from radrl.data.sources.base import Source
 from radrl.data.sources.mimic_cxr.annotation import Annotation
@@ -100,8 +101,7 @@ def _check_choices(films: str, split: str, text: str, annotation: Path | None) -
         ("split", split, ("official", "r2gen", "drawn")),
         ("text", text, ("files", "r2gen")),
     ):
-        if value not in valid:
-            raise ValueError(f"{name} {value!r} is unknown; valid: {', '.join(valid)}")
+        require_one_of(name, value, valid)
     if "r2gen" in (split, text) and annotation is None:
         raise ValueError("split or text is r2gen, so annotation must name R2Gen's annotation.json")
 
