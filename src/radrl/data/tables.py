@@ -91,7 +91,7 @@ class Table:
             elif len(cells) != len(self.columns):
                 wrong = f"{len(cells)} fields where the header has {len(self.columns)}"
                 yield BrokenRow(number, wrong, line)
-            elif problem := _unreadable(cells, self.encoding):
+            elif problem := unreadable(cells, self.encoding):
                 yield BrokenRow(number, problem, line)
             else:
                 yield Row(number, dict(zip(self.columns, cells, strict=True)), line)
@@ -191,12 +191,12 @@ def _mostly_utf8(path: Path) -> bool:
 
 def _header(path: Path, encoding: str, delimiter: str) -> tuple[str, ...]:
     _, _, cells = next(_parsed(path, encoding, delimiter), (0, 0, []))
-    if problem := cells if isinstance(cells, str) else _unreadable(cells, encoding):
+    if problem := cells if isinstance(cells, str) else unreadable(cells, encoding):
         raise SourceError(f"{path}: the header cannot be read: {problem}")
     return tuple(cell.strip() for cell in cells)
 
 
-def _unreadable(cells: list[str], encoding: str) -> str | None:
+def unreadable(cells: list[str], encoding: str) -> str | None:
     """Why a row's text is not what the file meant, if so."""
     for cell in cells:
         if not cell.isascii() and (found := _MARK.search(cell)):

@@ -234,6 +234,16 @@ def test_nul_bytes_are_no_text(release):
     assert "NUL" in refusal.detail
 
 
+def test_a_row_with_damaged_bytes_is_refused_alone(release, tmp_path):
+    release.write(film(1, section_findings="Côté gauche."), film(2, section_findings="Caf?."), film(3))
+    table = tmp_path / NAME
+    table.write_bytes(table.read_bytes().replace(b"Caf?", b"Caf\xe9"))
+    one, two, three = sorted(release(), key=lambda each: each.key)
+    assert isinstance(one, Record)
+    assert (two.reason, two.detail) == ("malformed_row", "bytes that are no UTF-8")
+    assert isinstance(three, Record)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
 def test_encodings(release, encoding):
     release.write(film(1), film(2, section_findings="Épanchement"), encoding=encoding)

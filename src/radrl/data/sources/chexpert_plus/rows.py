@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from radrl.data.tables import SourceError, Table, open_table
+from radrl.data.tables import SourceError, Table, open_table, unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class _Lines:
             raise StopIteration
         encoding = self._encoding if self.position == 0 or self._encoding != "utf-8-sig" else "utf-8"
         self.position += len(line)
-        return line.decode(encoding)
+        return line.decode(encoding, errors="radrl.mark")
 
 
 def _named(table: Table, cells: list[str]) -> dict[str, str] | str:
@@ -133,6 +133,8 @@ def _named(table: Table, cells: list[str]) -> dict[str, str] | str:
         return f"{len(cells)} fields where the header has {len(table.columns)}"
     if any("\0" in cell for cell in cells):
         return "NUL byte"
+    if problem := unreadable(cells, table.encoding):
+        return problem
     return dict(zip(table.columns, cells, strict=False))
 
 
