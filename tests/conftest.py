@@ -140,7 +140,7 @@ def small(root: Path, shape: dict[str, int]) -> dict[str, Any]:
 
     values: dict[str, Any] = yaml.safe_load((root / "params.yaml").read_text())
     brief = {"epochs": 2, "batch_size": 4, "max_tokens": 16, "checkpoint_every": 2}
-    values["prompt"] = PROMPT
+    values["prompts"] = {"plain": PROMPT, "think_report": "Think, then report."}
     values["ingest"] |= {"image_size": IMAGE_SIZE}
     values["policy"] |= {"tiny": shape}
     values["policy"]["vision"] |= {"epochs": 1, "batch_size": 4}

@@ -7,6 +7,7 @@ from kedro.io import DatasetError
 
 from radrl import errors
 from radrl.params.base import ParamsError
+from radrl.training.preflight import SettingsError
 
 
 def said(capsys: pytest.CaptureFixture[str], error: BaseException) -> str:
@@ -25,6 +26,10 @@ def test_a_mendable_error_is_said_without_a_traceback(capsys):
     assert said(capsys, ParamsError("params.yaml is not valid:\n  x: no such key")) == (
         "\nerror: params.yaml is not valid:\n  x: no such key\n"
     )
+
+
+def test_a_setting_that_does_not_fit_is_said_without_a_traceback(capsys):
+    assert said(capsys, SettingsError("training.bf16 is true")) == "\nerror: training.bf16 is true\n"
 
 
 def test_the_message_inside_a_dataset_error_is_the_one_said(capsys):

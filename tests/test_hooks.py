@@ -256,3 +256,24 @@ def test_records_of_an_experiment_in_a_copy_go_to_the_real_project(
 def test_wrong_parameters_are_refused_before_anything_loads() -> None:
     with pytest.raises(ParamsError, match=r"(?s)params.yaml is not valid.*sed: no such key"):
         ProjectHooks().after_context_created(SimpleNamespace(params={"sed": 0}))
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [("gropo", "no such arm; did you mean 'grpo'? Arms: base, sft, grpo"), ("x", "no such arm. Arms: base")],
+)
+def test_arm_that_there_is_none_of_is_refused_with_those_there_are(
+    root: Path, asked: str, message: str
+) -> None:
+    import click
+    import yaml
+
+    context = SimpleNamespace(params=yaml.safe_load((root / "params.yaml").read_text()))
+    command = click.Context(click.Command("run"))
+    command.params = {"namespaces": ["grpo"]}
+    with command:
+        ProjectHooks().after_context_created(context)
+        command.params = {"namespaces": ["grpo", asked]}
+        with pytest.raises(ParamsError) as caught:
+            ProjectHooks().after_context_created(context)
+    assert str(caught.value).startswith(f"--namespaces={asked}: {message}")

@@ -88,6 +88,29 @@ WRONG = [
     ("sft.tunes", "all", "sft.tunes: Input should be 'vision', 'full' or 'lora' (it is 'all')"),
     ("sft.learning_rate", "1e-3", "sft.learning_rate: Input should be a valid number"),
     ("rollouts.samples", 1, "rollouts.samples: Input should be greater than or equal to 2"),
+    ("rollouts.temperature", 0.0, "rollouts.temperature: Input should be greater than 0 (it is 0.0)"),
+    ("generate.top_p", 1.1, "generate.top_p: Input should be less than or equal to 1 (it is 1.1)"),
+    ("training.temperature", float("inf"), "training.temperature: Input should be a finite number"),
+    ("training.rollouts", 1, "training.rollouts: Input should be greater than or equal to 2"),
+    ("training.prompts_per_step", 0, "training.prompts_per_step: Input should be greater than or equal to 1"),
+    ("training.watch.films", 0, "training.watch.films: Input should be greater than or equal to 1"),
+    ("training.adam_betas", [0.9], "training.adam_betas: List should have at least 2 items"),
+    ("training.lora.targets", [], "training.lora.targets: List should have at least 1 item"),
+    (
+        "selection.balanced.studies",
+        721,
+        "selection.balanced.studies is 721, but ingest.phantom.studies.train is 720; lower the one",
+    ),
+    (
+        "training.prompts_per_step",
+        301,
+        "training.prompts_per_step is 301, but the subset ddsampling of arm deer has at most 288 films;",
+    ),
+    (
+        "arms.grpo.training",
+        {"prompts_per_step": 1441},
+        "arms.grpo.training.prompts_per_step is 1441, but the subset full of arm grpo has at most 1440 films",
+    ),
     ("training.mask_truncated", "no", "training.mask_truncated: Input should be a valid boolean"),
     ("training.loss", "ppo", "training.loss: Input should be 'grpo', 'bnpo', 'dr_grpo' or 'dapo'"),
     ("arms.grpo.start", "grpo", "arms.grpo.start: Input should be 'base' or 'sft'"),
@@ -108,7 +131,8 @@ WRONG = [
     ),
     ("eval.labelers", [], "eval.labelers: List should have at least 1 item"),
     ("eval.radgraph", {"python": None, "batch_size": 1}, "eval.radgraph.model: is missing"),
-    ("compare.reference", "nobody", "compare.reference 'nobody' is no arm; arms: base"),
+    ("compare.reference", "nobody", "compare.reference 'nobody' is no arm. Arms: base, sft"),
+    ("compare.reference", "stf", "compare.reference 'stf' is no arm; did you mean 'sft'? Arms: base"),
     (
         "arms.two-phase",
         {"start": "sft", "selection": "full"},
@@ -174,10 +198,33 @@ def test_wrong_value_is_named_with_what_would_be_right(
 
 def test_missing_key_is_named(values: Values) -> None:
     del values["training"]["kl"]
-    del values["prompt"]
+    del values["prompts"]
     said = refusal(values)
     assert "training.kl: is missing" in said
-    assert "prompt: is missing" in said
+    assert "prompts: is missing" in said
+
+
+@pytest.mark.parametrize("watch", [None, {"every": 0, "films": 50}, {"every": 1, "films": 1}])
+def test_watch_can_be_set_and_switched_off_for_all_arms_and_for_one(values: Values, watch: Any) -> None:
+    assert validate(put(values, "training.watch", watch))
+    values["arms"]["grpo"]["training"] = {"watch": watch}
+    assert validate(values)
+
+
+@pytest.mark.parametrize(
+    ("watch", "message"),
+    [
+        ({"every": -1, "films": 50}, "training.watch.every: Input should be greater than or equal to 0"),
+        ({"every": 5, "films": 0}, "training.watch.films: Input should be greater than or equal to 1"),
+        ({"every": 5}, "training.watch.films: is missing"),
+        ({"every": 5, "film": 9, "films": 5}, "training.watch.film: no such key; did you mean 'films'?"),
+    ],
+)
+def test_wrong_watch_is_named(values: Values, watch: Any, message: str) -> None:
+    assert message in refusal(put(values, "training.watch", watch))
+    values["training"]["watch"] = None
+    values["arms"]["grpo"]["training"] = {"watch": watch}
+    assert f"arms.grpo.{message}" in refusal(values)
 
 
 def test_every_problem_is_listed_at_once(values: Values) -> None:

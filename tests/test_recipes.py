@@ -11,7 +11,8 @@ import pytest
 
 from radrl.params.schema import read
 
-RECIPES = sorted((Path(__file__).parents[1] / "conf" / "recipes").glob("*.yaml"))
+FILES = sorted((Path(__file__).parents[1] / "conf" / "recipes").glob("*.yaml"))
+RECIPES = [path for path in FILES if not path.stem.startswith("study-")]  # those: tests/studies/test_file.py
 
 
 def test_params_file_is_the_laptop_recipe(root: Path) -> None:

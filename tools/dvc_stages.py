@@ -37,6 +37,7 @@ DESCRIPTIONS = {
     "rollouts": "K samples a training film",
     "ddsampling": "diversity of rollouts, ranks, the subset drawn by them",
     "selection": "the subsets that need no policy",
+    "analyses": "rollouts looked at: tokens masked, rewards compared, weights drawn",
     "train": "one arm's reinforcement learning",
     "generate": "one arm's reports on the split that is scored",
     "eval": "one arm's scores",

@@ -6,6 +6,7 @@ import os
 import sys
 from types import TracebackType
 
+from kedro.config import MissingConfigException
 from kedro.io import DatasetError
 
 from radrl.data.quarantine import TooManyQuarantined
@@ -16,6 +17,7 @@ from radrl.params.base import ParamsError
 from radrl.pointers import PointerError
 from radrl.rewards.base import RewardError
 from radrl.scoring.base import ScoringError
+from radrl.training.preflight import SettingsError
 
 MENDABLE = (
     ParamsError,
@@ -26,6 +28,8 @@ MENDABLE = (
     PointerError,
     RewardError,
     ScoringError,
+    SettingsError,
+    MissingConfigException,
     DatasetError,
 )
 """Their messages name the file, row or key and the mend."""

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
 from kedro.io import CatalogProtocol, MemoryDataset
@@ -22,7 +23,8 @@ from kedro.pipeline.node import Node
 
 from radrl.digests import sha256
 from radrl.params import schema
-from radrl.params.base import local_paths
+from radrl.params.base import ParamsError, local_paths
+from radrl.params.messages import near
 from radrl.params.training import Arm
 
 if TYPE_CHECKING:
@@ -46,9 +48,15 @@ class ProjectHooks:
         """Check the parameters as this environment sees them.
 
         Raises:
-            radrl.params.base.ParamsError: naming every wrong key.
+            radrl.params.base.ParamsError: naming every wrong key, or the arm that there is none of.
         """
-        schema.validate(dict(context.params), source="params.yaml")
+        arms = schema.validate(dict(context.params), source="params.yaml").arms
+        command = click.get_current_context(silent=True)
+        for name in (command and command.params.get("namespaces")) or ():
+            if name not in arms:
+                raise ParamsError(
+                    f"--namespaces={name}: no such arm{near(name, arms)} Arms: {', '.join(arms)}"
+                )
 
 
 class TrackingHooks:

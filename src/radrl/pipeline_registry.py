@@ -18,7 +18,7 @@ from radrl.settings import PARAMS_FILE
 # compare reads every arm's datasets under their namespaces, which is what the dot is for
 warnings.filterwarnings("ignore", message="One or more dataset names contain '.'", category=UserWarning)
 
-ONCE = ("ingest", "labeler", "label", "policy", "sft", "rollouts", "ddsampling", "selection")
+ONCE = ("ingest", "labeler", "label", "policy", "sft", "rollouts", "ddsampling", "selection", "analyses")
 """Stages that run once, before the arms part."""
 
 PER_ARM = ("train", "generate", "eval")

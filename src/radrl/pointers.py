@@ -48,13 +48,11 @@ def resolve(folder: Path, *, stage: str) -> Path:
     Raises:
         PointerError: when a file that the pointer lists is gone, or has changed since.
     """
+    weights = target(folder)
     pointer = folder / POINTER
-    if not pointer.is_file():
+    if weights == folder:
         return folder
     content = json.loads(pointer.read_text())
-    weights = Path(content["path"])
-    if not weights.exists():
-        raise PointerError(f"{weights} is gone; {pointer} points at it")
     beside = weights if weights.is_dir() else weights.parent
     for name, digest in content["sha256"].items():
         if not (beside / name).is_file():
@@ -63,4 +61,25 @@ def resolve(folder: Path, *, stage: str) -> Path:
             raise PointerError(
                 f"{beside / name} has changed since the stage {stage} saw it: run that stage again"
             )
+    return weights
+
+
+def target(folder: Path) -> Path:
+    """Where weights are, whether or not they have changed: what a look at their configuration needs.
+
+    Args:
+        folder: holds weights or a pointer to them.
+
+    Returns:
+        The folder or file that holds them.
+
+    Raises:
+        PointerError: when what the pointer leads to is gone.
+    """
+    pointer = folder / POINTER
+    if not pointer.is_file():
+        return folder
+    weights = Path(json.loads(pointer.read_text())["path"])
+    if not weights.exists():
+        raise PointerError(f"{weights} is gone; {pointer} points at it")
     return weights

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from radrl.algorithms.masking import label_modification_ratio, top_tokens
+from radrl.algorithms.masking import label_modification_ratio, mask_text, top_tokens
 
 WEIGHTS = hnp.arrays(
     np.float64,
@@ -75,3 +75,37 @@ def test_refuses_what_does_not_fit():
         label_modification_ratio(np.ones((0, 14), int), np.ones((0, 14), int))
     with pytest.raises(ValueError, match=r"before \(1, 2\), after \(2, 2\)"):
         label_modification_ratio(np.ones((1, 2), int), np.ones((2, 2), int))
+
+
+@pytest.mark.parametrize(
+    ("replacement", "expected"),
+    [("[MASK]", "The [MASK] is [MASK]large."), ("", "The  is large."), ("_", "The _ is _large.")],
+)
+def test_masked_tokens_are_replaced_by_hand(replacement, expected):
+    text = "The heart is enlarge."  # tokens: The, heart, is, en, large, .
+    spans = np.array([[0, 3], [3, 9], [9, 12], [12, 15], [15, 20], [20, 21]])
+    masked = [False, True, False, True, False, False]
+    assert mask_text(text, spans, masked, replacement=replacement) == expected
+
+
+def test_a_character_that_tokens_share_goes_with_any_of_them():
+    spans = np.array([[0, 1], [0, 1], [1, 2], [2, 2]])  # two bytes of one character, a letter, an end
+    assert mask_text("é!", spans, [False, True, False, True], replacement="_") == "_!"
+    assert mask_text("é!", spans, [True, True, False, False], replacement="_") == "_!"
+
+
+@given(st.lists(st.text(max_size=4), max_size=12), st.data())
+def test_what_is_not_masked_stays(tokens, data):
+    ends = np.cumsum([0, *map(len, tokens)])
+    spans = np.stack([ends[:-1], ends[1:]], axis=1)
+    masked = data.draw(st.lists(st.booleans(), min_size=len(tokens), max_size=len(tokens)))
+    expected = [
+        token if not chosen else token[: len(token) - len(token.lstrip())] + "#" * bool(token)
+        for token, chosen in zip(tokens, masked, strict=True)
+    ]
+    assert mask_text("".join(tokens), spans, masked, replacement="#") == "".join(expected)
+
+
+def test_masks_of_another_length_are_refused():
+    with pytest.raises(ValueError, match=r"masked has shape \(1,\); give one Boolean for each of 2 tokens"):
+        mask_text("ab", np.array([[0, 1], [1, 2]]), [True], replacement="")

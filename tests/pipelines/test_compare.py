@@ -18,6 +18,7 @@ from kedro.io import DataCatalog, MemoryDataset
 from kedro.runner import SequentialRunner
 from kedro_datasets.matplotlib import MatplotlibDataset
 from kedro_datasets.pandas import CSVDataset
+from matplotlib.axes import Axes
 from PIL import Image
 
 from radrl.datasets import HtmlPage
@@ -26,7 +27,7 @@ from radrl.labelers.build import LABELERS
 from radrl.labelers.build import build as build_labeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
-from radrl.pipelines.compare import examples, figures, nodes, scores
+from radrl.pipelines.compare import curves, examples, figures, nodes, scores
 from radrl.pipelines.compare.pipeline import create_pipeline
 from radrl.scoring.base import Scores
 from radrl.scoring.build import FAMILIES
@@ -71,6 +72,7 @@ TRIVIAL = [
     "random_training_report",
     "nearest_training_film",
 ]
+LABELS = pd.DataFrame({"split": ["train"] * 2} | dict.fromkeys(OBSERVATIONS, BLANK))
 NO_MODELS = Path("no labeler has a model here")
 
 
@@ -175,19 +177,36 @@ def history() -> pd.DataFrame:
     return pd.DataFrame({"step": steps, "reward": steps / 10, "entropy": 1 / steps, "learning_rate": 1e-4})
 
 
+def watched() -> pd.DataFrame:
+    """A history with a look before the first step and one after the last."""
+    looks = pd.DataFrame(
+        {
+            "step": [0, 5],
+            "watch/ce_rules_macro14_f1": [0.1, 0.3],
+            "watch/ce_rules_f1/Fracture": [0.25, np.nan],
+            "watch/most_common_share": 0.2,
+            "watch/findings_per_report": [0.5, 0.7],
+            "watch/findings_per_reference": 1.2,
+        }
+    )
+    return history().merge(looks, on="step", how="outer")
+
+
 def page(
     comparison: pd.DataFrame,
     arms: dict[str, pd.DataFrame],
     corpus: ds.Dataset,
     scoring: dict[str, Any] | None = None,
     ingested: dict[str, Any] | None = None,
+    curve: pd.DataFrame | None = None,
     **settings: Any,
 ) -> str:
     results = Path(__file__).parents[2] / "conf" / "base" / "published_results.csv"
     return nodes.write_page(
         comparison,
         nodes.gather_reports(**arms),
-        {"grpo": history()},
+        {"grpo": history() if curve is None else curve},
+        LABELS,
         corpus,
         pd.read_csv(results),
         INGESTED | (ingested or {}),
@@ -526,29 +545,122 @@ class TestFigures:
         names = [tick.get_text() for tick in drawn.axes[0].get_yticklabels()]
         assert names == ["sft", "grpo", *TRIVIAL]
 
-    def test_curves_skip_what_no_arm_logged(self) -> None:
-        drawn = nodes.draw_curves({"grpo": history(), "other": history().drop(columns="entropy")})
-        assert [panel.get_title(loc="left") for panel in drawn.axes] == ["reward", "entropy, nats a token"]
-        assert [len(panel.lines) for panel in drawn.axes] == [4, 2]  # each step and the running mean
-
-    def test_parts_of_a_reward_are_drawn_where_there_are_several(self) -> None:
-        one = history().assign(**{"rewards/ce_f1/mean": 0.5})
-        two = one.assign(**{"rewards/bleu2/mean": 0.1})
-        assert len(nodes.draw_curves({"grpo": one}).axes) == 2
-        assert len(nodes.draw_curves({"grpo": two}).axes) == 4
-
-    def test_no_curve_is_said_in_words(self) -> None:
-        drawn = nodes.draw_curves({})
-        assert [text.get_text() for text in drawn.texts] == ["no arm trained"]
-
     def test_two_runs_give_the_same_bytes(self, comparison: pd.DataFrame, tmp_path: Path) -> None:
         for name in ("one.png", "two.png"):
             figure = nodes.draw_comparison(comparison, COMPARE)
             save_args = {"dpi": 60, "metadata": {"Software": None}}
             MatplotlibDataset(filepath=str(tmp_path / name), save_args=save_args).save(figure)
         assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
-        svgs = {figures.svg(figures.curves({"grpo": history()}), name="curves") for _ in range(2)}
-        assert len(svgs) == 1
+
+
+class TestCurves:
+    @staticmethod
+    def panels(*arms: pd.DataFrame, rare: dict[str, int] | None = None) -> dict[str, Axes]:
+        """The drawn panels by title."""
+        drawn = curves.curves({f"arm{i}": arm for i, arm in enumerate(arms)}, rare)
+        return {panel.get_title(loc="left"): panel for panel in drawn.axes if panel.axison}
+
+    def test_what_no_arm_logged_is_not_drawn(self) -> None:
+        drawn = self.panels(history(), history().drop(columns="entropy"))
+        assert [*drawn] == ["reward", "entropy, nats a token"]
+        assert [len(panel.lines) for panel in drawn.values()] == [4, 2]  # each step and the running mean
+
+    def test_panels_stand_in_rows_by_what_they_answer(self) -> None:
+        drawn = curves.curves({"grpo": watched()}, {"Fracture": 12})
+        assert [part.get_suptitle() for part in drawn.subfigs] == [
+            "Reward",
+            "Policy",
+            "Watched films",
+            "Signs of a hacked reward on the watched films",
+        ]
+        assert len(drawn.subfigs[2].axes) == curves.COLUMNS  # so that columns of all rows are as wide
+
+    def test_parts_of_a_reward_are_drawn_where_there_are_several(self) -> None:
+        one = history().assign(**{"rewards/ce_f1/mean": 0.5})
+        two = one.assign(**{"rewards/bleu2/mean": 0.1})
+        assert len(self.panels(one)) == 2
+        assert {"rewards/ce_f1", "rewards/bleu2"} < {*self.panels(two)}
+
+    def test_shares_that_are_0_all_along_are_left_out(self) -> None:
+        never = history().assign(**{"completions/clipped_ratio": 0.0, "clip_ratio/region_mean": 0.0})
+        assert "truncated outputs" not in self.panels(never)
+        once = never.assign(**{"completions/clipped_ratio": [0, 0, 0.1, 0, 0]})
+        assert "truncated outputs" in self.panels(never, once)
+
+    def test_looks_are_points_with_their_references_dotted(self) -> None:
+        drawn = self.panels(watched(), rare={"Fracture": 12})
+        (macro,) = drawn["macro F1, 14 labels"].lines
+        assert macro.get_xydata().tolist() == [[0, 0.1], [5, 0.3]]
+        assert macro.get_marker() == "o"
+        looks, references = drawn["findings a report"].lines
+        assert looks.get_ydata().tolist() == [0.5, 0.7]
+        assert ({*references.get_ydata()}, references.get_linestyle()) == ({1.2}, ":")
+        assert drawn["F1 Fracture (12 in training)"].lines[0].get_ydata().tolist() == [0.25]
+
+    def test_weights_of_tokens_have_their_quantiles(self) -> None:
+        quantiles = {f"credit/weight_p{q}": value for q, value in ((10, 1.0), (50, 1.1), (90, 1.4), (99, 2))}
+        drawn = self.panels(history().assign(**quantiles))
+        panel = drawn["token weight, 10 to 90 % and median"]
+        assert panel.dataLim.intervaly.tolist() == [1.0, 1.4]
+        assert len(panel.collections) == len(panel.lines) == 1
+
+    def test_arms_can_be_told_apart(self) -> None:
+        drawn = self.panels(*[history()] * 12)["reward"]
+        styles = {(line.get_color(), line.get_linestyle()) for line in drawn.lines}
+        assert len(styles) == 12
+
+    def test_rare_labels_are_the_rarest_that_can_be_learnt(self) -> None:
+        counts = {"Fracture": 11, "Edema": 12, "Pneumonia": 30, "Lung Lesion": 9, "No Finding": 10}
+        rows = 50
+        columns = {
+            name: [POSITIVE] * counts.get(name, 0) + [UNCERTAIN] * (rows - counts.get(name, 0))
+            for name in OBSERVATIONS
+        }
+        labels = pd.DataFrame({"split": "train"} | columns)
+        test = labels.assign(split="test", **dict.fromkeys(OBSERVATIONS, POSITIVE))
+        assert curves.rare_labels(pd.concat([labels, test])) == {"Fracture": 11, "Edema": 12, "Pneumonia": 30}
+
+    def test_rare_labels_are_those_the_watched_films_have(self) -> None:
+        rare = {"Pneumothorax": 10, "Fracture": 12, "Edema": 13, "Pneumonia": 14}
+        seen = watched().assign(**{"watch/ce_rules_f1/Edema": 0.5, "watch/ce_rules_f1/Pneumonia": 0.5})
+        titles = [title for title in self.panels(seen, rare=rare) if title.endswith("in training)")]
+        assert titles == ["F1 Fracture (12 in training)", "F1 Edema (13 in training)"]
+
+    def test_oracle_counts_zero_rewards_of_clinical_parts_alone(self) -> None:
+        phased = history().assign(**{"groups/zero_reward_share": [0.5, 0.5, 0, 0, 0]})
+        mixed = phased.assign(**{"oracle/zero_reward_rate": 0.5})
+        panel = self.panels(phased, mixed)["zero-reward rate"]
+        assert [line.get_ydata()[-1] for line in panel.lines] == [0, 0, 0.5, 0.5]
+
+    def test_no_curve_is_said_in_words(self) -> None:
+        drawn = nodes.draw_curves({}, LABELS)
+        assert [text.get_text() for text in drawn.texts] == ["no arm trained"]
+
+    def test_two_runs_give_the_same_bytes(self) -> None:
+        drawn = {figures.svg(nodes.draw_curves({"grpo": watched()}, LABELS), name="curves") for _ in range(2)}
+        assert len(drawn) == 1
+
+
+class TestFindings:
+    def test_they_are_printed_under_the_table_by_arm(
+        self, comparison: pd.DataFrame, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        capsys.readouterr()
+        nodes.show_findings(comparison, {"grpo": history(), "far": history().assign(kl=0.9)})
+        printed = " ".join(capsys.readouterr().out.split())
+        assert printed.startswith(
+            "far: kl_blow_up (warning, steps 1 to 5): KL to the start is 0.90 nats a token"
+        )
+        assert "grpo" not in printed
+
+    def test_they_are_on_the_page(
+        self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        arms = {"sft": sft, "grpo": grpo}
+        assert "<strong>grpo</strong>: nothing stands out." in page(comparison, arms, corpus)
+        text = page(comparison, arms, corpus, curve=history().assign(kl=0.9))
+        assert "<strong>grpo</strong>, warning, steps 1 to 5: <code>kl_blow_up</code>" in text
+        assert "Raise training.kl" in text
 
 
 class TestExamples:
@@ -695,7 +807,9 @@ class _Nesting(HTMLParser):
 def test_published_results_are_the_papers_rows() -> None:
     results = pd.read_csv(Path(__file__).parents[2] / "conf" / "base" / "published_results.csv")
     assert set(results["paper"]) == {"DEER", "OraPO", "MRG-R1"}
-    assert results["value"].between(0, 1).all()
+    counts = results["metric"] == "unique_rewards"
+    assert results.loc[~counts, "value"].between(0, 1).all()
+    assert (results.loc[counts, "value"] >= 1).all()
     key = ["paper", "table", "dataset", "protocol", "method", "rl_train_size", "metric"]
     assert not results.duplicated(key).any()
 
@@ -714,6 +828,7 @@ def test_pipeline_makes_every_output(
         ),
         "ingest_summary": INGESTED | {"source": "csv", "drawn": False},
         "labeler_models": NO_MODELS,
+        "labels": LABELS,
         "labeler_report": {"labeler": "rules"},
         "params:arms": ARMS,
         "params:compare": COMPARE,

@@ -24,7 +24,7 @@ def inputs(
         "policy": policy_folder,
         "settings": small["generate"],
         "dtype": "float32",
-        "prompt": small["prompt"],
+        "prompts": small["prompts"],
         "seed": 0,
         "threads": 1,
     }

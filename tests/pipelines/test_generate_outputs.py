@@ -39,7 +39,7 @@ def write(
             policy_folder,
             small["generate"],
             "float32",
-            small["prompt"],
+            small["prompts"],
             seed=0,
             threads=1,
             arm={"start": "sft", "selection": "full"} | arm,

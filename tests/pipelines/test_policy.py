@@ -6,11 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow.dataset as ds
 import pytest
 
 from radrl import pointers
+from radrl.pipelines.policy import nodes
 from radrl.pipelines.policy.nodes import make_base_policy
+from radrl.reports.think_report import parse
 from radrl.training.resume import last_checkpoint
 
 
@@ -22,7 +25,7 @@ def inputs(
         "corpus": make_corpus(["pretrain", "train"], studies=12),
         "settings": small["policy"],
         "image_size": small["ingest"]["image_size"],
-        "prompt": small["prompt"],
+        "prompts": small["prompts"],
         "seed": 0,
         "threads": 1,
         "workspace": tmp_path / "work",
@@ -90,3 +93,24 @@ def test_only_its_own_split_is_read(
     assert written(make_base_policy(**alone, step_report=silent)[0]) == first
     with pytest.raises(ValueError, match=r"no film in split 'pretrain' \(it has train\)"):
         make_base_policy(**inputs | {"corpus": make_corpus(["train"])}, step_report=silent)
+
+
+def test_share_of_the_texts_has_reasoning_and_report(small: dict[str, Any]) -> None:
+    frame = pd.DataFrame(
+        {
+            "report": [f"Report {i}." for i in range(40)],
+            "impression": [None if i % 4 == 0 else f"Thought {i}." for i in range(40)],
+        }
+    )
+    lessons = nodes._lessons(frame, small["prompts"], {"share": 0.5, "obeyed": 0.4}, seed=1)
+    asked = lessons["prompt"] == small["prompts"]["think_report"]
+    formed = lessons["text"] != frame["report"]
+    assert (asked.sum(), formed.sum()) == (20, 8)
+    assert asked[formed].all()
+    for i in lessons.index[formed]:
+        parsed = parse(lessons["text"][i])
+        assert (parsed.think, parsed.report, parsed.faults) == (f"Thought {i}.", f"Report {i}.", ())
+    again = nodes._lessons(frame, small["prompts"], {"share": 0.5, "obeyed": 0.4}, seed=1)
+    pd.testing.assert_frame_equal(lessons, again)
+    none = nodes._lessons(frame, small["prompts"], {"share": 0.0, "obeyed": 0.4}, seed=1)
+    assert none["text"].tolist() == frame["report"].tolist()

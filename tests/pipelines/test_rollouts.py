@@ -25,7 +25,7 @@ def inputs(
         "start": policy_folder,
         "settings": small["rollouts"],
         "dtype": "float32",
-        "prompt": small["prompt"],
+        "prompt": small["prompts"]["plain"],
         "seed": 0,
         "threads": 1,
         "workspace": tmp_path / ".rollouts",

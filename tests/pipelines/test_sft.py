@@ -10,6 +10,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from radrl.pipelines.sft.nodes import cold_start
+from radrl.training.preflight import SettingsError
 from radrl.training.resume import last_checkpoint
 
 
@@ -22,7 +23,7 @@ def inputs(
         "base": policy_folder,
         "settings": small["sft"],
         "dtype": "float32",
-        "prompt": small["prompt"],
+        "prompt": small["prompts"]["plain"],
         "seed": 0,
         "threads": 1,
         "workspace": tmp_path / "work",
@@ -78,3 +79,13 @@ def test_checkpoints_of_the_same_work_are_used(inputs: dict[str, Any], killed: A
     steps: list[int] = []
     cold_start(**inputs, step_report=lambda step, _: steps.append(step))
     assert steps[0] == 4
+
+
+def test_lora_target_that_names_no_layer_is_refused_before_weights_are_loaded(
+    inputs: dict[str, Any], monkeypatch: pytest.MonkeyPatch, silent: Any
+) -> None:
+    monkeypatch.setattr("radrl.policy.folder.load", None)
+    lora = inputs["settings"]["lora"] | {"targets": ["query"]}
+    settings = inputs["settings"] | {"tunes": "lora", "lora": lora}
+    with pytest.raises(SettingsError, match=r"^sft\.lora\.targets: 'query' is no linear layer"):
+        cold_start(**inputs | {"settings": settings}, step_report=silent)

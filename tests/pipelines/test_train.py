@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from radrl.pipelines.train.nodes import train_arm
 from radrl.training import grpo
+from radrl.training.preflight import SettingsError
 from radrl.training.resume import last_checkpoint
 
 REWARD = {"ce_f1": {"weight": 1.0, "uncertain_as_positive": False, "both_empty": 1.0}}
@@ -41,7 +43,7 @@ def inputs(
         "labeler": small["labeler"],
         "labeler_models": tmp_path / "labeler",
         "dtype": "float32",
-        "prompt": small["prompt"],
+        "prompts": small["prompts"],
         "seed": 0,
         "threads": 1,
         "workspace": tmp_path / "work",
@@ -109,6 +111,18 @@ def test_arm_sees_its_subset_alone(
     assert seen == ["train7_1", "train2_1", "train4_1"]
 
 
+def test_validation_films_are_watched_and_belong_to_the_work(
+    inputs: dict[str, Any], make_corpus: Callable[..., ds.Dataset], written: Any, silent: Any, tmp_path: Path
+) -> None:
+    corpus = make_corpus(["train", "val", "test"], studies=12)
+    seeing = inputs | {"corpus": corpus, "training": inputs["training"] | {"watch": {"every": 3, "films": 2}}}
+    writer, curve = train_arm(**seeing, step_report=silent)
+    looks = curve["watch/ce_rules_sample14_f1"].notna()
+    assert curve["step"][looks].tolist() == [0, 3, 4]
+    blind, _ = train_arm(**inputs | {"workspace": tmp_path / "blind"}, step_report=silent)
+    assert written(writer) == written(blind)
+
+
 def test_arms_own_training_wins_over_the_section(inputs: dict[str, Any], silent: Any) -> None:
     arm = inputs["arm"] | {"training": {"steps": 1}}
     _, curve = train_arm(**inputs | {"arm": arm}, step_report=silent)
@@ -120,7 +134,7 @@ def test_real_reward_is_in_the_curve(inputs: dict[str, Any], silent: Any) -> Non
     assert {"reward", "rewards/ce_f1/mean", "groups/zero_variance_share"} <= set(curve.columns)
 
 
-@pytest.mark.parametrize("change", ["arm", "training", "prompt", "subset", "start", "seed"])
+@pytest.mark.parametrize("change", ["arm", "training", "prompts", "subset", "start", "seed"])
 def test_checkpoints_of_other_work_are_not_used(
     inputs: dict[str, Any], policy_folder: Path, killed: Any, tmp_path: Path, change: str
 ) -> None:
@@ -134,7 +148,7 @@ def test_checkpoints_of_other_work_are_not_used(
     changed = {
         "arm": inputs["arm"] | {"training": {"temperature": 0.5}},
         "training": inputs["training"] | {"kl": 0.5},
-        "prompt": "Describe.",
+        "prompts": {"plain": "Describe.", "think_report": "Think."},
         "subset": inputs["subset"].iloc[::-1],
         "start": other,
         "seed": 1,
@@ -142,3 +156,30 @@ def test_checkpoints_of_other_work_are_not_used(
     steps: list[int] = []
     train_arm(**inputs | {change: changed[change]}, step_report=lambda step, _: steps.append(step))
     assert steps[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("training", "message"),
+    [
+        ({"prompts_per_step": 4}, "subset has 3 films, a step takes 4; lower training.prompts_per_step"),
+        ({"bf16": True}, "the arm's training.bf16 is true, but this machine has no GPU"),
+        (
+            {"tunes": "lora", "lora": {"rank": 4, "alpha": 8, "dropout": 0.0, "targets": ["q_porj"]}},
+            "the arm's training.lora.targets: 'q_porj' is no linear layer of the policy; did you mean",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_weights_are_loaded(
+    inputs: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    silent: Any,
+    training: dict[str, Any],
+    message: str,
+) -> None:
+    from transformers import utils
+
+    monkeypatch.setattr(utils, "is_torch_bf16_gpu_available", lambda: False)
+    monkeypatch.setattr("radrl.policy.folder.load", None)
+    with pytest.raises(SettingsError, match=re.escape(message)):
+        train_arm(**inputs | {"arm": inputs["arm"] | {"training": training}}, step_report=silent)
+    assert not inputs["workspace"].exists()

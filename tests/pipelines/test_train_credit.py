@@ -68,7 +68,7 @@ def train(
             "labeler": small["labeler"],
             "labeler_models": models,
             "dtype": "float32",
-            "prompt": small["prompt"],
+            "prompts": small["prompts"],
             "seed": 0,
             "threads": 1,
             "workspace": tmp_path / "work",

@@ -75,8 +75,7 @@ class Energy(torch.nn.Module):
         return [*heads, torch.stack([one, self.strength[-1] / 2 * energy], dim=1)]
 
 
-@pytest.fixture
-def energy(one_thread: None) -> CheXbertLabeler:
+def energy_labeler() -> CheXbertLabeler:
     """Reads "heart" (5), "big" (1), "is" (2) and letters (0.1, 0.2, ...); all else weighs nothing.
 
     Cardiomegaly has a strength of 1, Edema of 3.
@@ -90,3 +89,8 @@ def energy(one_thread: None) -> CheXbertLabeler:
     norms = dict.fromkeys(SPECIAL, 0.0) | words | pieces
     model: Any = Energy(list(norms.values()), {"Cardiomegaly": 1.0, "Edema": 3.0})
     return CheXbertLabeler(model, build_tokenizer(list(norms)), name="chexbert_compact")
+
+
+@pytest.fixture
+def energy(one_thread: None) -> CheXbertLabeler:
+    return energy_labeler()

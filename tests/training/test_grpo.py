@@ -18,9 +18,10 @@ from radrl.algorithms.advantages import group_relative_advantages
 from radrl.policy import folder
 from radrl.policy.folder import Policy
 from radrl.rewards.base import Part, RewardError, RewardSum
-from radrl.training import grpo
+from radrl.training import grpo, trainer
 from radrl.training.credit import TokenWeights, Uniform, by_token
 from radrl.training.grpo import optimise, prompt_dataset
+from radrl.training.preflight import SettingsError
 
 Run = Callable[..., tuple[Policy, list[dict[str, float]]]]
 SETTINGS: dict[str, Any] = {
@@ -113,7 +114,7 @@ def spied(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any]]:
         seen.append((advantages, spread))
         return spread
 
-    monkeypatch.setattr(grpo, "by_token", spy)
+    monkeypatch.setattr(trainer, "by_token", spy)
     return seen
 
 
@@ -340,7 +341,7 @@ def test_broken_reward_stops_training_and_names_the_film(run: Run) -> None:
 
 
 def test_subset_smaller_than_a_step_is_refused(run: Run) -> None:
-    with pytest.raises(ValueError, match=r"has 6 films, a step takes 7; lower training\.prompts_per_step"):
+    with pytest.raises(SettingsError, match=r"has 6 films, a step takes 7; lower training\.prompts_per_step"):
         run(prompts_per_step=7)
 
 

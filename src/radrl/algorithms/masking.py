@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from radrl.algorithms.checks import finite, known, same_shape
 from radrl.algorithms.f_measure import BoolArray, Labels, positives
+from radrl.algorithms.saliency import Spans
 
 Unit = Literal["report", "label"]
 
@@ -48,6 +49,44 @@ def top_tokens(
     ranks = np.argsort(order, axis=-1)
     top: BoolArray = ranks < taken
     return top
+
+
+def mask_text(text: str, spans: Spans, masked: npt.ArrayLike, *, replacement: str) -> str:
+    """Put something else in the place of tokens: DEER, section 4.5, which does not say what.
+
+    The blanks that a token begins with stay, so that words do not run together.
+
+    Args:
+        text: a report.
+        spans: start and end of its T tokens in characters, in the order of the text, shape (T, 2).
+        masked: which tokens are masked, shape (T,).
+        replacement: what stands for each of them, such as BERT's ``[MASK]``, or nothing, which deletes it.
+
+    Returns:
+        The text without these tokens. A character that several tokens share goes with any of them.
+
+    Raises:
+        ValueError: when there is not one Boolean a token.
+
+    Example:
+        >>> mask_text("No edema.", np.array([[0, 2], [2, 8], [8, 9]]), [False, True, False], replacement="_")
+        'No _.'
+    """
+    places, chosen = np.asarray(spans).reshape(-1, 2), np.asarray(masked).astype(np.bool_)
+    if chosen.shape != places.shape[:1]:
+        raise ValueError(
+            f"masked has shape {chosen.shape}; give one Boolean for each of {len(places)} tokens"
+        )
+    kept: list[str] = []
+    at = 0
+    for start, end in places[chosen].tolist():
+        if end <= max(start, at):  # nothing of it is left, or it stands for no text
+            continue
+        token = text[max(start, at) : end]
+        blanks = token[: len(token) - len(token.lstrip())]
+        kept += [text[at:start], blanks, replacement]
+        at = end
+    return "".join(kept) + text[at:]
 
 
 def label_modification_ratio(

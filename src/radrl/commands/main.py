@@ -18,6 +18,7 @@ import click  # noqa: E402  (after the switches)
 _COMMANDS: Final = {
     "label": "Read the 14 CheXpert observations out of reports.",
     "score": "Score generated reports against their references.",
+    "study": "Run a study file: its arms over runs and seeds, in one table.",
 }
 """With their one-line help: a command's module is imported when it is asked for."""
 
@@ -70,6 +71,7 @@ def _message(error: Exception) -> str:
 Examples:
   radrl label reports.csv -o labels.csv
   radrl score outputs.csv --reference findings --hypothesis generated --bootstrap 1000
+  radrl study conf/recipes/study-deer-table4.yaml --dry-run
   radrl COMMAND --help          all there is to a command
 
 \b

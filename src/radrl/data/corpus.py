@@ -37,3 +37,20 @@ def read(corpus: ds.Dataset, *, split: str | None = None, columns: Sequence[str]
     for name in {"views", "images"} & {*columns}:  # tuples, unlike arrays, can be hashed
         frame[name] = list(map(tuple, frame[name]))
     return frame
+
+
+def pictures(corpus: ds.Dataset, sample_ids: Sequence[str]) -> dict[str, list[bytes]]:
+    """The films of a few samples.
+
+    Args:
+        corpus: the shards.
+        sample_ids: which samples.
+
+    Returns:
+        Films as PNG by sample_id, in the given order.
+    """
+    rows = corpus.to_table(
+        columns=["sample_id", "images"], filter=pc.field("sample_id").isin(list(sample_ids))
+    )
+    films = {row["sample_id"]: row["images"] for row in rows.to_pylist()}
+    return {sample_id: films[sample_id] for sample_id in sample_ids}

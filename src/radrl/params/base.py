@@ -20,7 +20,7 @@ class ParamsError(ValueError):
 class Section(BaseModel):
     """A block of params.yaml: unknown keys are refused, numbers are never guessed from strings."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 def local_paths(section: type[BaseModel], prefix: str = "") -> set[str]:

@@ -44,9 +44,13 @@ def _explain(problem: Any, root: type[BaseModel]) -> str:
 def hint(key: str, valid: Iterable[str]) -> str:
     """What to write instead of a key that is none: the nearest one, if any, and all valid ones."""
     valid = list(valid)
-    close = difflib.get_close_matches(key, valid, n=1)
-    guess = f"; did you mean {close[0]!r}?" if close else "."
-    return f"{guess} Valid keys: {', '.join(valid)}"
+    return f"{near(key, valid)} Valid keys: {', '.join(valid)}"
+
+
+def near(name: str, valid: Iterable[str]) -> str:
+    """The end of a sentence on a name that is none: the nearest one, if any."""
+    close = difflib.get_close_matches(name, list(valid), n=1)
+    return f"; did you mean {close[0]!r}?" if close else "."
 
 
 def _walk(root: type[BaseModel], loc: tuple[Any, ...]) -> tuple[list[str], Any]:

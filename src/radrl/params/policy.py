@@ -9,6 +9,13 @@ from pydantic import Field, model_validator
 from radrl.params.base import LocalPath, PositiveFloat, PositiveInt, Section, Share, Split
 
 
+class Prompts(Section):
+    """The instruction for each form of output, by the form's name."""
+
+    plain: Annotated[str, Field(min_length=1)]
+    think_report: Annotated[str, Field(min_length=1)]
+
+
 class TinyShape(Section):
     """The laptop policy's sizes."""
 
@@ -40,6 +47,19 @@ class Supervised(Section):
     checkpoint_every: PositiveInt
 
 
+class ThinkReport(Section):
+    """The share of the laptop policy's pretraining that asks for reasoning and report."""
+
+    share: Share
+    obeyed: Share
+
+
+class Pretrain(Supervised):
+    """The laptop policy learns to write, sometimes in the form that MRG-R1 rewards."""
+
+    think_report: ThinkReport
+
+
 class Vision(Section):
     """The laptop policy's vision tower learns the words of captions."""
 
@@ -56,7 +76,7 @@ class Policy(Section):
     dtype: Literal["float32", "bfloat16", "float16"]
     tiny: TinyShape | None = None
     vision: Vision | None = None
-    pretrain: Supervised | None = None
+    pretrain: Pretrain | None = None
 
     @model_validator(mode="after")
     def _laptop_policy_is_described(self) -> Policy:
@@ -75,7 +95,7 @@ class Lora(Section):
     rank: PositiveInt
     alpha: PositiveInt
     dropout: Share
-    targets: list[str]
+    targets: Annotated[list[str], Field(min_length=1)]
 
 
 class Sft(Supervised):
@@ -95,8 +115,9 @@ class Sampling(Section):
 
 
 class Rollouts(Sampling):
-    """K samples a training film."""
+    """K samples a training film, which differ only where they are drawn."""
 
+    temperature: PositiveFloat
     samples: Annotated[int, Field(ge=2)]
     films_per_shard: PositiveInt
 

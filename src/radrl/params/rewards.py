@@ -7,7 +7,7 @@ the run or goes without the part.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
@@ -140,6 +140,10 @@ class Facts(Section):
         return self
 
 
+CLINICAL: Final = ("ce_f1", "accuracy", "mccs", "facts")
+"""Parts that judge findings, so that 0 says that nothing was right (`clinical` of `radrl.rewards.base`)."""
+
+
 class Reward(Section):
     """The parts an arm's reward is the weighted sum of."""
 
@@ -150,6 +154,11 @@ class Reward(Section):
     mccs: Mccs | None = None
     format: Format | None = None
     facts: Facts | None = None
+
+    @property
+    def clinical(self) -> bool:
+        """Whether a part of it judges findings."""
+        return any(getattr(self, name) is not None for name in CLINICAL)
 
     @model_validator(mode="after")
     def _some(self) -> Reward:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
+from radrl.params.analyses import Analyses
 from radrl.params.base import ParamsError, PositiveInt, Section
 from radrl.params.data import Ingest
 from radrl.params.evaluation import Compare, Eval
 from radrl.params.labeler import Labeler
-from radrl.params.messages import render
-from radrl.params.policy import Generate, Policy, Rollouts, Sft
+from radrl.params.messages import near, render
+from radrl.params.policy import Generate, Policy, Prompts, Rollouts, Sft
 from radrl.params.training import Arm, Selection, Training
 
 
@@ -22,7 +24,7 @@ class Params(Section):
 
     seed: Annotated[int, Field(ge=0)]
     threads: PositiveInt
-    prompt: Annotated[str, Field(min_length=1)]
+    prompts: Prompts
     ingest: Ingest
     labeler: Labeler
     policy: Policy
@@ -34,12 +36,14 @@ class Params(Section):
     generate: Generate
     eval: Eval
     compare: Compare
+    analyses: Analyses
 
     @model_validator(mode="after")
     def _consistent(self) -> Params:
         if self.compare.reference not in self.arms:
             raise ValueError(
-                f"compare.reference {self.compare.reference!r} is no arm; arms: {', '.join(self.arms)}"
+                f"compare.reference {self.compare.reference!r} is no arm"
+                f"{near(self.compare.reference, self.arms)} Arms: {', '.join(self.arms)}"
             )
         self.labeler.require(self.labeler.name, "labeler.name")
         for reader in self.eval.labelers:
@@ -55,6 +59,36 @@ class Params(Section):
                 Training.model_validate(self.training.model_dump() | arm.training)
             except ValidationError as error:
                 raise ValueError(render(error, Training, f"arms.{name}.training")) from None
+        return self
+
+    @model_validator(mode="after")
+    def _enough_phantoms(self) -> Params:
+        """What counts of studies say before any is drawn; the stages know what is left of them."""
+        if self.ingest.phantom is None or self.ingest.source != "phantom":
+            return self
+        studies = self.ingest.phantom.studies.get("train", 0)
+        balanced = self.selection.balanced.studies
+        if balanced > studies:
+            raise ValueError(
+                f"selection.balanced.studies is {balanced}, but ingest.phantom.studies.train is {studies}; "
+                "lower the one or raise the other"
+            )
+        of_a_study = 2 if self.ingest.sample == "image" and self.ingest.phantom.lateral_share else 1
+        most = {
+            "full": studies,
+            "random": math.ceil(self.selection.random.share * studies),
+            "ddsampling": math.ceil(self.selection.ddsampling.share * studies),
+            "balanced": balanced,
+        }
+        for name, arm in self.arms.items():
+            films = of_a_study * most[arm.selection]
+            step = arm.training.get("prompts_per_step", self.training.prompts_per_step)
+            if arm.reward is not None and step > films:
+                own = f"arms.{name}." if "prompts_per_step" in arm.training else ""
+                raise ValueError(
+                    f"{own}training.prompts_per_step is {step}, but the subset {arm.selection} of arm {name} "
+                    f"has at most {films} films; lower it or choose a larger subset"
+                )
         return self
 
 

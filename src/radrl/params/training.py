@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, WrapSerializer, model_validator
 
+from radrl.algorithms.ln_dpo import Negatives
+from radrl.algorithms.oracle import Per, WithoutNegatives
 from radrl.params.base import PositiveFloat, PositiveInt, Section, Share
 from radrl.params.credit import UNIFORM, Credit
 from radrl.params.messages import hint
 from radrl.params.policy import Lora
-from radrl.params.rewards import Reward
+from radrl.params.rewards import CLINICAL, Reward
 from radrl.reports.output import Form
 
 
@@ -42,6 +45,13 @@ class Selection(Section):
     balanced: Balanced
 
 
+class Watch(Section):
+    """Validation films whose reports are read while a policy trains; `every: 0` switches it off."""
+
+    every: Annotated[int, Field(ge=0)]
+    films: PositiveInt
+
+
 class Training(Section):
     """Group-relative policy optimisation; an arm's `training` overrides single keys."""
 
@@ -53,7 +63,7 @@ class Training(Section):
     learning_rate: PositiveFloat
     schedule: Literal["constant_with_warmup", "linear", "cosine"]
     warmup_share: Share
-    adam_betas: list[Share]
+    adam_betas: Annotated[list[Share], Field(min_length=2, max_length=2)]
     weight_decay: Annotated[float, Field(ge=0)]
     gradient_clip: PositiveFloat
     temperature: PositiveFloat
@@ -70,6 +80,7 @@ class Training(Section):
     bf16: bool
     gradient_checkpointing: bool
     checkpoint_every: PositiveInt
+    watch: Watch | None
 
     @model_validator(mode="after")
     def _divides(self) -> Training:
@@ -87,6 +98,33 @@ class Training(Section):
         return self
 
 
+class Oracle(Section):
+    """OraPO's oracle: the reference report preferred over failed rollouts, the more the more of them fail."""
+
+    momentum: Annotated[float, Field(ge=0, le=1)]
+    per: Per
+    w_min: Share
+    w_max: Share
+    exponent: PositiveFloat
+    negatives: Negatives
+    without_negatives: WithoutNegatives
+    tau: PositiveFloat
+
+    @model_validator(mode="after")
+    def _bounds(self) -> Oracle:
+        if self.w_min > self.w_max:
+            raise ValueError(f"w_min {self.w_min} is above w_max {self.w_max}; exchange them")
+        return self
+
+
+def _none_or_settings(given: Any) -> Any:
+    if given == "none":
+        return None
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{given!r} is no oracle; give none, or its settings")
+    return given
+
+
 class Arm(Section):
     """One row of the ablation table: where it starts and, if it trains, on what and for what."""
 
@@ -95,7 +133,11 @@ class Arm(Section):
     reward: Reward | None = None
     output: Form = "plain"
     credit: Credit = UNIFORM
-    oracle: Literal["none"] = "none"
+    oracle: Annotated[
+        Oracle | None,
+        BeforeValidator(_none_or_settings),
+        WrapSerializer(lambda own, dump: "none" if own is None else dump(own)),
+    ] = None
     training: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -103,6 +145,24 @@ class Arm(Section):
         for key in self.training:
             if key not in Training.model_fields:
                 raise ValueError(f"training.{key} is no key of `training`{hint(key, Training.model_fields)}")
+        return self
+
+    @model_validator(mode="after")
+    def _oracle_fits(self) -> Arm:
+        if self.oracle is None:
+            return self
+        if self.reward is None:
+            raise ValueError("oracle is set but the arm has no reward: it would not train")
+        if not self.reward.clinical:
+            raise ValueError(
+                "oracle counts rollouts whose clinical reward is 0, but reward has no clinical part; add one "
+                f"of {', '.join(CLINICAL)}, or set oracle to none"
+            )
+        if self.output != "plain":
+            raise ValueError(
+                f"oracle prefers the reference report, which has no reasoning, but output is {self.output}; "
+                "set output to plain, or oracle to none"
+            )
         return self
 
     @model_validator(mode="after")

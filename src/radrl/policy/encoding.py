@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from PIL import Image
-from transformers import BatchFeature
+from transformers import BatchFeature, PreTrainedTokenizerBase
 
 from radrl.policy.processor import FilmProcessor
 
@@ -74,19 +74,33 @@ def encode_examples(
         The prompt's tensors extended by T report tokens on the right, with `labels` (B, P + T).
     """
     batch = dict(encode_prompts(processor, films, prompts))
-    tokenizer = processor.tokenizer
-    targets = [
-        [*tokenizer(report)["input_ids"][: max_tokens - 1], tokenizer.eos_token_id] for report in reports
-    ]
-    width = max(map(len, targets))
-    ids = torch.full((len(targets), width), tokenizer.pad_token_id)
-    mask = torch.zeros_like(ids)
-    for row, target in enumerate(targets):
-        ids[row, : len(target)] = torch.tensor(target)
-        mask[row, : len(target)] = 1
+    ids, mask = encode_targets(processor.tokenizer, reports, max_tokens)
     prompt_labels = torch.full_like(batch["input_ids"], IGNORED)
     batch["labels"] = torch.cat([prompt_labels, ids.masked_fill(mask == 0, IGNORED)], dim=1)
     batch["input_ids"] = torch.cat([batch["input_ids"], ids], dim=1)
     batch["attention_mask"] = torch.cat([batch["attention_mask"], mask], dim=1)
     batch["mm_token_type_ids"] = torch.cat([batch["mm_token_type_ids"], torch.zeros_like(ids)], dim=1)
     return batch
+
+
+def encode_targets(
+    tokenizer: PreTrainedTokenizerBase, reports: Sequence[str], max_tokens: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Encode what should be written, with the token that ends it.
+
+    Args:
+        tokenizer: the policy's.
+        reports: N texts.
+        max_tokens: longer ones are cut here, the end included; nothing for none.
+
+    Returns:
+        Tokens padded on the right, and which of them are no padding, both of shape (N, T).
+    """
+    longest = None if max_tokens is None else max_tokens - 1
+    targets = [[*tokenizer(report)["input_ids"][:longest], tokenizer.eos_token_id] for report in reports]
+    ids = torch.full((len(targets), max(map(len, targets))), tokenizer.pad_token_id)
+    mask = torch.zeros_like(ids)
+    for row, target in enumerate(targets):
+        ids[row, : len(target)] = torch.tensor(target)
+        mask[row, : len(target)] = 1
+    return ids, mask

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,7 +13,21 @@ from radrl.policy.encoding import encode_prompts
 from radrl.policy.folder import Policy
 
 
-@torch.inference_mode()
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a policy wrote in answer to one request.
+
+    Args:
+        text: without special tokens and white space at its ends.
+        tokens: how many it took, the one that ends it left out.
+        ended: whether the policy ended it; else it was cut off.
+    """
+
+    text: str
+    tokens: int
+    ended: bool
+
+
 def generate(
     policy: Policy,
     films: Sequence[Sequence[Image.Image]],
@@ -39,6 +54,46 @@ def generate(
     Returns:
         For each its reports, shape (B, samples).
     """
+    drawn = write(
+        policy,
+        films,
+        prompt,
+        max_new_tokens=max_new_tokens,
+        samples=samples,
+        temperature=temperature,
+        top_p=top_p,
+        seed=seed,
+    )
+    return [[written.text for written in own] for own in drawn]
+
+
+@torch.inference_mode()
+def write(
+    policy: Policy,
+    films: Sequence[Sequence[Image.Image]],
+    prompt: str,
+    *,
+    max_new_tokens: int,
+    samples: int = 1,
+    temperature: float = 0.0,
+    top_p: float = 1.0,
+    seed: int = 0,
+) -> list[list[Written]]:
+    """`generate`, with what is known of each report beside its text.
+
+    Args:
+        policy: as in `generate`, like all the others.
+        films: (B,).
+        prompt: the instruction.
+        max_new_tokens: tokens a report may have, its end included.
+        samples: reports a sample of the corpus.
+        temperature: 0 is greedy.
+        top_p: nucleus mass.
+        seed: of the draws of this batch.
+
+    Returns:
+        For each what was written, shape (B, samples).
+    """
     inputs = encode_prompts(policy.processor, films, [prompt] * len(films)).to(policy.model.device)
     torch.manual_seed(seed)
     ids = policy.model.generate(
@@ -49,8 +104,21 @@ def generate(
     )
     completions = ids[:, inputs["input_ids"].shape[1] :]  # (B * samples, T)
     texts = policy.processor.batch_decode(completions, skip_special_tokens=True)
-    texts = [text.strip() for text in texts]
-    return [texts[i : i + samples] for i in range(0, len(texts), samples)]
+    lengths, ended = _ends(completions, policy)
+    written = [Written(text.strip(), *of) for text, *of in zip(texts, lengths, ended, strict=True)]
+    return [written[i : i + samples] for i in range(0, len(written), samples)]
+
+
+def _ends(completions: torch.Tensor, policy: Policy) -> tuple[list[int], list[bool]]:
+    """Tokens before the end of each completion, shape (B, T), and whether there is an end."""
+    generation = policy.model.generation_config
+    ends = generation.eos_token_id  # a published Qwen has several
+    # padding comes after an end alone
+    final = [*(ends if isinstance(ends, list) else [ends]), generation.pad_token_id]
+    at_end = torch.isin(completions, torch.tensor(final, device=completions.device))
+    ended = at_end.any(dim=1)
+    lengths = torch.where(ended, at_end.int().argmax(dim=1), completions.shape[1])
+    return lengths.tolist(), ended.tolist()
 
 
 def _decoding(temperature: float, top_p: float) -> dict[str, Any]:

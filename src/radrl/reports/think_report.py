@@ -86,6 +86,16 @@ class ThinkReport:
     faults: tuple[Fault, ...]
 
 
+def write(think: str, report: str) -> str:
+    """Reasoning and report as one output without a fault.
+
+    Example:
+        >>> write("Large heart.", "Cardiomegaly.")
+        '<think>Large heart.</think><report>Cardiomegaly.</report>'
+    """
+    return f"<think>{think}</think><report>{report}</report>"
+
+
 def parse(output: str) -> ThinkReport:
     """Take an output apart; every string has an answer.
 

@@ -1,4 +1,4 @@
-"""The comparison and the training curves, drawn.
+"""The comparison, drawn, and how every figure of the stage looks.
 
 Text and axes have a grey that can be read on white paper and, in the page's inline SVG, on a dark screen.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import matplotlib as mpl
@@ -15,21 +15,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.lines import Line2D
 
 from radrl.pipelines.compare.rows import CEILING
 
 INK: Final = "#6e7781"
 ARM, REFERENCE, TRIVIAL = "#2f81f7", "#d9822b", "#8b949e"
-LINES: Final = ("#2f81f7", "#d9822b", "#2da44e", "#bf4b8a", "#8250df", "#1b9e9e", "#b08800", "#cf222e")
-PANELS: Final = {
-    "reward": "reward",
-    "kl": "KL to the start",
-    "entropy": "entropy, nats a token",
-    "completions/mean_length": "report length, tokens",
-    "groups/zero_variance_share": "groups of equal rewards",
-}
-"""What is drawn of a training history, where it is there, and what it is called."""
+LINES: Final = (
+    "#2f81f7", "#d9822b", "#2da44e", "#bf4b8a", "#8250df",
+    "#1b9e9e", "#b08800", "#cf222e", "#8d5b3a", "#7cb518",
+)  # fmt: skip
 
 
 def forest(comparison: pd.DataFrame, *, reference: str) -> Figure:
@@ -56,33 +50,14 @@ def forest(comparison: pd.DataFrame, *, reference: str) -> Figure:
     return figure
 
 
-def curves(histories: Mapping[str, pd.DataFrame]) -> Figure:
-    """Training curves: a panel a quantity, a line an arm, its running mean drawn over it.
-
-    Args:
-        histories: by arm, step and what the trainer logged; a column that is missing is not drawn.
-
-    Returns:
-        The figure; a line of text when no arm trained.
-    """
-    shown = _columns(histories)
-    if not shown:
-        figure = Figure(figsize=(5, 1), layout="constrained")
-        figure.text(0.5, 0.5, "no arm trained", ha="center", va="center", color=INK)
-        return figure
-    figure, panels = _grid(len(shown), min(3, len(shown)), width=3.4, height=2.2, left=0.2)
-    colours = {arm: LINES[i % len(LINES)] for i, arm in enumerate(histories)}
-    for panel, (column, title) in zip(panels, shown.items(), strict=True):
-        for arm, history in histories.items():
-            if column in history:
-                _curve(panel, history[["step", column]].dropna(), colours[arm])
-        panel.set_title(title, fontsize=9, color=INK, loc="left")
-        panel.set_xlabel("step", fontsize=8, color=INK)
-    handles = [Line2D([], [], color=colour, label=arm) for arm, colour in colours.items()]
-    figure.legend(
-        handles=handles, loc="outside upper left", ncols=6, frameon=False, fontsize=9, labelcolor=INK
-    )
-    return figure
+def dress(panel: Axes) -> None:
+    """Give a panel the look of all: a base line and upright hair lines, nothing else."""
+    panel.tick_params(labelsize=8, colors=INK)
+    panel.grid(axis="x", color=INK, alpha=0.2, linewidth=0.6)
+    panel.set_facecolor("none")
+    for side, spine in panel.spines.items():
+        spine.set_visible(side == "bottom")
+        spine.set_color(INK)
 
 
 def svg(figure: Figure, *, name: str) -> str:
@@ -103,14 +78,6 @@ def svg(figure: Figure, *, name: str) -> str:
     return text[text.index("<svg") :]
 
 
-def _columns(histories: Mapping[str, pd.DataFrame]) -> dict[str, str]:
-    logged = list(dict.fromkeys(str(name) for history in histories.values() for name in history))
-    shown = {name: title for name, title in PANELS.items() if name in logged}
-    parts = [name for name in logged if name.startswith("rewards/") and name.endswith("/mean")]
-    # a single part is the reward itself
-    return shown | ({name: name.removesuffix("/mean") for name in parts} if len(parts) > 1 else {})
-
-
 def _forest_panel(panel: Axes, lines: pd.DataFrame, rows: Sequence[str], reference: str) -> None:
     for line in lines.to_dict("records"):
         at = rows.index(line["arm"])
@@ -124,13 +91,6 @@ def _forest_panel(panel: Axes, lines: pd.DataFrame, rows: Sequence[str], referen
             panel.axvline(line["value"], color=colour, linewidth=1, linestyle=(0, (3, 3)), alpha=0.7)
 
 
-def _curve(panel: Axes, points: pd.DataFrame, colour: str) -> None:
-    step, values = points.iloc[:, 0], points.iloc[:, 1]
-    window = max(1, len(values) // 10)
-    panel.plot(step, values, color=colour, linewidth=0.8, alpha=0.35)
-    panel.plot(step, values.rolling(window, center=True, min_periods=1).mean(), color=colour, linewidth=1.8)
-
-
 def _grid(count: int, columns: int, *, width: float, height: float, left: float) -> tuple[Figure, list[Axes]]:
     """`count` panels on a grid, each of width x height inches."""
     lines = math.ceil(count / columns)
@@ -139,10 +99,5 @@ def _grid(count: int, columns: int, *, width: float, height: float, left: float)
     )
     panels = [figure.add_subplot(lines, columns, i + 1) for i in range(count)]
     for panel in panels:
-        panel.tick_params(labelsize=8, colors=INK)
-        panel.grid(axis="x", color=INK, alpha=0.2, linewidth=0.6)
-        panel.set_facecolor("none")
-        for side, spine in panel.spines.items():
-            spine.set_visible(side == "bottom")
-            spine.set_color(INK)
+        dress(panel)
     return figure, panels

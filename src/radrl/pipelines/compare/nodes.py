@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
@@ -17,6 +15,8 @@ from radrl.reports.cleaning import clean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from radrl.training.diagnosis import Finding
 
 ArmTables = dict[str, pd.DataFrame]
 """A table by arm."""
@@ -127,21 +127,35 @@ def draw_comparison(comparison: pd.DataFrame, settings: dict[str, Any]) -> Figur
     return figures.forest(comparison, reference=settings["reference"])
 
 
-def draw_curves(arm_histories: ArmTables) -> Figure:
+def draw_curves(arm_histories: ArmTables, labels: pd.DataFrame) -> Figure:
     """Draw the training curves of the arms that trained.
 
     Args:
         arm_histories: of `gather_histories`.
+        labels: of the reference reports, which say what labels are rare.
     """
-    from radrl.pipelines.compare import figures
+    from radrl.pipelines.compare import curves
 
-    return figures.curves(arm_histories)
+    return curves.curves(arm_histories, curves.rare_labels(labels))
+
+
+def show_findings(comparison: pd.DataFrame, arm_histories: ArmTables) -> None:
+    """Print what the arms' histories say is wrong, below the table.
+
+    Args:
+        comparison: of `compare_arms`, which prints the table.
+        arm_histories: of `gather_histories`.
+    """
+    from radrl.pipelines.compare import table
+
+    table.show_findings(_diagnoses(arm_histories))
 
 
 def write_page(
     comparison: pd.DataFrame,
     arm_reports: ArmTables,
     arm_histories: ArmTables,
+    labels: pd.DataFrame,
     corpus: ds.Dataset,
     published: pd.DataFrame,
     ingest_summary: dict[str, Any],
@@ -158,6 +172,7 @@ def write_page(
         comparison: of `compare_arms`.
         arm_reports: of `gather_reports`.
         arm_histories: of `gather_histories`.
+        labels: of the reference reports.
         corpus: the films.
         published: the papers' results.
         ingest_summary: counts of the stage ingest.
@@ -171,15 +186,16 @@ def write_page(
     Returns:
         One HTML page that needs nothing else.
     """
-    from radrl.pipelines.compare import examples, page, scores
+    from radrl.pipelines.compare import curves, examples, page, scores
 
     shown = examples.draw(arm_reports, count=settings["examples"], seed=seed)
     parameters = {"seed": seed, "labeler": labeler, "eval": eval_settings, "compare": settings, "arms": arms}
     return page.render(
         comparison=comparison,
         arm_reports=arm_reports,
-        arm_histories=arm_histories,
-        films=_films(corpus, shown),
+        curves=curves.curves(arm_histories, curves.rare_labels(labels)) if arm_histories else None,
+        diagnoses=_diagnoses(arm_histories),
+        films=corpora.pictures(corpus, shown),
         published=published,
         about={
             "ingest": ingest_summary,
@@ -194,11 +210,10 @@ def write_page(
     )
 
 
-def _films(corpus: ds.Dataset, sample_ids: Sequence[str]) -> dict[str, list[bytes]]:
-    """The films of samples as PNG, in the given order."""
-    rows = corpus.to_table(columns=["sample_id", "images"], filter=pc.field("sample_id").isin(sample_ids))
-    films = {row["sample_id"]: row["images"] for row in rows.to_pylist()}
-    return {sample_id: films[sample_id] for sample_id in sample_ids}
+def _diagnoses(arm_histories: ArmTables) -> dict[str, list[Finding]]:
+    from radrl.training.diagnosis import diagnose
+
+    return {arm: diagnose(history.to_dict("records")) for arm, history in arm_histories.items()}
 
 
 def _require_same_films(first: str, known: pd.Series, arm: str, films: pd.Series) -> None:

@@ -10,12 +10,14 @@ import jinja2
 import numpy as np
 import pandas as pd
 import yaml
+from matplotlib.figure import Figure
 
 from radrl.evaluation.clinical_efficacy import clinical_efficacy
 from radrl.evaluation.gold import GOLD
 from radrl.pipelines.compare import examples, figures
 from radrl.pipelines.compare.rows import CEILING, TRIVIAL
 from radrl.pipelines.compare.table import mark, short
+from radrl.training.diagnosis import Finding
 
 BANNERS: Final = {
     "iu_xray": "IU X-Ray (Open-i). Its films and reports may be passed on unchanged, with their source.",
@@ -49,7 +51,8 @@ def render(
     *,
     comparison: pd.DataFrame,
     arm_reports: Mapping[str, pd.DataFrame],
-    arm_histories: Mapping[str, pd.DataFrame],
+    curves: Figure | None,
+    diagnoses: Mapping[str, Sequence[Finding]],
     films: Mapping[str, Sequence[bytes]],
     published: pd.DataFrame,
     about: Mapping[str, Any],
@@ -63,7 +66,8 @@ def render(
     Args:
         comparison: a line a row and metric.
         arm_reports: by arm, its reports with labels, over the same films in the same order.
-        arm_histories: training curves of the arms that trained.
+        curves: training curves; nothing where no arm trained.
+        diagnoses: what the histories of the arms that trained say.
         films: the films to show, as PNG, by sample_id: one, or all of a study.
         published: the papers' results, a line a method and metric.
         about: the ingest summary, how texts were cleaned, names of the labelers, the report on the labeler.
@@ -92,8 +96,8 @@ def render(
         rows=_rows(comparison, arms, settings),
         findings=_findings(comparison, settings),
         forest=figures.svg(figures.forest(comparison, reference=settings["reference"]), name="forest"),
-        curves=figures.svg(figures.curves(arm_histories), name="curves") if arm_histories else None,
-        trained=list(arm_histories),
+        curves=figures.svg(curves, name="curves") if curves else None,
+        diagnoses=diagnoses,
         labels=_labels(arm_reports, about["labelers"][0]),
         arm_names=list(arm_reports),
         examples=[examples.show(sample_id, own, arm_reports) for sample_id, own in films.items()],

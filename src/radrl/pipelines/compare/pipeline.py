@@ -10,6 +10,7 @@ from radrl.pipelines.compare.nodes import (
     draw_curves,
     gather_histories,
     gather_reports,
+    show_findings,
     write_page,
 )
 
@@ -46,13 +47,15 @@ def create_pipeline(arms: Sequence[str]) -> Pipeline:
             node(
                 draw_comparison, ["comparison", "params:compare"], "comparison_figure", name="draw_comparison"
             ),
-            node(draw_curves, "arm_histories", "curves_figure", name="draw_curves"),
+            node(show_findings, ["comparison", "arm_histories"], None, name="show_findings"),
+            node(draw_curves, ["arm_histories", "labels"], "curves_figure", name="draw_curves"),
             node(
                 write_page,
                 {
                     "comparison": "comparison",
                     "arm_reports": "arm_reports",
                     "arm_histories": "arm_histories",
+                    "labels": "labels",
                     "corpus": "corpus",
                     "published": "published_results",
                     "ingest_summary": "ingest_summary",

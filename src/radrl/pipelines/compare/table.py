@@ -8,6 +8,9 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+from radrl.training.diagnosis import Finding
 
 HIGHER, LOWER, BEATEN = "▲", "▼", "†"
 CELL = len("10.000▲†")
@@ -34,6 +37,19 @@ def show(comparison: pd.DataFrame, groups: Mapping[str, Sequence[str]], settings
         f"\n{HIGHER} {LOWER} differs from {settings['reference']} (Holm's p under {alpha:.2g})\n"
         f"{BEATEN}   a row that needs no model scores higher"
     )
+
+
+def show_findings(diagnoses: Mapping[str, Sequence[Finding]]) -> None:
+    """Print what the histories of the arms say, a finding a paragraph.
+
+    Args:
+        diagnoses: findings by arm; an arm without any is not named.
+    """
+    console = Console(highlight=False)
+    for arm, findings in diagnoses.items():
+        for finding in findings:
+            console.print()
+            console.print(Text.assemble((arm, "bold"), f": {finding}"))
 
 
 def short(metric: str, group: str) -> str:

@@ -16,7 +16,7 @@ def write_reports(
     policy: Path,
     settings: dict[str, Any],
     dtype: str,
-    prompt: str,
+    prompts: dict[str, str],
     seed: int,
     threads: int,
     arm: dict[str, Any] | None = None,
@@ -28,7 +28,7 @@ def write_reports(
         policy: the arm's policy folder.
         settings: the section `generate`.
         dtype: of the weights.
-        prompt: the instruction.
+        prompts: the instruction for each form of output.
         seed: of the draws when temperature is above 0.
         threads: of torch.
         arm: its entry under `arms`, which says what of an output is the report; without one all of it.
@@ -52,6 +52,7 @@ def write_reports(
         split=settings["split"],
         columns=["sample_id", "study_id", "patient_id", "gold", "report", "images"],
     )
+    form = (arm or {}).get("output", "plain")
     writer = folder.load(policy, dtype=dtype)
     outputs: list[str] = []
     for start in tqdm(range(0, len(frame), settings["batch_size"]), desc="generate", unit=" batches"):
@@ -59,7 +60,7 @@ def write_reports(
         drawn = generate(
             writer,
             films,
-            prompt,
+            prompts[form],
             max_new_tokens=settings["max_new_tokens"],
             temperature=settings["temperature"],
             top_p=settings["top_p"],
@@ -67,6 +68,5 @@ def write_reports(
         )
         outputs += [output for (output,) in drawn]
     table = frame[["sample_id", "study_id", "patient_id", "gold"]].copy()
-    form = (arm or {}).get("output", "plain")
     table = table.assign(reference=frame["report"], report=[report_of(output, form) for output in outputs])
     return table if form == "plain" else table.assign(output=outputs)

@@ -16,7 +16,7 @@ def create_pipeline() -> Pipeline:
                     "policy": "policy",
                     "settings": "params:generate",
                     "dtype": "params:policy.dtype",
-                    "prompt": "params:prompt",
+                    "prompts": "params:prompts",
                     "seed": "params:seed",
                     "threads": "params:threads",
                     "arm": "params:arm",

@@ -15,7 +15,7 @@ def create_pipeline() -> Pipeline:
                     "corpus": "corpus",
                     "settings": "params:policy",
                     "image_size": "params:ingest.image_size",
-                    "prompt": "params:prompt",
+                    "prompts": "params:prompts",
                     "seed": "params:seed",
                     "threads": "params:threads",
                     "workspace": "base_workspace",

@@ -16,7 +16,7 @@ def create_pipeline() -> Pipeline:
                     "start": "sft_policy",
                     "settings": "params:rollouts",
                     "dtype": "params:policy.dtype",
-                    "prompt": "params:prompt",
+                    "prompt": "params:prompts.plain",
                     "seed": "params:seed",
                     "threads": "params:threads",
                     "workspace": "rollouts_workspace",

@@ -12,6 +12,7 @@ from radrl.algorithms.balanced import balanced_subset
 from radrl.data import corpus as corpora
 from radrl.observations import OBSERVATIONS
 from radrl.pipelines.selection import counts
+from radrl.training.preflight import SettingsError
 
 
 def make_subsets(
@@ -31,7 +32,7 @@ def make_subsets(
         be (`radrl.algorithms.balanced.BalancedSubset`).
 
     Raises:
-        ValueError: when fewer studies are complete than `selection.balanced.studies` asks for.
+        SettingsError: when fewer studies are complete than `selection.balanced.studies` asks for.
     """
     columns = ["sample_id", "study_id", "findings", "impression"]
     samples = corpora.read(corpus, split="train", columns=columns)
@@ -61,7 +62,7 @@ def _balance(known: pd.DataFrame, wanted: int, seed: int) -> tuple[pd.Series, di
     studies = known.drop_duplicates("study_id")
     complete = studies["complete"].to_numpy()
     if wanted > complete.sum():
-        raise ValueError(
+        raise SettingsError(
             f"selection.balanced.studies is {wanted}, but only {complete.sum()} of {len(studies)} training "
             f"studies are complete (have findings and impression); give at most {complete.sum()}"
         )

@@ -41,11 +41,14 @@ def cold_start(
     """
     from radrl.policy import folder
     from radrl.runtime import pin
+    from radrl.training.preflight import check_targets
     from radrl.training.resume import writing
     from radrl.training.supervised import Examples, fine_tune
     from radrl.workspaces import claim, digest_rows, fingerprint
 
     pin(threads)
+    if settings["tunes"] == "lora":
+        check_targets(base, settings["lora"]["targets"], "sft.lora")
     frame = corpora.read(corpus, split="train", columns=["sample_id", "images", "report"])
     work = {"settings": settings, "dtype": dtype, "prompt": prompt, "seed": seed, "threads": threads}
     claim(workspace, fingerprint(work | {"films": digest_rows(frame)}, base))

@@ -16,7 +16,7 @@ def create_pipeline() -> Pipeline:
                     "base": "base_policy",
                     "settings": "params:sft",
                     "dtype": "params:policy.dtype",
-                    "prompt": "params:prompt",
+                    "prompt": "params:prompts.plain",
                     "seed": "params:seed",
                     "threads": "params:threads",
                     "workspace": "sft_workspace",

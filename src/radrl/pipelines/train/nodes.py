@@ -23,7 +23,7 @@ def train_arm(
     training: dict[str, Any],
     labeler: dict[str, Any],
     dtype: str,
-    prompt: str,
+    prompts: dict[str, str],
     seed: int,
     threads: int,
     workspace: Path,
@@ -32,7 +32,7 @@ def train_arm(
     """Train one arm; an arm without a reward hands its starting policy on.
 
     Args:
-        corpus: the films; the split `train` is read.
+        corpus: the films; the split `train` is read, and of `val` the films that are watched.
         start: folder of the policy the arm starts from.
         subset: sample_ids the arm sees.
         labeler_models: what the stage labeler wrote.
@@ -40,7 +40,7 @@ def train_arm(
         training: the section `training`; the arm's own `training` overrides single keys.
         labeler: the section `labeler`.
         dtype: of the weights.
-        prompt: the instruction.
+        prompts: the instruction for each form of output.
         seed: of the order of films and of rollouts.
         threads: of torch.
         workspace: checkpoints.
@@ -58,15 +58,23 @@ def train_arm(
     from radrl.runtime import pin
     from radrl.training.credit_kinds import build as build_credit
     from radrl.training.grpo import optimise, prompt_dataset
+    from radrl.training.oracle import Oracle
+    from radrl.training.preflight import check_training
     from radrl.training.resume import writing
+    from radrl.training.watch import build as build_watch
+    from radrl.training.watch import draw_sample
     from radrl.workspaces import claim, digest_rows, fingerprint
 
     pin(threads)
     settings = training | arm.get("training", {})
+    form, oracle = arm.get("output", "plain"), arm.get("oracle", "none")
+    prompt = prompts[form]
     films = corpora.read(corpus, split="train", columns=["sample_id", "images", "report"])
     films = subset.merge(films, on="sample_id", validate="one_to_one")
+    watched = draw_sample(corpus, settings["watch"], seed=seed)
+    check_training(settings, arm.get("training", {}), films=len(films), policy=start)
     work = {"arm": arm, "settings": settings, "labeler": labeler, "dtype": dtype, "prompt": prompt}
-    work |= {"seed": seed, "threads": threads, "films": digest_rows(films)}
+    work |= {"seed": seed, "threads": threads, "films": digest_rows(films), "watched": digest_rows(watched)}
     claim(workspace, fingerprint(work, start, labeler_models))
     # one object a labeler, so that credit and reward share what it has read
     reader = cache(lambda name: build_labeler(labeler, labeler_models, name=name))
@@ -78,12 +86,14 @@ def train_arm(
             arm["reward"],
             reader(labeler["name"]),
             references=films["report"].tolist(),
-            output=arm.get("output", "plain"),
+            output=form,
         ),
         credit=build_credit(arm.get("credit", "uniform"), beginning.processor.tokenizer, reader),
+        oracle=None if oracle == "none" else Oracle(beginning.processor.tokenizer, **oracle),
         settings=settings,
         seed=seed,
         workspace=workspace,
         report=step_report,
+        watch=build_watch(watched, settings, prompt=prompt, labeler=reader(labeler["name"]), form=form),
     )
     return writing(policy, workspace), pd.DataFrame(curve)

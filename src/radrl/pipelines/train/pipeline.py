@@ -20,7 +20,7 @@ def create_pipeline() -> Pipeline:
                     "training": "params:training",
                     "labeler": "params:labeler",
                     "dtype": "params:policy.dtype",
-                    "prompt": "params:prompt",
+                    "prompts": "params:prompts",
                     "seed": "params:seed",
                     "threads": "params:threads",
                     "workspace": "workspace",

@@ -1,0 +1,210 @@
+"""`radrl study`: a study file in, its experiments by DVC, one table out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import click
+
+from radrl.data.writing import whole_file
+from radrl.params.schema import Params
+from radrl.studies import clones
+from radrl.studies.budget import budgets, unequal
+from radrl.studies.execution import Dvc, Experiment, collect, experiments, run_all
+from radrl.studies.file import Study, read
+from radrl.studies.page import Described, page, table
+
+_EXAMPLES: Final = """\b
+Examples:
+  radrl study conf/recipes/study-deer-table4.yaml --dry-run
+  radrl study conf/recipes/study-deer-table4.yaml
+  radrl study conf/recipes/study-deer-figure1.yaml --seeds 0 --out figure1.md
+  radrl study my-study.yaml --jobs 2 --allow-dirty"""
+
+FOLDER: Final = Path("data/.studies")
+
+
+class _Seeds(click.ParamType[tuple[int, ...]]):
+    """Numbers with commas or blanks between them."""
+
+    name = "list"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        parts = re.split(r"[,\s]+", str(value).strip())
+        if not all(part.isdecimal() for part in parts) or len(set(parts)) != len(parts):
+            self.fail(f"{value!r} is no list of different seeds, such as 0,1,2", param, ctx)
+        return tuple(map(int, parts))
+
+
+@click.command("study", epilog=_EXAMPLES)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--seeds", type=_Seeds(), metavar="LIST", help="Run these, by commas.  [default: the file's]")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help=f"The page, Markdown; the table goes beside it as CSV.  [default: {FOLDER}/NAME/results.md]",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Seeds that run at once."
+)
+@click.option(
+    "--allow-dirty",
+    is_flag=True,
+    help="Take uncommitted changes of code and wiring along, instead of refusing them: a clone holds the "
+    "last commit.",
+)
+def command(
+    file: Path, seeds: tuple[int, ...] | None, out: Path | None, dry_run: bool, jobs: int, allow_dirty: bool
+) -> None:
+    """Run the study in FILE: its arms, once for each run and seed, and one table of them all.
+
+    FILE (conf/recipes/study-*.yaml) names a recipe, what is laid over it, arms, runs and seeds. Each run and
+    seed is an experiment in a clone of the repository under data/.studies, with the project's DVC cache:
+    stages that do not depend on what differs run once. Start a killed study again and it goes on where it
+    was; a finished one only writes its page. The clones may be deleted: DVC's cache restores what they held.
+
+    The page has for every metric and arm the mean and spread over seeds, the difference from the reference
+    arm with interval, p and Holm's p, the rows that need no model and score higher, each arm's budget, and
+    the paper's rows where FILE names them.
+    """
+    root = project(Path.cwd())
+    study = read(file, root)
+    chosen = seeds or study.seeds
+    folder = root / FOLDER / study.name
+    planned = experiments(study.values, chosen, folder)
+    changed = clones.uncommitted(root)
+    if dry_run:
+        _show(study, planned, changed, root, out=out or folder / "results.md")
+        return
+    if changed and not allow_dirty:
+        raise click.ClickException(_dirty(changed))
+    if changed:
+        click.echo(f"note: {len(changed)} uncommitted files are taken along", err=True)
+    out = out or folder / "results.md"
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        run_all(
+            planned,
+            Dvc(root, study.name),
+            prepare=_preparing(root, changed),
+            say=lambda line: click.echo(line, err=True),
+            jobs=jobs,
+        )
+    except KeyboardInterrupt:
+        click.echo("\nstopped; started again, the study goes on where it was", err=True)
+        raise
+    _write(study, planned, out, root)
+
+
+def project(start: Path) -> Path:
+    """The project's folder, from anywhere within it.
+
+    Args:
+        start: where the command was called.
+
+    Returns:
+        The nearest folder upwards with dvc.yaml and conf/recipes.
+
+    Raises:
+        click.UsageError: when there is none.
+    """
+    for folder in (start, *start.parents):
+        if (folder / "dvc.yaml").is_file() and (folder / "conf" / "recipes").is_dir():
+            return folder
+    raise click.UsageError(f"{start} is not within the project: change into the folder that holds dvc.yaml")
+
+
+def describe(study: Study, command: str) -> Described:
+    """What a study's page says besides its numbers.
+
+    Args:
+        study: the study.
+        command: what makes the page.
+    """
+    compared = study.params.compare
+    return Described(
+        study.title,
+        study.recipe,
+        study.changes,
+        study.variations,
+        study.params.ingest.source,
+        command,
+        compared.metrics,
+        compared.reference,
+        compared.bootstrap.confidence,
+        budgets(study.runs),
+        study.published,
+    )
+
+
+def _preparing(root: Path, changed: list[str]) -> Callable[[Experiment], None]:
+    def prepare(experiment: Experiment) -> None:
+        clones.prepare(root, experiment.clone, experiment.params, changed)
+
+    return prepare
+
+
+def _write(study: Study, planned: list[Experiment], out: Path, root: Path) -> None:
+    comparisons = collect(planned)
+    file = study.file.resolve()
+    shown = file.relative_to(root) if file.is_relative_to(root) else file.name
+    said = describe(study, f"radrl study {shown}")
+    text, lines = page(comparisons, said), table(comparisons, said)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(out) as stream, whole_file(out.with_suffix(".csv")) as beside:
+        stream.write(text.encode())
+        beside.write(lines.to_csv(index=False, lineterminator="\n").encode())
+    click.echo(f"{len(planned)} experiments -> {out}, {out.with_suffix('.csv')}", err=True)
+
+
+def _dirty(changed: list[str]) -> str:
+    shown = "\n".join(f"  {path}" for path in changed[:10])
+    more = f"\n  and {len(changed) - 10} more" if len(changed) > 10 else ""
+    return (
+        f"uncommitted changes, which the clones would not have:\n{shown}{more}\n"
+        "Commit them, or take them along with --allow-dirty."
+    )
+
+
+def _show(study: Study, planned: list[Experiment], changed: list[str], root: Path, *, out: Path) -> None:
+    click.echo(f"{study.name}: {study.title}")
+    click.echo(f"recipe      {study.recipe}")
+    for key, value in study.changes.items():
+        click.echo(f"  {key} = {value}")
+    for name, params in study.runs.items():
+        _show_run(name, params, study)
+    if said := unequal(budgets(study.runs)):
+        click.echo(f"budget      {said}")
+    click.echo(f"experiments {len(planned)}, in {FOLDER / study.name}")
+    for one in planned:
+        click.echo(f"  {one.title:20s} {_state(one, root)}")
+    click.echo(f"page        {out}")
+    if changed:
+        click.echo(f"uncommitted {len(changed)} files: commit them, or --allow-dirty")
+
+
+def _show_run(name: str, params: Params, study: Study) -> None:
+    click.echo(f"run         {name}" if name else "arms")
+    for key, value in study.variations[name].items():
+        click.echo(f"  {key} = {value}")
+    for (_, arm), one in budgets({name: params}).items():
+        mark = " (the others are tested against it)" if arm == params.compare.reference else ""
+        row = study.published.rows.get((name, arm)) if study.published else None
+        beside = f", beside {row!r}" if row else ""
+        trains = f"{one.updates:,} updates, {one.rollouts:,} rollouts on {one.selection}"
+        click.echo(f"  {arm:20s} {one.start}, {trains if one.updates else 'as it is'}{beside}{mark}")
+
+
+def _state(one: Experiment, root: Path) -> str:
+    if not one.clone.is_dir():
+        return "not started"
+    stages = clones.out_of_date(root, one.clone, one.params)
+    if stages is None:
+        return "there, of another commit or other parameters: what these change runs again"
+    return f"{len(stages)} stages to run: {', '.join(stages[:6])}" if stages else "done"

@@ -1,0 +1,238 @@
+"""The training curves, drawn: a row of panels a question, a line an arm.
+
+    Reward                   what is pushed up, its parts, and the groups that have nothing to push
+    Oracle and credit        mixing weight, margin over failed rollouts, weights of tokens
+    Policy                   how far it has gone from its start, and what its outputs are like
+    Watched films            clinical F1 on validation films, rare labels apart (OraPO, figure 2)
+    Signs of a hacked reward on the same films; dotted: their references
+
+A panel is drawn where an arm has the numbers; of shares that are mostly 0 only where one is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
+
+from radrl.observations import NO_FINDING, OBSERVATIONS, POSITIVE
+from radrl.pipelines.compare.figures import INK, LINES, dress
+
+RARE: Final = 2
+"""Rare labels that are drawn, of those that some of the watched references have."""
+LEAST: Final = 10
+"""Positives in the training references that a rare label needs: with fewer nothing can be learnt of it."""
+COLUMNS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What one panel shows.
+
+    Args:
+        column: of the history.
+        title: above the panel.
+        better: a column drawn in its place where an arm has it: the oracle counts clinical parts alone.
+        band: two columns that the line lies between.
+        references: a column whose value is dotted: the same of the references.
+        often_zero: whether it is left out while all its values are 0.
+        watched: few points of the same films, each of which is marked.
+    """
+
+    column: str
+    title: str
+    better: str | None = None
+    band: tuple[str, str] | None = None
+    references: str | None = None
+    often_zero: bool = False
+    watched: bool = False
+
+
+def curves(histories: Mapping[str, pd.DataFrame], rare: Mapping[str, int] | None = None) -> Figure:
+    """Draw training curves; where there are many steps, their running mean over them.
+
+    Args:
+        histories: by arm, step and what the trainer logged.
+        rare: of `rare_labels`.
+
+    Returns:
+        The figure; a line of text when no arm trained.
+    """
+    groups = _groups(histories, rare or {})
+    if not groups:
+        figure = Figure(figsize=(5, 1), layout="constrained")
+        figure.text(0.5, 0.5, "no arm trained", ha="center", va="center", color=INK)
+        return figure
+    styles = {
+        arm: (LINES[i % len(LINES)], "-" if i < len(LINES) else "--") for i, arm in enumerate(histories)
+    }
+    lines = [-(-len(panels) // COLUMNS) for panels in groups.values()]
+    heights = [0.45 + 1.85 * count for count in lines]
+    legend = 0.3 * -(-len(styles) // 6)
+    figure = Figure(
+        figsize=(3.1 * COLUMNS, legend + sum(heights)), layout=ConstrainedLayoutEngine(h_pad=0.06)
+    )
+    parts = figure.subfigures(len(groups), 1, height_ratios=heights, squeeze=False)[:, 0]
+    for part, (heading, panels), count in zip(parts, groups.items(), lines, strict=True):
+        _draw_group(part, heading, panels, count, histories, styles)
+    handles = [Line2D([], [], color=colour, ls=dash, label=arm) for arm, (colour, dash) in styles.items()]
+    figure.legend(
+        handles=handles, loc="outside upper left", ncols=6, frameon=False, fontsize=9, labelcolor=INK
+    )
+    return figure
+
+
+def rare_labels(labels: pd.DataFrame) -> dict[str, int]:
+    """The findings with `LEAST` positives or more in the training references, the rarest first.
+
+    Args:
+        labels: of the stage label: split, and a class index for each observation.
+
+    Returns:
+        Positives by observation.
+    """
+    train = labels[labels["split"] == "train"]
+    findings = [name for i, name in enumerate(OBSERVATIONS) if i != NO_FINDING]
+    counts = {name: int((train[name] == POSITIVE).sum()) for name in findings}
+    return dict(sorted((item for item in counts.items() if item[1] >= LEAST), key=lambda item: item[1]))
+
+
+def _groups(histories: Mapping[str, pd.DataFrame], rare: Mapping[str, int]) -> dict[str, list[Panel]]:
+    """The panels with something to show, by the heading of their row."""
+    logged = list(dict.fromkeys(str(name) for history in histories.values() for name in history))
+    everything = {
+        "Reward": [Panel("reward", "reward"), *_parts(logged), *_GROUPS],
+        "Oracle and credit": [*_ORACLE, *_CREDIT],
+        "Policy": [*_POLICY],
+        "Watched films": [*_clinical(logged, rare)],
+        "Signs of a hacked reward on the watched films": [*_SIGNS],
+    }
+    shown = {
+        heading: [panel for panel in panels if _has_values(histories.values(), panel)]
+        for heading, panels in everything.items()
+    }
+    return {heading: panels for heading, panels in shown.items() if panels}
+
+
+_GROUPS: Final = (
+    Panel("groups/zero_variance_share", "groups of equal rewards"),
+    Panel("groups/zero_reward_share", "zero-reward rate", "oracle/zero_reward_rate", often_zero=True),
+)
+_ORACLE: Final = (
+    Panel("oracle/mixing_weight", "mixing weight of the oracle"),
+    Panel("oracle/margin", "margin of the reference, nats a token"),
+)
+_CREDIT: Final = (
+    Panel(
+        "credit/weight_p50",
+        "token weight, 10 to 90 % and median",
+        band=("credit/weight_p10", "credit/weight_p90"),
+    ),
+    Panel("credit/weight_p99", "token weight, 99th percentile"),
+)
+_POLICY: Final = (
+    Panel("kl", "KL to the start, nats a token"),
+    Panel("entropy", "entropy, nats a token"),
+    Panel("completions/mean_length", "output length, tokens"),
+    Panel("completions/clipped_ratio", "truncated outputs", often_zero=True),
+    Panel("clip_ratio/region_mean", "clipped tokens", often_zero=True),
+)
+_SIGNS: Final = (
+    Panel("watch/most_common_share", "reports equal to the commonest", watched=True),
+    Panel(
+        "watch/like_normal_share",
+        "labelled as the normal report",
+        references="watch/like_normal_share_of_references",
+        watched=True,
+    ),
+    Panel(
+        "watch/findings_per_report",
+        "findings a report",
+        references="watch/findings_per_reference",
+        watched=True,
+    ),
+    Panel("watch/repetition", "repeated 4-grams", often_zero=True, watched=True),
+    Panel("watch/form_share", "faultless think/report form", watched=True),
+)
+
+
+def _parts(logged: Sequence[str]) -> list[Panel]:
+    parts = [name for name in logged if re.fullmatch(r"rewards/[^/]+/mean", name)]
+    # a single part is the reward itself
+    return [Panel(name, name.removesuffix("/mean")) for name in parts] if len(parts) > 1 else []
+
+
+def _clinical(logged: Sequence[str], rare: Mapping[str, int]) -> list[Panel]:
+    """Panels of the watched F1, whoever reads the labels."""
+    averaged = {f"{averaging}14_f1": f"{averaging} F1, 14 labels" for averaging in ("sample", "macro")}
+    apart = {f"f1/{name}": f"F1 {name} ({count} in training)" for name, count in rare.items()}
+
+    def panels(titles: Mapping[str, str]) -> list[Panel]:
+        return [
+            Panel(name, title, watched=True)
+            for ending, title in titles.items()
+            for name in logged
+            if name.startswith("watch/ce_") and name.endswith(f"_{ending}")
+        ]
+
+    return panels(averaged) + panels(apart)[:RARE]
+
+
+def _has_values(histories: Iterable[pd.DataFrame], panel: Panel) -> bool:
+    values = pd.concat([history[panel.column] for history in histories if panel.column in history] or [_NONE])
+    return bool((values != 0)[values.notna()].any() if panel.often_zero else values.notna().any())
+
+
+_NONE: Final = pd.Series([], dtype=float)
+
+
+def _draw_group(
+    part: SubFigure,
+    heading: str,
+    panels: Sequence[Panel],
+    lines: int,
+    histories: Mapping[str, pd.DataFrame],
+    styles: Mapping[str, tuple[str, str]],
+) -> None:
+    part.set_facecolor("none")
+    part.suptitle(heading, x=0.005, ha="left", fontsize=10.5, fontweight="bold", color=INK)
+    for number, panel in enumerate(panels):
+        axes = part.add_subplot(lines, COLUMNS, number + 1)
+        dress(axes)
+        axes.set_title(panel.title, fontsize=9, color=INK, loc="left")
+        if number >= len(panels) - COLUMNS:
+            axes.set_xlabel("step", fontsize=8, color=INK, labelpad=1)
+        for arm, history in histories.items():
+            if panel.column in history:
+                _draw(axes, panel, history, *styles[arm], pale=0.35 / len(histories) ** 0.5)
+    for empty in range(len(panels), lines * COLUMNS):  # so that the columns of all rows have one width
+        part.add_subplot(lines, COLUMNS, empty + 1).set_axis_off()
+
+
+def _draw(axes: Axes, panel: Panel, history: pd.DataFrame, colour: str, dash: str, *, pale: float) -> None:
+    column = panel.better if panel.better in history else panel.column
+    points = history.dropna(subset=[column])
+    step, values = points["step"], points[column]
+    if panel.watched:
+        axes.plot(step, values, color=colour, linestyle=dash, linewidth=1.6, marker="o", markersize=3)
+        if panel.references in history:
+            axes.axhline(history[panel.references].dropna().iloc[0], color=INK, linewidth=1, linestyle=":")
+        return
+    window = max(1, len(values) // 10)
+    if panel.band and {*panel.band} <= {*history}:
+        low, high = (_smooth(points[name], window) for name in panel.band)
+        axes.fill_between(step, low, high, color=colour, alpha=0.12, linewidth=0)
+    else:
+        axes.plot(step, values, color=colour, linestyle=dash, linewidth=0.7, alpha=pale)
+    axes.plot(step, _smooth(values, window), color=colour, linestyle=dash, linewidth=1.7)
+
+
+def _smooth(values: pd.Series, window: int) -> pd.Series:
+    return values.rolling(window, center=True, min_periods=1).mean()

@@ -1,0 +1,248 @@
+"""Run a study's experiments: each in a clone of its own, several seeds at once where asked."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import pandas as pd
+
+COMPARISON: Final = Path("data/08_reporting/comparison/comparison.csv")
+_TAIL: Final = 20
+"""Lines of a failed experiment's log that are shown."""
+
+
+class StudyError(RuntimeError):
+    """An experiment failed; the message holds the end of its log and how to go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One run with one seed.
+
+    Args:
+        run: the run's name, empty for the one of a study without `runs`.
+        seed: its seed.
+        params: its whole parameters.
+        clone: the folder it runs in.
+    """
+
+    run: str
+    seed: int
+    params: dict[str, Any]
+    clone: Path
+
+    @property
+    def title(self) -> str:
+        """What it is called in messages."""
+        return f"{self.run}, seed {self.seed}" if self.run else f"seed {self.seed}"
+
+    @property
+    def log(self) -> Path:
+        """The file that takes its output."""
+        return self.clone.with_name(f"{self.clone.name}.log")
+
+
+def experiments(runs: Mapping[str, dict[str, Any]], seeds: Sequence[int], folder: Path) -> list[Experiment]:
+    """A study's experiments, seed by seed.
+
+    Args:
+        runs: by name, the whole parameters.
+        seeds: those to run.
+        folder: where the clones lie.
+
+    Returns:
+        All runs of the first seed, then those of the next.
+    """
+    return [
+        Experiment(
+            run,
+            seed,
+            params | {"seed": seed},
+            folder / (f"{run}-seed-{seed}" if run else f"seed-{seed}"),
+        )
+        for seed in seeds
+        for run, params in runs.items()
+    ]
+
+
+class Runner(Protocol):
+    """Runs an experiment in its clone."""
+
+    def __call__(self, experiment: Experiment) -> int:
+        """Run it, its output into its log, and return an exit status."""
+        ...
+
+    def stop(self) -> None:
+        """End whatever runs."""
+        ...
+
+
+class Dvc:
+    """`dvc repro` in the clone, up to the comparison; stages that ran before, wherever, are restored.
+
+    Args:
+        root: the project's folder; its MLflow record takes the runs of all experiments.
+        study: the study's name, which tags them.
+    """
+
+    def __init__(self, root: Path, study: str) -> None:
+        self._root, self._study = root, study
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._stopped = False
+        self._lock = threading.Lock()
+
+    def __call__(self, experiment: Experiment) -> int:
+        """Run the experiment."""
+        command = [sys.executable, "-m", "dvc", "repro", "compare"]
+        with experiment.log.open("ab") as log, self._lock:
+            if self._stopped:
+                return -signal.SIGTERM
+            process = subprocess.Popen(
+                command,
+                cwd=experiment.clone,
+                env=self._environment(experiment),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # DVC starts Kedro; a stop ends both
+            )
+            self._running.add(process)
+        return process.wait()
+
+    def stop(self) -> None:
+        """End what runs; DVC and the stages leave their checkpoints."""
+        with self._lock:
+            self._stopped = True
+            for process in self._running:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGTERM)
+
+    def _environment(self, experiment: Experiment) -> dict[str, str]:
+        own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        paths = {
+            "PATH": str(Path(sys.executable).parent),  # dvc.yaml calls kedro by name
+            "PYTHONPATH": str(experiment.clone / "src"),  # the clone's code, not the installed one
+        }
+        for name, first in paths.items():
+            own[name] = os.pathsep.join(part for part in (first, own.get(name)) if part)
+        return own | {"DVC_ROOT": str(self._root), "DVC_EXP_NAME": f"{self._study}/{experiment.clone.name}"}
+
+
+def run_all(
+    given: Sequence[Experiment],
+    runner: Runner,
+    *,
+    prepare: Callable[[Experiment], None],
+    say: Callable[[str], None],
+    jobs: int = 1,
+) -> None:
+    """Run all experiments; those of a seed one after another, since they share most stages.
+
+    Args:
+        given: the experiments.
+        runner: runs one.
+        prepare: makes its clone ready.
+        say: prints a line.
+        jobs: how many seeds at once.
+
+    Raises:
+        StudyError: when one fails; the others that have begun are ended.
+    """
+    by_seed: dict[int, list[Experiment]] = {}
+    for experiment in given:
+        by_seed.setdefault(experiment.seed, []).append(experiment)
+    count, stopped = _Count(len(given)), threading.Event()
+
+    def of_seed(own: Sequence[Experiment]) -> None:
+        for experiment in own:
+            if stopped.is_set():
+                return
+            _run_one(experiment, runner, prepare, say, count, stopped)
+
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        try:
+            futures = [pool.submit(of_seed, own) for own in by_seed.values()]
+            wait(futures, return_when=FIRST_EXCEPTION)
+        finally:  # also on a signal: nothing is left running behind the terminal's back
+            if not all(future.done() and not future.exception() for future in futures):
+                stopped.set()
+                runner.stop()
+    for future in futures:
+        future.result()
+
+
+def _run_one(
+    experiment: Experiment,
+    runner: Runner,
+    prepare: Callable[[Experiment], None],
+    say: Callable[[str], None],
+    count: _Count,
+    stopped: threading.Event,
+) -> None:
+    began = time.monotonic()
+    say(f"{experiment.title}: started, log {experiment.log}")
+    prepare(experiment)
+    status = runner(experiment)
+    if stopped.is_set():  # it was ended because another failed
+        return
+    if status or not (experiment.clone / COMPARISON).is_file():
+        stopped.set()
+        raise StudyError(_failure(experiment, status))
+    say(f"[{count.next()}] {experiment.title}: done in {duration(time.monotonic() - began)}")
+
+
+def _failure(experiment: Experiment, status: int) -> str:
+    lines = experiment.log.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL:]
+    tail = "\n".join(f"    {line}" for line in lines)
+    return (
+        f"{experiment.title}: `dvc repro` in {experiment.clone} ended with {status}; the end of "
+        f"{experiment.log}:\n{tail}\nMend that and start the study again: finished stages are kept, training "
+        "goes on from its checkpoint."
+    )
+
+
+def collect(given: Sequence[Experiment]) -> pd.DataFrame:
+    """The experiments' comparisons below one another.
+
+    Args:
+        given: experiments that have run.
+
+    Returns:
+        Their lines with `run` and `seed`.
+    """
+    frames = [
+        pd.read_csv(one.clone / COMPARISON, keep_default_na=True).assign(run=one.run, seed=one.seed)
+        for one in given
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def duration(seconds: float) -> str:
+    """A time as one says it."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+class _Count:
+    """Counts experiments that are done, from several threads."""
+
+    def __init__(self, total: int) -> None:
+        self._done, self._total, self._lock = 0, total, threading.Lock()
+
+    def next(self) -> str:
+        with self._lock:
+            self._done += 1
+            return f"{self._done}/{self._total}"

@@ -1,0 +1,217 @@
+"""A study file, conf/recipes/study-*.yaml: its schema, and what it makes of the recipe it starts from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import yaml
+from pydantic import Field, ValidationError, field_validator
+
+from radrl.params.base import ParamsError, Section
+from radrl.params.messages import hint, render
+from radrl.params.schema import Params, validate
+from radrl.studies.published import PaperTable, Published, find
+
+RESULTS: Final = Path("conf/base/published_results.csv")
+SINGLE: Final = ""
+"""The name of the one run of a study without `runs`."""
+
+Seed = Annotated[int, Field(ge=0)]
+
+
+class Run(Section):
+    """A variation of the recipe: keys laid over it, and the arms that it is run for (by default all)."""
+
+    set: dict[str, Any] = Field(default_factory=dict)
+    arms: Annotated[list[str], Field(min_length=1)] | None = None
+
+
+class StudyFile(Section):
+    """What a study file may hold."""
+
+    title: Annotated[str, Field(min_length=1)]
+    recipe: str
+    seeds: Annotated[list[Seed], Field(min_length=1)]
+    set: dict[str, Any] = Field(default_factory=dict)
+    arms: Annotated[dict[str, dict[str, Any]], Field(min_length=1)] | None = None
+    reference: str | None = None
+    metrics: Annotated[list[str], Field(min_length=1)] | None = None
+    runs: Annotated[dict[str, Run], Field(min_length=1)] | None = None
+    paper: PaperTable | None = None
+
+    @field_validator("seeds")
+    @classmethod
+    def _once(cls, seeds: list[int]) -> list[int]:
+        if len(set(seeds)) != len(seeds):
+            raise ValueError(f"{seeds} names a seed twice")
+        return seeds
+
+    @field_validator("runs")
+    @classmethod
+    def _names(cls, runs: dict[str, Run] | None) -> dict[str, Run] | None:
+        for name in runs or {}:
+            if not re.fullmatch(r"\w+", name):
+                raise ValueError(f"{name!r}: a run's name is letters, digits and underscores")
+        return runs
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A study, checked as a whole.
+
+    Args:
+        name: of the file, without its ending.
+        file: where it lies.
+        title: what the table is headed with.
+        recipe: the name of the params file it starts from.
+        seeds: those of the file.
+        changes: what it lays over the recipe for every run, by key.
+        runs: by name, the whole parameters of each run but for the seed; one named `SINGLE` without `runs`.
+        values: the same as they are written into params.yaml.
+        variations: by run, what that run alone lays over the recipe.
+        published: the paper's table, where the file names one.
+    """
+
+    name: str
+    file: Path
+    title: str
+    recipe: str
+    seeds: tuple[int, ...]
+    changes: Mapping[str, Any]
+    runs: Mapping[str, Params]
+    values: Mapping[str, dict[str, Any]]
+    variations: Mapping[str, Mapping[str, Any]]
+    published: Published | None
+
+    @property
+    def params(self) -> Params:
+        """The first run's parameters, where all runs agree."""
+        return next(iter(self.runs.values()))
+
+
+def read(path: Path, root: Path) -> Study:
+    """Read a study file and check everything that it will run.
+
+    Args:
+        path: the file; its recipe lies beside it, or is a path from the project's folder.
+        root: the project's folder.
+
+    Returns:
+        The study.
+
+    Raises:
+        ParamsError: naming file and key, and what would be right.
+    """
+    try:
+        given = StudyFile.model_validate(_mapping(path))
+    except ValidationError as error:
+        raise ParamsError(f"{path.name} is not valid:\n{render(error, StudyFile)}") from None
+    recipe = _mapping(_recipe(given.recipe, path, root))
+    runs = given.runs or {SINGLE: Run()}
+    values = {name: _values(given, run, recipe, _where(path, name)) for name, run in runs.items()}
+    params = {
+        name: validate(own_values, source=f"{_where(path, name)}, laid over {Path(given.recipe).name},")
+        for name, own_values in values.items()
+    }
+    published = None
+    if given.paper is not None:
+        arms = {name: list(one.arms) for name, one in params.items()}
+        compared = next(iter(params.values())).compare
+        published = find(
+            given.paper, root / RESULTS, arms, compared.metrics, compared.reference, where=path.name
+        )
+    return Study(
+        path.stem,
+        path,
+        given.title,
+        Path(given.recipe).name,
+        tuple(given.seeds),
+        given.set,
+        params,
+        values,
+        {name: run.set for name, run in runs.items()},
+        published,
+    )
+
+
+def _values(given: StudyFile, run: Run, recipe: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The whole parameters of a run; the seed is still the recipe's."""
+    values: dict[str, Any] = own(recipe)
+    if given.arms is not None:
+        values["arms"] = own(given.arms)
+    for key, value in {**given.set, **run.set}.items():
+        lay(values, key, value, where=where)
+    if given.reference is not None:
+        lay(values, "compare.reference", given.reference, where=where)
+    if given.metrics is not None:
+        lay(values, "compare.metrics", given.metrics, where=where)
+    if run.arms is not None:
+        for arm in run.arms:
+            if arm not in values["arms"]:
+                raise ParamsError(f"{where}: arms: {arm!r} is no arm{hint(arm, values['arms'])}")
+        values["arms"] = {arm: values["arms"][arm] for arm in run.arms}
+    return values
+
+
+def lay(values: dict[str, Any], key: str, value: Any, *, where: str) -> None:
+    """Lay a value over parameters.
+
+    Args:
+        values: whole parameters, which are changed.
+        key: with dots between its levels; the last one may be an optional key that is not there yet, which
+            the schema judges.
+        value: anything YAML can hold, a whole section too.
+        where: begins the message.
+
+    Raises:
+        ParamsError: when a section on the way is not there, or the key is the study's own.
+    """
+    if key == "seed":
+        raise ParamsError(f"{where}: set.seed: a study's seeds are listed under `seeds`")
+    *sections, last = key.split(".")
+    current: Any = values
+    for section in sections:
+        if not isinstance(current, dict) or section not in current:
+            valid = current if isinstance(current, dict) else ()
+            raise ParamsError(f"{where}: set.{key}: no key {section!r}{hint(section, valid)}")
+        current = current[section]
+    if not isinstance(current, dict):
+        raise ParamsError(f"{where}: set.{key}: {'.'.join(sections)} is no section but {current!r}")
+    if sections in ([], ["arms"]) and last not in current:
+        raise ParamsError(f"{where}: set.{key}: no key {last!r}{hint(last, current)}")
+    current[last] = own(value)
+
+
+def own(value: Any) -> Any:
+    """A copy in which nothing is shared: a YAML anchor gives two arms one and the same mapping."""
+    if isinstance(value, Mapping):
+        return {key: own(inner) for key, inner in value.items()}
+    return [own(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _where(path: Path, run: str) -> str:
+    return f"{path.name}, run {run}" if run else path.name
+
+
+def _recipe(name: str, path: Path, root: Path) -> Path:
+    for folder in (path.parent, root / "conf" / "recipes", root):
+        if (folder / name).is_file():
+            return folder / name
+    there = sorted(
+        file.name for file in (root / "conf" / "recipes").glob("*.yaml") if not file.name.startswith("study-")
+    )
+    raise ParamsError(f"{path.name}: recipe: there is no {name!r}{hint(name, there)}")
+
+
+def _mapping(path: Path) -> dict[str, Any]:
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ParamsError(f"{path.name} is no valid YAML: {error}") from None
+    if not isinstance(values, dict):
+        raise ParamsError(f"{path.name} holds no mapping of keys")
+    return values

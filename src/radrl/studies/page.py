@@ -1,0 +1,250 @@
+"""A study's page: what was run, the arms over all seeds beside the paper's rows, and each seed by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pandas as pd
+
+from radrl.studies.budget import Budget, Place, unequal
+from radrl.studies.published import Published
+from radrl.studies.tables import Gain, PooledRow, pooled, without_repeats
+
+NOTICE: Final = "Drawn films: these numbers show that the machinery works. They say nothing about patients."
+POOLING: Final = """\
+Interval and p come from the t test of the S seeds' differences with S - 1 degrees of freedom, and are never
+surer than the seeds' patients allow (`radrl.evaluation.pooling`)."""
+ONE_SEED: Final = """\
+One seed: interval and p come from resampling its patients. What another training would give is not in
+them."""
+FAMILY: Final = """\
+Holm's correction runs over the arms{runs} within a metric; rows that need no model are no hypotheses, and
+beat an arm when their mean is higher."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What a page says besides the numbers.
+
+    Args:
+        title: the study's.
+        recipe: the params file it starts from.
+        changes: keys laid over it for all runs.
+        variations: by run, keys laid over it for that run.
+        source: of the films and reports, as in `ingest.source`.
+        command: what makes the page.
+        metrics: in their order.
+        reference: the arm the others are tested against.
+        level: coverage of the intervals.
+        budgets: by run and arm.
+        published: the paper's rows, where there are any.
+    """
+
+    title: str
+    recipe: str
+    changes: Mapping[str, Any]
+    variations: Mapping[str, Mapping[str, Any]]
+    source: str
+    command: str
+    metrics: Sequence[str]
+    reference: str
+    level: float
+    budgets: Mapping[Place, Budget]
+    published: Published | None
+
+
+def page(comparisons: pd.DataFrame, study: Described) -> str:
+    """The whole page in Markdown.
+
+    Args:
+        comparisons: the experiments' comparisons below one another, with `run` and `seed`.
+        study: what is said of them.
+
+    Returns:
+        The text.
+
+    Raises:
+        ValueError: as `radrl.studies.tables.pooled`.
+    """
+    seeds = sorted(comparisons["seed"].unique())
+    several = len(study.variations) > 1
+    parts = [f"# {study.title}", *([NOTICE] if study.source == "phantom" else []), _made(study, seeds)]
+    parts += ["## Budget", _budget_table(study), *_some(unequal(study.budgets)), *_some(_drawn(study))]
+    parts += [f"## Over {len(seeds)} seeds" if len(seeds) > 1 else f"## Seed {seeds[0]}"]
+    parts += [POOLING if len(seeds) > 1 else ONE_SEED, FAMILY.format(runs=" of all runs" if several else "")]
+    parts += [*_some(_beside(study)), _table(pooled(comparisons, study.level), study, len(seeds))]
+    if len(seeds) > 1:
+        parts += ["## Seed by seed", _intervals(study), _seed_table(comparisons, study, seeds)]
+    return "\n\n".join(parts) + "\n"
+
+
+def table(comparisons: pd.DataFrame, study: Described) -> pd.DataFrame:
+    """The same numbers unrounded, a line a metric, run and arm.
+
+    Args:
+        comparisons: as for `page`.
+        study: as for `page`.
+
+    Returns:
+        The lines, of the study's metrics.
+    """
+    rows = [row for row in pooled(comparisons, study.level) if row.metric in study.metrics]
+    lines = pd.DataFrame([_line(row, study) for row in rows])
+    return lines.astype({"updates": "Int64", "rollouts": "Int64"})  # whole, though trivial rows have none
+
+
+def _line(row: PooledRow, study: Described) -> dict[str, Any]:
+    gain, budget = row.gain, study.budgets.get((row.run, row.arm))
+    line: dict[str, Any] = {"metric": row.metric, "run": row.run, "arm": row.arm, "kind": row.kind}
+    line |= {"seeds": row.seeds, "mean": row.mean, "sd": row.std}
+    line |= {
+        "difference": gain.difference if gain else None,
+        "difference_low": gain.low if gain else None,
+        "difference_high": gain.high if gain else None,
+        "p": gain.p if gain else None,
+        "p_holm": row.p_holm,
+        "beaten_by": " ".join(row.beaten_by) or None,
+        "updates": budget.updates if budget else None,
+        "rollouts": budget.rollouts if budget else None,
+    }
+    if study.published:
+        place = (row.run, row.arm)
+        value = study.published.values.get(place, {}).get(row.metric)
+        known = value is not None
+        line |= {"paper_row": study.published.rows.get(place) if known else None, "paper_value": value}
+        line |= {"paper_difference": study.published.gains.get(place, {}).get(row.metric)}
+    return line
+
+
+def _made(study: Described, seeds: Sequence[int]) -> str:
+    said = f"Made by `{study.command}` from the recipe `{study.recipe}`"
+    if study.changes:
+        said += f" with {_keys(study.changes)}"
+    said += f"; seeds {', '.join(map(str, seeds))}; source `{study.source}`."
+    lines = [f"- {name}: {_keys(own)}" for name, own in study.variations.items() if own]
+    return "\n".join([said, "", "Runs:", "", *lines]) if lines else said
+
+
+def _keys(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"`{key} = {value}`" for key, value in values.items())
+
+
+def _budget_table(study: Described) -> str:
+    header = ["arm", "starts from", "trains on", "updates", "rollouts"]
+    rows = [
+        [arm, one.start, one.selection, f"{one.updates:,}", f"{one.rollouts:,}"]
+        for (_, arm), one in study.budgets.items()
+    ]
+    if study.published:
+        header.append("paper's row")
+        for row, place in zip(rows, study.budgets, strict=True):
+            row.append(study.published.rows.get(place, "-"))
+    return _markdown(*_with_runs(header, rows, [run for run, _ in study.budgets], study))
+
+
+def _drawn(study: Described) -> str | None:
+    drawn = {one.drawn_before for one in study.budgets.values() if one.drawn_before}
+    if not drawn:
+        return None
+    return (
+        f"To choose its films an arm on ddsampling needs {' or '.join(map(str, sorted(drawn)))} rollouts of "
+        "every training film before it trains; these are not in the column."
+    )
+
+
+def _beside(study: Described) -> str | None:
+    if study.published is None:
+        return None
+    beside = ", ".join(f"{theirs} beside `{ours}`" for ours, theirs in study.published.metrics.items())
+    if any(study.published.gains.values()):
+        beside += f"; in brackets its difference from the row beside {study.reference}"
+    return (
+        f"Column paper: {study.published.paper} ({beside}). "
+        f"That is another quantity: {study.published.dataset}, the paper's own policy, "
+        f"{study.published.protocol}. Here: source {study.source}, this study's policy and budget, and the "
+        "protocol in the metric's name. Only direction and order of rows can be held against each other."
+    )
+
+
+def _intervals(study: Described) -> str:
+    return (
+        f"Difference from {study.reference} with its {study.level:.0%} bootstrap interval over the seed's "
+        "patients."
+    )
+
+
+def _table(rows: Sequence[PooledRow], study: Described, seeds: int) -> str:
+    header = [
+        "metric",
+        "arm",
+        f"mean ± sd, n = {seeds}" if seeds > 1 else "value",
+        f"{'pooled ' if seeds > 1 else ''}difference from {study.reference} ({study.level:.0%} interval)",
+        "p, by Holm",
+        "beaten by",
+    ]
+    shown = without_repeats([row for metric in study.metrics for row in rows if row.metric == metric])
+    cells = [_cells(row) for row in shown]
+    if study.published:
+        header.append("paper")
+        for row, own in zip(shown, cells, strict=True):
+            own.append(_paper_cell(row, study.published))
+    return _markdown(*_with_runs(header, cells, [row.run for row in shown], study))
+
+
+def _cells(row: PooledRow) -> list[str]:
+    value = f"{row.mean:.3f}" if row.std is None else f"{row.mean:.3f} ± {row.std:.3f}"
+    p = f"{row.gain.p:.3f}, {row.p_holm:.3f}" if row.gain and row.p_holm is not None else "-"
+    return [row.metric, row.arm, value, _gain_cell(row.gain), p, ", ".join(row.beaten_by) or "-"]
+
+
+def _gain_cell(gain: Gain | None) -> str:
+    return f"{gain.difference:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})" if gain else "-"
+
+
+def _paper_cell(row: PooledRow, published: Published) -> str:
+    place = (row.run, row.arm)
+    value = published.values.get(place, {}).get(row.metric)
+    if value is None:
+        return "-"
+    gain = published.gains.get(place, {}).get(row.metric)
+    return f"{value:.3f}" if gain is None else f"{value:.3f} ({gain:+.3f})"
+
+
+def _seed_table(comparisons: pd.DataFrame, study: Described, seeds: Sequence[int]) -> str:
+    """Each seed's difference from the reference arm; rows that need no model are left to the pooled table."""
+    differing = comparisons[comparisons["difference"].notna() & (comparisons["kind"] == "arm")]
+    rows, runs = [], []
+    for metric in study.metrics:
+        of_metric = differing[differing["metric"] == metric]
+        for (run, arm), values in of_metric.groupby(["run", "arm"], sort=False):
+            gains = [
+                f"{line['difference']:+.3f} ({line['difference_low']:+.3f} to {line['difference_high']:+.3f})"
+                for line in values.sort_values("seed").to_dict("records")
+            ]
+            rows.append([metric, str(arm), *gains])
+            runs.append(str(run))
+    header = ["metric", "arm", *(f"seed {seed}" for seed in seeds)]
+    return _markdown(*_with_runs(header, rows, runs, study))
+
+
+def _with_runs(
+    header: list[str], rows: list[list[str]], runs: Sequence[str], study: Described
+) -> tuple[list[str], list[list[str]]]:
+    """Put a column of runs before that of arms, where a study has several."""
+    if len(study.variations) < 2:
+        return header, rows
+    at = header.index("arm")
+    for row, run in zip(rows, runs, strict=True):
+        row.insert(at, run)
+    return [*header[:at], "run", *header[at:]], rows
+
+
+def _markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _some(text: str | None) -> list[str]:
+    return [text] if text else []

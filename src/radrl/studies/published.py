@@ -1,0 +1,168 @@
+"""The papers' rows that stand beside a study's: chosen by name, never mixed with what was measured here."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from radrl.params.base import ParamsError, Section
+from radrl.params.messages import hint
+
+
+class PaperRow(Section):
+    """A row of a paper's table, where its method alone does not tell it from the others."""
+
+    method: str
+    rl_train_size: str
+
+
+class PaperTable(Section):
+    """A paper's table: which of its rows and metrics stand beside which of ours.
+
+    `rows` maps an arm, or `run.arm`, to the paper's method; `metrics` maps ours to the paper's.
+    """
+
+    name: str
+    table: str
+    dataset: str
+    metrics: Annotated[dict[str, str], Field(min_length=1)]
+    rows: Annotated[dict[str, str | PaperRow], Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A paper's values for a study's arms.
+
+    Args:
+        paper: its name and table.
+        dataset: what the paper measured on.
+        protocol: what the paper's numbers are, in its own words.
+        metrics: by metric of ours, the paper's.
+        rows: by (run, arm), the name of the paper's row.
+        values: by (run, arm) and metric of ours, the paper's value; a value it does not print is absent.
+        gains: likewise, the value minus that of the row beside the reference arm, where there is one.
+    """
+
+    paper: str
+    dataset: str
+    protocol: str
+    metrics: Mapping[str, str]
+    rows: Mapping[tuple[str, str], str]
+    values: Mapping[tuple[str, str], Mapping[str, float]]
+    gains: Mapping[tuple[str, str], Mapping[str, float]]
+
+
+def find(
+    table: PaperTable,
+    results: Path,
+    arms: Mapping[str, Sequence[str]],
+    metrics: Sequence[str],
+    reference: str,
+    *,
+    where: str,
+) -> Published:
+    """Find a paper's rows.
+
+    Args:
+        table: the section `paper` of a study file.
+        results: the papers' results, a line a method and metric.
+        arms: the study's arms by run.
+        metrics: the study's metrics.
+        reference: the arm that gains are taken from.
+        where: begins the messages.
+
+    Returns:
+        The paper's values by run and arm.
+
+    Raises:
+        ParamsError: when paper, table, data set, row or metric is none, or a row stands beside no arm.
+    """
+    where = f"{where}: paper"
+    lines = _lines(table, results, where)
+    _require_metrics(table.metrics, metrics, [line["metric"] for line in lines], f"{where}.metrics")
+    rows: dict[tuple[str, str], str] = {}
+    values: dict[tuple[str, str], dict[str, float]] = {}
+    for key, row in table.rows.items():
+        places = _places(key, arms, f"{where}.rows")
+        name, of_row = _row(row, lines, f"{where}.rows.{key}")
+        printed_here = {ours: of_row[theirs] for ours, theirs in table.metrics.items() if theirs in of_row}
+        for place in places:
+            rows[place], values[place] = name, printed_here
+    return Published(
+        f"{table.name}, table {table.table}",
+        table.dataset,
+        lines[0]["protocol"],
+        table.metrics,
+        rows,
+        values,
+        {place: _gain(own, values.get((place[0], reference))) for place, own in values.items()},
+    )
+
+
+def _lines(table: PaperTable, results: Path, where: str) -> list[dict[str, str]]:
+    """The lines of the table."""
+    with results.open(encoding="utf-8", newline="") as stream:
+        lines = list(csv.DictReader(stream))
+    chosen = (("paper", "name"), ("table", "table"), ("dataset", "dataset"))
+    for column, key in chosen:
+        value, known = getattr(table, key), dict.fromkeys(line[column] for line in lines)
+        lines = [line for line in lines if line[column] == value]
+        if not lines:
+            raise ParamsError(f"{where}.{key}: {results.name} has no {value!r}{hint(value, known)}")
+    return lines
+
+
+def _require_metrics(
+    pairs: Mapping[str, str], metrics: Sequence[str], printed: Sequence[str], where: str
+) -> None:
+    for ours, theirs in pairs.items():
+        if ours not in metrics:
+            raise ParamsError(f"{where}: {ours!r} is none of the study's{hint(ours, metrics)}")
+        if theirs not in printed:
+            known = dict.fromkeys(printed)
+            raise ParamsError(f"{where}.{ours}: the table has no column {theirs!r}{hint(theirs, known)}")
+
+
+def _places(key: str, arms: Mapping[str, Sequence[str]], where: str) -> list[tuple[str, str]]:
+    """The runs and arms that `arm` or `run.arm` means."""
+    run, _, arm = key.rpartition(".")
+    if run and run not in arms:
+        raise ParamsError(f"{where}.{key}: there is no run {run!r}{hint(run, arms)}")
+    places = [(one, arm) for one in ([run] if run else arms) if arm in arms[one]]
+    if not places:
+        there = dict.fromkeys(name for one in ([run] if run else arms) for name in arms[one])
+        raise ParamsError(f"{where}.{key}: {arm!r} is no arm of the study{hint(arm, there)}")
+    return places
+
+
+def _row(row: str | PaperRow, lines: Sequence[Mapping[str, str]], where: str) -> tuple[str, dict[str, float]]:
+    """A row's name and values by the paper's metric."""
+    method = row if isinstance(row, str) else row.method
+    own = [line for line in lines if line["method"] == method]
+    if not own:
+        known = dict.fromkeys(line["method"] for line in lines)
+        raise ParamsError(f"{where}: the table has no row {method!r}{hint(method, known)}")
+    sizes = list(dict.fromkeys(line["rl_train_size"] for line in own))
+    if isinstance(row, str) and len(sizes) > 1:
+        raise ParamsError(
+            f"{where}: {method!r} is there for several sizes ({', '.join(sizes)}); write "
+            f"{{method: {method}, rl_train_size: {sizes[0]!r}}}"
+        )
+    if isinstance(row, PaperRow):
+        if row.rl_train_size not in sizes:
+            said = f"{row.rl_train_size!r} is none of {method!r}{hint(row.rl_train_size, sizes)}"
+            raise ParamsError(f"{where}.rl_train_size: {said}")
+        own = [line for line in own if line["rl_train_size"] == row.rl_train_size]
+        method = f"{method}, {row.rl_train_size}"
+    return method, {line["metric"]: float(line["value"]) for line in own}
+
+
+def _gain(own: Mapping[str, float], reference: Mapping[str, float] | None) -> dict[str, float]:
+    if reference is None or own is reference:
+        return {}
+    return {metric: value - reference[metric] for metric, value in own.items() if metric in reference}

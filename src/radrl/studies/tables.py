@@ -1,0 +1,162 @@
+"""The comparisons of a study's experiments, pooled: a row a run, metric and arm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import pandas as pd
+
+from radrl.evaluation.paired import holm
+from radrl.evaluation.pooling import pool_differences, standard_error
+
+_ENDS: Final = ("difference_low", "difference_high")
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """An arm minus the reference arm.
+
+    Args:
+        difference: over several seeds the mean of the seeds' differences.
+        low: lower end of its interval.
+        high: upper end.
+        p: two-sided.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class PooledRow:
+    """One arm of one run on one metric, over all seeds.
+
+    Args:
+        run: which run.
+        metric: the metric's name.
+        arm: the arm's name.
+        kind: arm, trivial (needs no model) or ceiling (the reference reports themselves).
+        seeds: how many.
+        mean: over the seeds.
+        std: sample standard deviation between the seeds; nothing with one.
+        gain: the difference from the reference arm; nothing for that arm and the ceiling.
+        p_holm: its p corrected over the arms of all runs, within the metric; nothing for trivial rows, which
+            are no hypotheses.
+        beaten_by: the trivial rows with a higher mean, for an arm.
+    """
+
+    run: str
+    metric: str
+    arm: str
+    kind: str
+    seeds: int
+    mean: float
+    std: float | None
+    gain: Gain | None
+    p_holm: float | None
+    beaten_by: tuple[str, ...]
+
+
+def pooled(comparisons: pd.DataFrame, level: float) -> list[PooledRow]:
+    """Each arm on each metric over all seeds, in the order of the first seed's table.
+
+    Args:
+        comparisons: the experiments' comparisons below one another, with `run` and `seed`.
+        level: coverage of the comparisons' intervals, and of the pooled ones.
+
+    Returns:
+        The rows, by metric.
+
+    Raises:
+        ValueError: when a seed lacks a row of another one.
+    """
+    rows: list[PooledRow] = []
+    for run, own in comparisons.groupby("run", sort=False):
+        seeds = own["seed"].nunique()
+        for (metric, arm), values in own.groupby(["metric", "arm"], sort=False):
+            if len(values) != seeds:
+                raise ValueError(
+                    f"{arm} on {metric} is in {len(values)} of {seeds} seeds; run all of them again"
+                )
+            rows.append(_row(str(run), str(metric), str(arm), values, level))
+    order = {metric: i for i, metric in enumerate(dict.fromkeys(row.metric for row in rows))}
+    return _with_trivial(_with_holm(sorted(rows, key=lambda row: order[row.metric])))
+
+
+def without_repeats(rows: Sequence[PooledRow]) -> list[PooledRow]:
+    """Leave out rows without a model that an earlier run has alike, because both runs have the same films.
+
+    Args:
+        rows: of `pooled`.
+
+    Returns:
+        The others, in their order.
+    """
+    seen: set[tuple[object, ...]] = set()
+    kept = []
+    for row in rows:
+        same = (row.metric, row.arm, row.mean, row.std, row.gain)
+        if row.kind == "arm" or same not in seen:
+            kept.append(row)
+        seen.add(same)
+    return kept
+
+
+def _row(run: str, metric: str, arm: str, values: pd.DataFrame, level: float) -> PooledRow:
+    seeds = len(values)
+    return PooledRow(
+        run,
+        metric,
+        arm,
+        str(values["kind"].iloc[0]),
+        seeds,
+        float(values["value"].mean()),
+        float(values["value"].std(ddof=1)) if seeds > 1 else None,
+        _gain(values, level),
+        None,
+        (),
+    )
+
+
+def _gain(values: pd.DataFrame, level: float) -> Gain | None:
+    if values["difference"].isna().all():
+        return None
+    if len(values) == 1:  # nothing to pool: the seed's own interval over its patients
+        return Gain(*(float(values[name].iloc[0]) for name in ("difference", *_ENDS, "p")))
+    ends = zip(*(values[name] for name in _ENDS), strict=True)
+    errors = [standard_error(low, high, level=level) for low, high in ends]
+    found = pool_differences(values["difference"].tolist(), errors, level=level)
+    return Gain(found.difference, found.low, found.high, found.p)
+
+
+def _with_holm(rows: Sequence[PooledRow]) -> list[PooledRow]:
+    """Correct the p of the arms within each metric, over all runs: one study, one family."""
+    corrected = list(rows)
+    for metric in dict.fromkeys(row.metric for row in rows):
+        family = [
+            (i, row.gain.p)
+            for i, row in enumerate(rows)
+            if row.metric == metric and row.kind == "arm" and row.gain is not None
+        ]
+        for (i, _), p in zip(family, holm([p for _, p in family]), strict=True):
+            corrected[i] = replace(corrected[i], p_holm=p)
+    return corrected
+
+
+def _with_trivial(rows: Sequence[PooledRow]) -> list[PooledRow]:
+    """Name the trivial rows of the same run that score higher."""
+    trivial = [row for row in rows if row.kind == "trivial"]
+    return [
+        replace(row, beaten_by=tuple(other.arm for other in trivial if _beats(other, row)))
+        if row.kind == "arm"
+        else row
+        for row in rows
+    ]
+
+
+def _beats(other: PooledRow, row: PooledRow) -> bool:
+    return (other.run, other.metric) == (row.run, row.metric) and other.mean > row.mean

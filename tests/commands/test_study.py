@@ -1,0 +1,139 @@
+"""`radrl study` from the command line."""
+
+import pytest
+import yaml
+
+from radrl.commands import study as module
+from radrl.studies.execution import COMPARISON
+
+ARMS = ("sft", "grpo")
+HEADER = "arm,kind,metric,value,difference,difference_low,difference_high,p"
+
+
+@pytest.fixture
+def project(root, tmp_path, monkeypatch):
+    """A project's folder as far as the command looks, with clones that are only folders."""
+    folder = tmp_path / "project"
+    (folder / "conf" / "base").mkdir(parents=True)
+    (folder / "conf" / "recipes").mkdir()
+    for name in ("conf/base/published_results.csv", "conf/recipes/phantom-laptop.yaml"):
+        (folder / name).write_bytes((root / name).read_bytes())
+    (folder / "dvc.yaml").touch()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(module.clones, "uncommitted", lambda root: [])
+    monkeypatch.setattr(module.clones, "prepare", lambda root, clone, params, changed: clone.mkdir())
+    monkeypatch.setattr(module, "Dvc", Pretended)
+    return folder
+
+
+@pytest.fixture
+def file(project):
+    runs = {name: {"set": {"selection.random.share": share}} for name, share in (("few", 0.1), ("all", 1.0))}
+    given = {
+        "title": "A trial",
+        "recipe": "phantom-laptop.yaml",
+        "seeds": [0, 1],
+        "set": {"training.steps": 7},
+        "metrics": ["ce_rules_sample14_f1"],
+        "runs": {name: run | {"arms": list(ARMS)} for name, run in runs.items()},
+    }
+    path = project / "conf" / "recipes" / "study-trial.yaml"
+    path.write_text(yaml.safe_dump(given, sort_keys=False))
+    return path
+
+
+class Pretended:
+    def __init__(self, root, study):
+        pass
+
+    def __call__(self, experiment):
+        lines = [f"sft,arm,ce_rules_sample14_f1,{0.3 + experiment.seed / 100},,,,"]
+        lines += [f"grpo,arm,ce_rules_sample14_f1,{0.4 + experiment.seed / 100},0.1,0.06,0.14,0.01"]
+        target = experiment.clone / COMPARISON
+        target.parent.mkdir(parents=True)
+        target.write_text("\n".join([HEADER, *lines]) + "\n")
+        return 0
+
+    def stop(self):
+        pass
+
+
+def test_help_says_what_a_study_is_and_how_it_goes_on(radrl):
+    said = " ".join(radrl("study", "--help").stdout.split())
+    for word in ("Examples:", "--dry-run", "--allow-dirty", "goes on where it was", "last commit"):
+        assert word in said
+
+
+def test_a_study_is_run_and_written(radrl, file, project, tmp_path):
+    result = radrl("study", file, "--out", tmp_path / "out" / "page.md")
+    assert result.exit_code == 0, result.output
+    assert "[4/4] all, seed 1: done in 0 s" in result.stderr
+    text = (tmp_path / "out" / "page.md").read_text()
+    assert text.startswith("# A trial\n\nDrawn films")
+    assert "Made by `radrl study conf/recipes/study-trial.yaml`" in text
+    assert "| ce_rules_sample14_f1 | all | grpo | 0.405 ± 0.007 | +0.100 (" in text
+    assert "| few | grpo | sft | full | 7 | 448 |" in text
+    lines = (tmp_path / "out" / "page.csv").read_text().splitlines()
+    assert len(lines) == 5
+
+
+def test_without_out_the_page_lies_with_the_clones(radrl, file, project):
+    assert radrl("study", file, "--seeds", "5").exit_code == 0
+    folder = project / "data" / ".studies" / "study-trial"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "all-seed-5",
+        "few-seed-5",
+        "results.csv",
+        "results.md",
+    ]
+
+
+def test_a_dry_run_shows_the_plan_and_does_nothing(radrl, file, project):
+    said = radrl("study", file, "--dry-run", "--seeds", "0 4").stdout
+    for line in (
+        "training.steps = 7",
+        "run         few",
+        "selection.random.share = 0.1",
+        "7 updates, 448 rollouts on full",
+        "sft, as it is (the others are tested against it)",
+        "experiments 4",
+        "all, seed 4          not started",
+    ):
+        assert line in said
+    assert not (project / "data").exists()
+
+
+def test_uncommitted_code_is_refused_unless_asked_for(radrl, file, project, monkeypatch):
+    changed = [f"src/radrl/{i}.py" for i in range(12)]
+    monkeypatch.setattr(module.clones, "uncommitted", lambda root: changed)
+    refused = radrl("study", file)
+    assert refused.exit_code == 1
+    assert (
+        "src/radrl/9.py\n  and 2 more\nCommit them, or take them along with --allow-dirty." in refused.stderr
+    )
+    assert not (project / "data").exists()
+    taken = radrl("study", file, "--allow-dirty")
+    assert taken.exit_code == 0
+    assert "note: 12 uncommitted files are taken along" in taken.stderr
+
+
+@pytest.mark.parametrize("seeds", ["0,x", "1,1", "-1"])
+def test_seeds_are_different_numbers(radrl, file, seeds):
+    result = radrl("study", file, "--seeds", seeds)
+    assert result.exit_code == 2
+    assert "is no list of different seeds, such as 0,1,2" in result.stderr
+
+
+def test_a_bad_file_is_said_in_its_own_words(radrl, file):
+    file.write_text(file.read_text().replace("training.steps", "training.step"))
+    result = radrl("study", file)
+    assert result.exit_code == 1
+    assert "training.step: no such key; did you mean 'steps'?" in result.stderr
+    assert "bug" not in result.stderr
+
+
+def test_outside_the_project_it_says_where_to_go(radrl, file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = radrl("study", file)
+    assert result.exit_code == 2
+    assert "change into the folder that holds dvc.yaml" in result.stderr

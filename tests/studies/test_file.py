@@ -1,0 +1,179 @@
+"""Study files: what they make of a recipe, what is refused, and those that ship."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from radrl.commands.metrics import names
+from radrl.params.base import ParamsError
+from radrl.studies.budget import budgets, unequal
+from radrl.studies.file import SINGLE, own, read
+
+STUDIES = sorted((Path(__file__).parents[2] / "conf" / "recipes").glob("study-*.yaml"))
+PAPER = {
+    "name": "DEER",
+    "table": "1",
+    "dataset": "MIMIC-CXR",
+    "metrics": {"ce_rules_sample14_f1": "f1"},
+    "rows": {"grpo": {"method": "GRPO", "rl_train_size": "100%"}},
+}
+Read = Callable[..., Any]
+
+
+@pytest.fixture
+def study(tmp_path: Path, root: Path) -> Read:
+    def write(**keys: Any) -> Any:
+        path = tmp_path / "study-trial.yaml"
+        given = {"title": "A trial", "recipe": "phantom-laptop.yaml", "seeds": [0, 1], **keys}
+        path.write_text(yaml.safe_dump({key: value for key, value in given.items() if value is not None}))
+        return read(path, root)
+
+    return write
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
+def test_shipped_study_is_valid(path: Path, root: Path) -> None:
+    study = read(path, root)
+    readers = ("rules", "chexbert_compact", "chexbert")
+    families = ("ce", "nlg", "radgraph_rules", "green_rules")
+    known = {name for family in families for name in names(family, readers)}
+    for params in study.runs.values():
+        assert set(params.compare.metrics) <= known
+        used = {name for name in readers if any(m.startswith(f"ce_{name}_") for m in params.compare.metrics)}
+        assert used - {"chexbert"} <= set(params.eval.labelers)
+    if study.params.ingest.source == "phantom":
+        assert unequal(budgets(study.runs)) is None
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
+def test_shipped_study_says_its_name_needs_launch_and_papers(path: Path, root: Path) -> None:
+    header = path.read_text().split("\n\n", 1)[0]
+    assert header.splitlines()[0].split()[:3] == ["#", "Study:", path.stem]
+    assert re.findall(r"^# (needs|launch|papers)  +\S", header, flags=re.MULTILINE) == [
+        "needs",
+        "launch",
+        "papers",
+    ]
+    assert f"radrl study conf/recipes/{path.name}" in header
+    drawn = read(path, root).params.ingest.source == "phantom"
+    assert ("They say nothing about patients." in header) == drawn
+
+
+def test_a_study_of_a_recipe_alone_is_the_recipe(study: Read, recipe: dict[str, Any]) -> None:
+    made = study()
+    assert made.values == {SINGLE: recipe}
+    assert (made.seeds, made.recipe) == ((0, 1), "phantom-laptop.yaml")
+
+
+def test_keys_are_laid_over_the_recipe(study: Read, recipe: dict[str, Any]) -> None:
+    made = study(
+        set={"training.steps": 7, "arms.grpo.training": {"kl": 0.1}},
+        runs={"few": {"set": {"training.steps": 5}, "arms": ["sft", "grpo"]}, "many": {}},
+        reference="grpo",
+        metrics=["nlg_bleu4"],
+    )
+    few, many = made.runs["few"], made.runs["many"]
+    assert (few.training.steps, many.training.steps) == (5, 7)
+    assert (list(few.arms), list(many.arms)) == (["sft", "grpo"], list(recipe["arms"]))
+    assert few.arms["grpo"].training == {"kl": 0.1}
+    assert (few.compare.reference, few.compare.metrics) == ("grpo", ["nlg_bleu4"])
+    assert made.variations == {"few": {"training.steps": 5}, "many": {}}
+
+
+def test_arms_take_the_place_of_the_recipes(study: Read) -> None:
+    arms = {"one": {"start": "base", "selection": "full"}, "two": {"start": "sft", "selection": "full"}}
+    assert list(study(arms=arms, reference="one").params.arms) == ["one", "two"]
+
+
+def test_what_an_anchor_shares_is_not_shared() -> None:
+    shared = {"training": {"steps": 1}}
+    copy = own({"a": shared, "b": shared})
+    copy["a"]["training"]["steps"] = 2
+    assert copy["b"] == {"training": {"steps": 1}}
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (
+            {"recipe": "phantom.yaml"},
+            r"recipe: there is no 'phantom.yaml'; did you mean 'phantom-laptop.yaml'",
+        ),
+        ({"seed": [1]}, r"seed: no such key; did you mean 'seeds'"),
+        ({"seeds": []}, "seeds: "),
+        ({"seeds": [1, 1]}, r"seeds: \[1, 1\] names a seed twice"),
+        ({"title": None}, "title: is missing"),
+        ({"runs": {"a b": {}}}, "'a b': a run's name"),
+        ({"set": {"seed": 3}}, "set.seed: a study's seeds are listed under `seeds`"),
+        ({"set": {"trainig.steps": 3}}, r"set.trainig.steps: no key 'trainig'; did you mean 'training'"),
+        ({"set": {"training.step": 3}}, r"training.step: no such key; did you mean 'steps'"),
+        ({"set": {"tread": 3}}, r"set.tread: no key 'tread'; did you mean 'threads'"),
+        ({"set": {"arms.grpoo": {}}}, r"set.arms.grpoo: no key 'grpoo'; did you mean 'grpo'"),
+        ({"set": {"training.steps.more": 1}}, "set.training.steps.more: training.steps is no section but"),
+        ({"set": {"training.steps": 0}}, "training.steps"),
+        ({"runs": {"a": {"set": {"threads": "x"}}}}, "run a, laid over phantom-laptop.yaml"),
+        ({"runs": {"a": {"arms": ["gpro"]}}}, r"run a: arms: 'gpro' is no arm; did you mean 'grpo'"),
+        ({"runs": {"a": {"arms": ["grpo"]}}}, "compare.reference 'sft' is no arm"),
+        ({"reference": "nobody"}, "compare.reference 'nobody' is no arm"),
+        ({"paper": {**PAPER, "name": "DEERS"}}, r"paper.name: .* has no 'DEERS'; did you mean 'DEER'"),
+        ({"paper": {**PAPER, "table": "9"}}, "paper.table: .* has no '9'"),
+        ({"paper": {**PAPER, "dataset": "IU"}}, "paper.dataset: .* has no 'IU'. Valid keys: MIMIC-CXR"),
+        (
+            {"paper": {**PAPER, "rows": {"grpoo": "GRPO"}}},
+            "'grpoo' is no arm of the study; did you mean 'grpo'",
+        ),
+        ({"paper": {**PAPER, "rows": {"few.grpo": "GRPO"}}}, "there is no run 'few'"),
+        (
+            {"paper": {**PAPER, "rows": {"grpo": "GRPO"}}},
+            r"several sizes \(100%, 20%\); write \{method: GRPO",
+        ),
+        ({"paper": {**PAPER, "rows": {"grpo": "GRP"}}}, "no row 'GRP'; did you mean 'GRPO'"),
+        (
+            {"paper": {**PAPER, "rows": {"grpo": {"method": "GRPO", "rl_train_size": "5%"}}}},
+            "'5%' is none of 'GRPO'",
+        ),
+        ({"paper": {**PAPER, "metrics": {"f1": "f1"}}}, "paper.metrics: 'f1' is none of the study's"),
+        (
+            {"paper": {**PAPER, "metrics": {"nlg_bleu4": "bleu"}}},
+            "metrics.nlg_bleu4: the table has no column 'bleu'; did you mean 'bleu4'",
+        ),
+    ],
+)
+def test_a_bad_study_names_the_key_and_the_mend(study: Read, keys: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParamsError, match=said) as refused:
+        study(**keys)
+    assert "study-trial.yaml" in str(refused.value)
+
+
+def test_the_papers_rows_are_found_for_arm_and_run(study: Read) -> None:
+    rows = {
+        "sft": {"method": "GRPO", "rl_train_size": "20%"},
+        "few.grpo": {"method": "GRPO", "rl_train_size": "100%"},
+    }
+    runs = {name: {"arms": ["sft", "grpo"]} for name in ("few", "many")}
+    found = study(runs=runs, paper={**PAPER, "rows": rows}).published
+    assert found.rows == {
+        ("few", "sft"): "GRPO, 20%",
+        ("many", "sft"): "GRPO, 20%",
+        ("few", "grpo"): "GRPO, 100%",
+    }
+    assert found.values["few", "grpo"] == {"ce_rules_sample14_f1": 0.507}
+    assert found.gains["few", "grpo"]["ce_rules_sample14_f1"] == pytest.approx(0.507 - 0.502)
+    assert found.gains["few", "sft"] == {}
+    assert found.protocol == "CheXbert example-based (PromptMRG)"
+
+
+def test_budgets_count_updates_and_rollouts(study: Read) -> None:
+    training = {"steps": 5, "iterations": 2, "checkpoint_every": 2, "prompts_per_step": 3, "rollouts": 4}
+    changes = {f"training.{key}": value for key, value in training.items()}
+    found = budgets(study(set=changes, runs={"a": {"arms": ["sft", "deer", "grpo"]}}).runs)
+    # ceil(5 / 2) = 3 batches of 3 x 4
+    assert (found["a", "grpo"].updates, found["a", "grpo"].rollouts) == (5, 36)
+    assert (found["a", "sft"].updates, found["a", "sft"].rollouts) == (0, 0)
+    assert (found["a", "deer"].drawn_before, found["a", "grpo"].drawn_before) == (10, 0)
