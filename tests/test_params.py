@@ -168,7 +168,8 @@ def test_families_with_models_are_valid_where_their_sections_are(values: Values)
         "green": {"missing": "raise", "judge": JUDGE},
         "radeval": {"python": None, "models": None, "metrics": ["bleu"]},
     }
-    found = validate(put(values, "eval", values["eval"] | own | {"families": ["ce", *own]}))
+    scored = put(values, "eval", values["eval"] | own | {"families": ["ce", *own]})
+    found = validate(put(scored, "compare.metrics", ["ce_rules_sample14_f1", "green"]))
     assert found.eval.green is not None
     assert found.eval.green.judge.backend == "folder"
 
@@ -405,6 +406,31 @@ def test_wrong_reward_is_named_with_the_mend(values: Values, reward: Values, mes
 def test_unknown_form_of_output_is_named(values: Values) -> None:
     said = refusal(put(values, "arms.grpo.output", "json"))
     assert "arms.grpo.output: Input should be 'plain' or 'think_report' (it is 'json')" in said
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ("ce_rules_sampl14_f1", "is no metric; did you mean 'ce_rules_sample14_f1'? Valid names: ce_rules_"),
+        ("ce_rules_gold_micro14", "is no metric; did you mean 'ce_rules_gold_micro14_f1'?"),
+        ("nlg_bleu5", "is no metric; did you mean 'nlg_bleu4'? Valid names: nlg_bleu1,"),
+        ("nlg_meteor", "is no metric"),  # no sum over reports, so it has no interval
+        ("green_rule", "did you mean 'green_rules'?"),
+        ("green_rules_wrong_location", "less is better"),
+    ],
+)
+def test_metric_of_the_table_that_nobody_gives_is_named(values: Values, metric: str, message: str) -> None:
+    said = refusal(put(values, "compare.metrics", ["nlg_bleu4", metric]))
+    assert f"{metric!r}" in said
+    assert "compare.metrics: " in said
+    assert message in said
+
+
+def test_metrics_that_only_a_model_knows_are_told_by_their_family(values: Values) -> None:
+    own = {"python": None, "metrics": ["srr_bert"], "models": None}
+    changed = put(put(values, "eval.radeval", own), "eval.families", ["nlg", "radeval"])
+    validate(put(changed, "compare.metrics", ["radeval_srr_bert"]))
+    assert "metrics begin with nlg, radeval" in refusal(put(changed, "compare.metrics", ["green_rules"]))
 
 
 def test_a_source_without_its_section_names_it_and_where_to_copy_it_from(values: dict[str, Any]) -> None:

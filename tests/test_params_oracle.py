@@ -50,7 +50,14 @@ def test_oracle_is_written_as_it_was_read(root: Path, oracle: Any) -> None:
         ({"oracle": {"tau": 1.0}}, "arms.grpo.oracle.w_max: is missing"),
         ({"oracle": None}, "arms.grpo.oracle: None is no oracle; give none, or its settings"),
         ({"oracle": ORACLE, "reward": None}, "oracle is set but the arm has no reward"),
-        ({"oracle": ORACLE, "reward": BLEU}, "reward has no clinical part; add one of ce_f1, accuracy, mccs"),
+        (
+            {"oracle": ORACLE, "reward": BLEU},
+            "has a weight; add one of ce_f1, accuracy",
+        ),
+        (
+            {"oracle": ORACLE, "reward": BLEU | {"mccs": {"weight": 0.0, "margin": 0.0, "eps": 1e-8}}},
+            "no clinical part of reward has a weight",
+        ),
         ({"oracle": ORACLE, "output": "think_report"}, "but output is think_report; set output to plain"),
     ],
 )
@@ -79,5 +86,8 @@ def test_clinical_parts_are_those_that_say_so() -> None:
         },
     }
     assert settings.keys() == PARTS.keys() == Reward.model_fields.keys()
-    built = {name: PARTS[name](own, RulesLabeler(), ["The heart is big."]) for name, own in settings.items()}
+    built = {
+        name: PARTS[name](own, RulesLabeler(), ["The heart is big.", "Clear."])
+        for name, own in settings.items()
+    }
     assert {name for name, part in built.items() if part.clinical} == {*CLINICAL}

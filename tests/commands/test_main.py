@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 import pytest
 
-from radrl.commands import options
+from radrl.commands import main, options
 
 HEAVY = {"torch", "transformers", "kedro", "mlflow", "dvc", "pandas"}
 PROGRAM = [sys.executable, "-m", "radrl.commands"]
@@ -136,12 +136,26 @@ def test_a_kill_leaves_no_half_file_under_the_name(tmp_path, table):
     assert not out.exists()
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)]
+)
 def test_a_signal_leaves_nothing_at_all(tmp_path, table, number, code):
     process, _ = started(tmp_path, table)
     process.send_signal(number)
     assert process.wait() == code
     assert [path.name for path in tmp_path.iterdir()] == ["r.csv"]
+
+
+def test_a_hangup_is_ignored_under_nohup(monkeypatch):
+    handlers = {}
+    monkeypatch.setattr(main.signal, "signal", handlers.__setitem__)
+    monkeypatch.setattr(main, "cli", lambda prog_name: sys.exit(0))
+    for given, handled in ((signal.SIG_DFL, True), (signal.SIG_IGN, False)):
+        monkeypatch.setattr(main.signal, "getsignal", lambda number, given=given: given)
+        with pytest.raises(SystemExit):
+            main.main()
+        assert (signal.SIGHUP in handlers) is handled
+        handlers.clear()
 
 
 def test_a_closed_pipe_is_no_error_message(tmp_path, table):

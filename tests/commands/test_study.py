@@ -5,6 +5,7 @@ import yaml
 
 from radrl.commands import study as module
 from radrl.studies.execution import COMPARISON
+from radrl.studies.lock import alone
 
 ARMS = ("sft", "grpo")
 HEADER = "arm,kind,metric,value,difference,difference_low,difference_high,p"
@@ -130,6 +131,34 @@ def test_a_bad_file_is_said_in_its_own_words(radrl, file):
     assert result.exit_code == 1
     assert "training.step: no such key; did you mean 'steps'?" in result.stderr
     assert "bug" not in result.stderr
+
+
+def test_an_unknown_metric_is_refused_before_anything_runs(radrl, file, project):
+    file.write_text(file.read_text().replace("- ce_rules_sample14_f1", "- ce_rules_sampl14_f1"))
+    result = radrl("study", file)
+    assert result.exit_code == 1
+    assert "'ce_rules_sampl14_f1' is no metric; did you mean 'ce_rules_sample14_f1'?" in result.stderr
+    assert "compare.metrics" in result.stderr
+    assert not (project / "data").exists()
+
+
+def test_a_study_that_runs_is_not_started_again(radrl, file, project):
+    with alone(project / "data" / ".studies" / "study-trial"):
+        result = radrl("study", file)
+        assert result.exit_code == 1
+        assert "already running: another `radrl study` works in" in result.stderr
+        assert not list((project / "data" / ".studies" / "study-trial").iterdir())  # nothing was prepared
+    assert radrl("study", file).exit_code == 0
+
+
+def test_real_reports_with_drawn_films_are_no_patients(file, root, monkeypatch):
+    """The rule of `ingest_summary`: reports of patients do not make their drawn films those of patients."""
+    for recipe, drawn in (("openi-laptop", True), ("phantom-laptop", True), ("mrg_r1-iu_xray", False)):
+        text = (root / "conf" / "recipes" / f"{recipe}.yaml").read_text()
+        (file.parent / "own.yaml").write_text(text)
+        trial = file.parent / "study-own.yaml"
+        trial.write_text(yaml.safe_dump({"title": "A trial", "recipe": "own.yaml", "seeds": [0]}))
+        assert module.describe(module.read(trial, root), "radrl study").drawn is drawn
 
 
 def test_outside_the_project_it_says_where_to_go(radrl, file, tmp_path, monkeypatch):

@@ -137,6 +137,21 @@ def test_randomisation_p_against_all_swaps():
     assert found == pytest.approx(exact, abs=0.006)
 
 
+def test_a_swap_that_leaves_the_metric_undefined_leaves_no_p():
+    """Counted as not extreme, it would make p smaller the less the metric is defined."""
+
+    def family(scores, counted):
+        def of_sums(sums):
+            return {"rate": ratio(sums[..., 0], sums[..., 1], float("nan")), "sum": sums[..., 0]}
+
+        return SummedMetrics(np.column_stack([scores, counted]).astype(float), of_sums)
+
+    ours, theirs = family([1, 1, 0, 0], [1, 1, 0, 0]), family([0, 0, 1, 0], [0, 0, 1, 1])
+    found = randomisation_p([ours], [theirs], groups_of=list("abcd"), resamples=200, seed=0)
+    assert np.isnan(found["rate"])  # all that counts is with one arm in some swaps
+    assert 0 < found["sum"] <= 1
+
+
 def test_swapping_moves_whole_patients():
     """Two patients: swapping studies one by one would leave p far smaller."""
     ours = [mean_metrics({"m": [1.0] * 10})]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -21,7 +22,6 @@ from radrl.pipelines.analyses import groups, lines, masking, page, published, re
 from radrl.pipelines.analyses.nodes import draw_analyses, mask_tokens, measure_rewards, write_token_weights
 from radrl.pipelines.label.nodes import label_reports
 from radrl.training.credit import Rollouts
-from radrl.training.credit_kinds import build as build_credit
 
 LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}, "device": "cpu"}
 BOOTSTRAP = {"resamples": 50, "confidence": 0.95}
@@ -198,24 +198,37 @@ def test_no_weights_at_all_are_refused(mask: Callable[..., pd.DataFrame], settin
         mask(settings=settings)
 
 
-def test_weights_are_those_that_arms_train_with(
+def test_weights_are_those_of_the_papers_equations(
     rollouts: ds.Dataset, corpus: ds.Dataset, policy_folder: Path, models: Path, settings: dict[str, Any]
 ) -> None:
     from radrl.labelers.build import build
 
-    def reader(name: str) -> Any:
-        return build(LABELER, models, name=name)
-
     frame = groups.read(rollouts, corpus, ["train2_1", "train1_1"])
     assert frame["sample_id"].tolist() == ["train2_1"] * 3 + ["train1_1"] * 3
-    tokens, weights, absent = groups.weigh(frame, policy_folder, settings["credit"], reader)
+    tokens, weights, absent = groups.weigh(
+        frame, policy_folder, settings["credit"], lambda name: build(LABELER, models, name=name)
+    )
     assert (tokens.group, absent) == (3, {})
     assert tokens.outputs == frame["report"].tolist()
-    tokenizer = groups.load_tokenizer(policy_folder)
-    for name, own in settings["credit"].items():
-        again = build_credit({name: own}, tokenizer, reader).weigh(tokens)
-        assert again is not None
-        assert all(map(np.array_equal, weights[name].values, again.values))
+    # DEER, eq. 7 and 8 at alpha = 4: 1 + 4 n / L ln(N / d), of the 3 rollouts of each film by themselves
+    for film in (slice(0, 3), slice(3, 6)):
+        said = tokens.ids[film]
+        for ids, found in zip(said, weights["tf_idf"].values[film], strict=True):
+            holders = [sum(token in other for other in said) for token in ids]
+            hand = [
+                1 + 4 * ids.count(token) / len(ids) * math.log(3 / d)
+                for token, d in zip(ids, holders, strict=True)
+            ]
+            assert found == pytest.approx(hand)
+    # of the 6 tokens of "There is edema." all rollouts have the first and the last, it alone has one
+    edema = weights["tf_idf"].values[1]
+    assert tokens.outputs[1] == EDEMA
+    assert edema[[0, -1]].tolist() == [1, 1]
+    assert edema.max() == pytest.approx(1 + 4 / 6 * 1.098612)  # ln 3
+    # eq. 12 at beta = 1, scaled to the report's largest saliency: that token weighs 2, and none less than 1
+    for own in weights["gradient"].values:
+        assert own.max() == pytest.approx(2)
+        assert own.min() >= 1
 
 
 def test_the_shipped_weights_are_those_of_the_shipped_arms(root: Path) -> None:

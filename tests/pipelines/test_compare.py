@@ -27,11 +27,13 @@ from radrl.labelers.build import LABELERS
 from radrl.labelers.build import build as build_labeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
-from radrl.pipelines.compare import curves, examples, figures, nodes, scores
+from radrl.pipelines.compare import curves, examples, figures, nodes
+from radrl.pipelines.compare.page import _what as describe_row
 from radrl.pipelines.compare.pipeline import create_pipeline
 from radrl.scoring.base import Scores
 from radrl.scoring.build import FAMILIES
 from radrl.scoring.build import build as build_scorers
+from radrl.scoring.names import group_names
 
 EFFUSION = "There is a small left pleural effusion."
 EDEMA = "There is pulmonary edema."
@@ -437,7 +439,7 @@ class TestScores:
     def test_a_metric_goes_to_the_longest_fitting_name(self) -> None:
         settings = {"families": ["green", "ce", "green_rules"], "labelers": ["chexbert", "chexbert_compact"]}
         metrics = ["green", "green_rules", "ce_chexbert_compact_exact_match14", "ce_chexbert_micro5_f1"]
-        assert scores.group_names(metrics, settings) == {
+        assert group_names(metrics, settings) == {
             "green": ["green"],
             "green_rules": ["green_rules"],
             "ce_chexbert_compact": ["ce_chexbert_compact_exact_match14"],
@@ -725,6 +727,17 @@ class TestPage:
         drawn = page(comparison, {"sft": sft, "grpo": grpo}, corpus, ingested={"source": "iu_xray"})
         assert "They say nothing about patients." in drawn
         assert "iu_xray, films drawn" in drawn
+
+    @pytest.mark.parametrize(
+        ("credit", "oracle", "said"),
+        [
+            ("uniform", {"momentum": 0.5, "per": "prompt"}, ", uniform credit, OraPO's oracle"),
+            ({"tf_idf": {"alpha": 4.0}}, "none", ", tf_idf credit"),
+        ],
+    )
+    def test_an_arm_is_named_by_its_credit_and_oracle(self, credit: Any, oracle: Any, said: str) -> None:
+        arm = {"start": "sft", "reward": {"ce_f1": {"weight": 1.0}}, "credit": credit, "oracle": oracle}
+        assert describe_row("arm", {"arm": arm}) == f"sft → reward ce_f1, full selection{said}"
 
     def test_it_says_how_texts_were_cleaned(
         self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset

@@ -70,6 +70,7 @@ def described() -> Callable[..., Described]:
             "changes": {},
             "variations": {"": {}},
             "source": "phantom",
+            "drawn": True,
             "command": "radrl study study-trial.yaml",
             "metrics": METRICS,
             "reference": "sft",
@@ -106,7 +107,11 @@ def project(tmp_path: Path) -> Path:
         "params": ["seed"],
         "outs": ["data/08_reporting/comparison/comparison.csv"],
     }
-    (folder / "dvc.yaml").write_text(yaml.safe_dump({"stages": {"compare": stage}}))
+    # what the project has behind and beside the comparison is no part of a study
+    leaf = {"cmd": "exit 1", "deps": stage["outs"], "outs": ["data/08_reporting/page.html"]}
+    aside = {"cmd": "exit 1", "deps": ["data/01_raw"], "outs": ["data/08_reporting/aside.csv"]}
+    stages = {"compare": stage, "leaf": leaf, "aside": aside}
+    (folder / "dvc.yaml").write_text(yaml.safe_dump({"stages": stages}))
     (folder / ".gitignore").write_text("/data/*/*\n!/data/*/.gitkeep\n/weights\n/broken\n/data/.studies\n")
     commit(folder, first=True)
     (folder / "data" / "01_raw" / "films.txt").write_text("f1")

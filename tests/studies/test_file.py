@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from radrl.commands.metrics import names
 from radrl.params.base import ParamsError
+from radrl.scoring.names import names
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.file import SINGLE, own, read
 

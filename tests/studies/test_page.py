@@ -98,9 +98,29 @@ def test_a_seed_without_an_arm_is_refused(rows: pd.DataFrame, described: Make) -
         page(lacking, described())
 
 
+@pytest.mark.parametrize(
+    ("column", "arm", "run"),
+    [
+        ("value", "sft", ""),
+        ("value", "constant", ""),
+        ("difference", "dpo", ""),
+        ("p", "grpo", "few"),
+    ],
+)
+def test_a_seed_without_a_number_is_named_and_left_out_of_no_mean(
+    rows: pd.DataFrame, column: str, arm: str, run: str
+) -> None:
+    there = (rows["arm"] == arm) & (rows["metric"] == "f1") & (rows["seed"] == 1)
+    rows.loc[there, column] = float("nan")
+    named = f"{'run few, ' if run else ''}{arm} on f1: no {column} in seed 1, "
+    with pytest.raises(ValueError, match=f"^{named}"):
+        pooled(rows.assign(run=run), 0.95)
+
+
 def test_phantoms_and_only_they_are_no_patients(rows: pd.DataFrame, described: Make) -> None:
     assert "They say nothing about patients." in page(rows, described())
-    assert "nothing about patients" not in page(rows, described(source="mimic_cxr"))
+    assert "They say nothing about patients." in page(rows, described(source="iu_xray"))
+    assert "nothing about patients" not in page(rows, described(source="iu_xray", drawn=False))
 
 
 def test_the_papers_value_is_another_quantity(rows: pd.DataFrame, described: Make) -> None:

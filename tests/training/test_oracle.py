@@ -174,6 +174,7 @@ def test_weights_follow_the_rates(run: Run, losses: list[dict[str, Any]]) -> Non
         assert row["oracle/mixing_weight"] == pytest.approx(0.2 + 0.4 * rate**2)
         assert row["oracle/pairs"] == pytest.approx(4 * rate)
     paired = [row for row in curve if row["oracle/pairs"]]
+    assert paired
     for step, row in zip(losses, paired, strict=True):
         w = row["oracle/mixing_weight"]
         films = step["film"].numpy()

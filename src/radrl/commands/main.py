@@ -22,7 +22,7 @@ _COMMANDS: Final = {
 }
 """With their one-line help: a command's module is imported when it is asked for."""
 
-_SIGINT, _SIGTERM = 130, 143
+_SIGINT: Final = 130
 """128 + the signal, as shells have it."""
 
 
@@ -91,10 +91,13 @@ def cli() -> None:
 def main() -> NoReturn:
     """Run the command line and end the process."""
     signal.signal(signal.SIGTERM, _terminated)
+    # a terminal that was closed; `nohup` has it ignored, and it stays so
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _terminated)
     cli(prog_name="radrl")
     raise AssertionError("click ends the process")
 
 
 def _terminated(number: int, frame: FrameType | None) -> NoReturn:
     """End by way of the `finally` blocks, which take unfinished files away."""
-    sys.exit(_SIGTERM)
+    sys.exit(128 + number)

@@ -1,54 +1,17 @@
-"""Which metrics there are, and which of them a command line asks for."""
+"""Which metrics a command line asks for."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Any
 
 import click
-import numpy as np
 
-from radrl.labelers.base import LabelMatrix
-from radrl.observations import OBSERVATIONS
-from radrl.scoring.build import FAMILIES, build
-
-WITHOUT_MODEL: Final = ("ce", "nlg", "radgraph_rules", "green_rules")
-"""The families that need no model or environment of their own; what is scored by default."""
-
-_REFERENCES: Final = ("no effusion .", "small right effusion .")
-_HYPOTHESES: Final = ("no effusion .", "right effusion .")
-"""A family's metrics are those it gives of these."""
-
-
-@dataclass(slots=True)
-class _Named:
-    """Stands for a labeler of which the name alone matters."""
-
-    name: str
-
-    def label(self, reports: Sequence[str]) -> LabelMatrix:
-        """Nothing is mentioned."""
-        return np.zeros((len(reports), len(OBSERVATIONS)), dtype=np.int8)
-
-
-def names(family: str, labelers: Sequence[str]) -> list[str]:
-    """The metrics of a family of `WITHOUT_MODEL`.
-
-    Args:
-        family: its name.
-        labelers: names of who would read the labels.
-
-    Returns:
-        The names, also of what would be skipped.
-    """
-    settings = {"nlg": {"preparation": "basic", "meteor": False}}
-    (scorer,) = build([family], settings, [_Named(name) for name in labelers])
-    scores = scorer.score(_REFERENCES, _HYPOTHESES)
-    return [*scores.corpus, *(name for name in scores.skipped if name not in scores.corpus)]
+from radrl.scoring.build import FAMILIES
+from radrl.scoring.names import WITHOUT_MODEL, names
 
 
 class Wanted:

@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 
 from radrl.commands.common import build_labeler
-from radrl.commands.metrics import WITHOUT_MODEL, Wanted
+from radrl.commands.metrics import Wanted
 from radrl.commands.options import Given
 from radrl.commands.pairs import Pairs
 from radrl.digests import sha256
@@ -22,6 +22,7 @@ from radrl.labelers.remembering import Remembering
 from radrl.observations import OBSERVATIONS
 from radrl.scoring.base import Scorer, Scores, ScoringError
 from radrl.scoring.build import FAMILIES, build
+from radrl.scoring.names import WITHOUT_MODEL
 
 EVAL: Final[dict[str, Any]] = {"nlg": {"preparation": "basic", "meteor": True}}
 LABELER: Final[dict[str, Any]] = {"rules": {"alternatives": "uncertain", "other_findings": False}}

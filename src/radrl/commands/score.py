@@ -11,7 +11,6 @@ from typing import Final
 import click
 
 from radrl.commands.common import opened
-from radrl.commands.metrics import WITHOUT_MODEL, names
 from radrl.commands.options import STD, Given, model_options, reading_options
 from radrl.commands.outputs import Outputs, output_options
 from radrl.commands.pairs import Columns, Pairs, describe, read_pairs
@@ -21,6 +20,7 @@ from radrl.commands.tables import show
 from radrl.digests import sha256
 from radrl.labelers.build import LABELERS
 from radrl.scoring.build import FAMILIES
+from radrl.scoring.names import WITHOUT_MODEL, names
 
 _EXAMPLES: Final = """\b
 Examples:

@@ -9,12 +9,14 @@ from typing import Final
 
 import click
 
+from radrl.data.sources.base import drawn
 from radrl.data.writing import whole_file
 from radrl.params.schema import Params
 from radrl.studies import clones
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.execution import Dvc, Experiment, collect, experiments, run_all
 from radrl.studies.file import Study, read
+from radrl.studies.lock import alone
 from radrl.studies.page import Described, page, table
 
 _EXAMPLES: Final = """\b
@@ -87,19 +89,19 @@ def command(
     if changed:
         click.echo(f"note: {len(changed)} uncommitted files are taken along", err=True)
     out = out or folder / "results.md"
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        run_all(
-            planned,
-            Dvc(root, study.name),
-            prepare=_preparing(root, changed),
-            say=lambda line: click.echo(line, err=True),
-            jobs=jobs,
-        )
-    except KeyboardInterrupt:
-        click.echo("\nstopped; started again, the study goes on where it was", err=True)
-        raise
-    _write(study, planned, out, root)
+    with alone(folder):
+        try:
+            run_all(
+                planned,
+                Dvc(root, study.name),
+                prepare=_preparing(root, changed),
+                say=lambda line: click.echo(line, err=True),
+                jobs=jobs,
+            )
+        except KeyboardInterrupt:
+            click.echo("\nstopped; started again, the study goes on where it was", err=True)
+            raise
+        _write(study, planned, out, root)
 
 
 def project(start: Path) -> Path:
@@ -127,13 +129,14 @@ def describe(study: Study, command: str) -> Described:
         study: the study.
         command: what makes the page.
     """
-    compared = study.params.compare
+    compared, ingest = study.params.compare, study.params.ingest
     return Described(
         study.title,
         study.recipe,
         study.changes,
         study.variations,
-        study.params.ingest.source,
+        ingest.source,
+        drawn(ingest.model_dump()),
         command,
         compared.metrics,
         compared.reference,

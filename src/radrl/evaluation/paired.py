@@ -109,7 +109,7 @@ def randomisation_p(
         seed: decides the swaps.
 
     Returns:
-        Two-sided p by metric name.
+        Two-sided p by metric name; NaN where the metric is undefined on a resample, as of the bootstrap.
 
     Raises:
         ValueError: when the numbers of runs or studies differ.
@@ -123,12 +123,7 @@ def randomisation_p(
     moved = swapped @ (other - own)
     draws = _differences(ours.of_sums(own.sum(axis=0) + moved), theirs.of_sums(other.sum(axis=0) - moved))
     observed = _differences(ours.of_sums(own.sum(axis=0)), theirs.of_sums(other.sum(axis=0)))
-    # Swaps that reproduce the observed difference must count as ties in spite of rounding.
-    slack = 1e-12
-    return {
-        name: float((1 + np.sum(np.abs(draws[name]) >= np.abs(observed[name]) - slack)) / (1 + resamples))
-        for name in draws
-    }
+    return {name: _share_as_extreme(draws[name], float(observed[name])) for name in draws}
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -171,6 +166,14 @@ def _bootstrapped(
 
 def _differences(ours: Metrics, theirs: Metrics) -> Metrics:
     return {name: ours[name] - theirs[name] for name in ours}
+
+
+def _share_as_extreme(draws: FloatArray, observed: float) -> float:
+    """The share of swaps at least as far from 0 as the observed difference, which is one of them."""
+    if np.isnan(draws).any() or np.isnan(observed):
+        return float("nan")
+    slack = 1e-12  # swaps that reproduce the observed difference count as ties in spite of rounding
+    return float((1 + np.sum(np.abs(draws) >= abs(observed) - slack)) / (1 + len(draws)))
 
 
 def _two_sided(draws: FloatArray) -> float:

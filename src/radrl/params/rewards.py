@@ -157,8 +157,9 @@ class Reward(Section):
 
     @property
     def clinical(self) -> bool:
-        """Whether a part of it judges findings."""
-        return any(getattr(self, name) is not None for name in CLINICAL)
+        """Whether a part of it that weighs something judges findings."""
+        parts = [part for name in CLINICAL if (part := getattr(self, name)) is not None]
+        return any(part.weight or part.first_weight for part in parts)
 
     @model_validator(mode="after")
     def _some(self) -> Reward:

@@ -17,6 +17,7 @@ from radrl.params.labeler import Labeler
 from radrl.params.messages import near, render
 from radrl.params.policy import Generate, Policy, Prompts, Rollouts, Sft
 from radrl.params.training import Arm, Selection, Training
+from radrl.scoring.names import group_names
 
 
 class Params(Section):
@@ -59,6 +60,12 @@ class Params(Section):
                 Training.model_validate(self.training.model_dump() | arm.training)
             except ValidationError as error:
                 raise ValueError(render(error, Training, f"arms.{name}.training")) from None
+        return self
+
+    @model_validator(mode="after")
+    def _known_metrics(self) -> Params:
+        """A metric that nobody gives would be found out after the training of every arm."""
+        group_names(self.compare.metrics, {"families": self.eval.families, "labelers": self.eval.labelers})
         return self
 
     @model_validator(mode="after")

@@ -155,8 +155,8 @@ class Arm(Section):
             raise ValueError("oracle is set but the arm has no reward: it would not train")
         if not self.reward.clinical:
             raise ValueError(
-                "oracle counts rollouts whose clinical reward is 0, but reward has no clinical part; add one "
-                f"of {', '.join(CLINICAL)}, or set oracle to none"
+                "oracle counts rollouts whose clinical reward is 0, but no clinical part of reward has a "
+                f"weight; add one of {', '.join(CLINICAL)}, or set oracle to none"
             )
         if self.output != "plain":
             raise ValueError(

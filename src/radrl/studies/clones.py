@@ -24,6 +24,9 @@ LINKED: Final = ("data/01_raw", "conf/local")
 """Folders that git ignores and experiments read."""
 
 PARAMS: Final = "params.yaml"
+GOAL: Final = "compare"
+"""The stage an experiment runs up to; what lies behind it or aside is no part of a study."""
+
 _HEADER: Final = "# Written by `radrl study`; the next start writes it anew.\n"
 
 
@@ -75,7 +78,7 @@ def prepare(root: Path, clone: Path, params: dict[str, Any], changed: Sequence[s
 
 
 def out_of_date(root: Path, clone: Path, params: dict[str, Any]) -> list[str] | None:
-    """The stages that DVC would run in a clone, without changing it.
+    """The stages that DVC would run in a clone on the way to `GOAL`, without changing it.
 
     Args:
         root: the project's folder.
@@ -91,7 +94,7 @@ def out_of_date(root: Path, clone: Path, params: dict[str, Any]) -> list[str] | 
         return None
     if _git(clone, "rev-parse", "HEAD") != _git(root, "rev-parse", "HEAD"):
         return None
-    return list(yaml.safe_load(_dvc(clone, "status", "--json")) or {})
+    return list(yaml.safe_load(_dvc(clone, "status", "--json", "--with-deps", GOAL)) or {})
 
 
 def _clone(root: Path, clone: Path) -> None:

@@ -16,6 +16,8 @@ from typing import Any, Final, Protocol
 
 import pandas as pd
 
+from radrl.studies.clones import GOAL
+
 COMPARISON: Final = Path("data/08_reporting/comparison/comparison.csv")
 _TAIL: Final = 20
 """Lines of a failed experiment's log that are shown."""
@@ -103,7 +105,7 @@ class Dvc:
 
     def __call__(self, experiment: Experiment) -> int:
         """Run the experiment."""
-        command = [sys.executable, "-m", "dvc", "repro", "compare"]
+        command = [sys.executable, "-m", "dvc", "repro", GOAL]
         with experiment.log.open("ab") as log, self._lock:
             if self._stopped:
                 return -signal.SIGTERM

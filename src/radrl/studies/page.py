@@ -34,6 +34,7 @@ class Described:
         changes: keys laid over it for all runs.
         variations: by run, keys laid over it for that run.
         source: of the films and reports, as in `ingest.source`.
+        drawn: whether the films are phantoms, be the reports what they may.
         command: what makes the page.
         metrics: in their order.
         reference: the arm the others are tested against.
@@ -47,6 +48,7 @@ class Described:
     changes: Mapping[str, Any]
     variations: Mapping[str, Mapping[str, Any]]
     source: str
+    drawn: bool
     command: str
     metrics: Sequence[str]
     reference: str
@@ -70,7 +72,7 @@ def page(comparisons: pd.DataFrame, study: Described) -> str:
     """
     seeds = sorted(comparisons["seed"].unique())
     several = len(study.variations) > 1
-    parts = [f"# {study.title}", *([NOTICE] if study.source == "phantom" else []), _made(study, seeds)]
+    parts = [f"# {study.title}", *([NOTICE] if study.drawn else []), _made(study, seeds)]
     parts += ["## Budget", _budget_table(study), *_some(unequal(study.budgets)), *_some(_drawn(study))]
     parts += [f"## Over {len(seeds)} seeds" if len(seeds) > 1 else f"## Seed {seeds[0]}"]
     parts += [POOLING if len(seeds) > 1 else ONE_SEED, FAMILY.format(runs=" of all runs" if several else "")]

@@ -72,7 +72,7 @@ def pooled(comparisons: pd.DataFrame, level: float) -> list[PooledRow]:
         The rows, by metric.
 
     Raises:
-        ValueError: when a seed lacks a row of another one.
+        ValueError: when a seed lacks a row of another one, or a number of a row.
     """
     rows: list[PooledRow] = []
     for run, own in comparisons.groupby("run", sort=False):
@@ -82,6 +82,7 @@ def pooled(comparisons: pd.DataFrame, level: float) -> list[PooledRow]:
                 raise ValueError(
                     f"{arm} on {metric} is in {len(values)} of {seeds} seeds; run all of them again"
                 )
+            _require_numbers(str(run), str(metric), str(arm), values)
             rows.append(_row(str(run), str(metric), str(arm), values, level))
     order = {metric: i for i, metric in enumerate(dict.fromkeys(row.metric for row in rows))}
     return _with_trivial(_with_holm(sorted(rows, key=lambda row: order[row.metric])))
@@ -104,6 +105,18 @@ def without_repeats(rows: Sequence[PooledRow]) -> list[PooledRow]:
             kept.append(row)
         seen.add(same)
     return kept
+
+
+def _require_numbers(run: str, metric: str, arm: str, values: pd.DataFrame) -> None:
+    """Refuse a mean of fewer seeds than the page says; rows that are tested against nothing have no gain."""
+    tested = values["difference"].notna().any()
+    for column in ("value", *(("difference", *_ENDS, "p") if tested else ())):
+        if (lacking := values[column].isna()).any():
+            seeds = ", ".join(map(str, sorted(values.loc[lacking, "seed"])))
+            raise ValueError(
+                f"{f'run {run}, ' if run else ''}{arm} on {metric}: no {column} in seed {seeds}, where the "
+                "metric is undefined; leave it out of the study's `metrics`, or run other seeds"
+            )
 
 
 def _row(run: str, metric: str, arm: str, values: pd.DataFrame, level: float) -> PooledRow:

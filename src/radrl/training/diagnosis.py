@@ -134,6 +134,11 @@ def _no_variance(rows: Sequence[Row]) -> Finding | None:
         return None
     severity = _while_it_lasts(streak, rows)
     says = f"in {len(streak)} steps running every group has equal rewards: no report is better than another"
+    if _by_oracle(streak):
+        return _finding(
+            "oracle_alone", "note", streak, f"{says}; the reference reports alone teach.",
+            "This is what the oracle is for. Where it lasts, raise its w_max or set the arm's start to sft.",
+        )  # fmt: skip
     if all(_at(row, "groups/all_zero_share") == 1 for row in streak):
         return _finding(
             "no_variance_all_zero", severity, streak, f"{says}, all have 0.",
@@ -147,9 +152,14 @@ def _no_variance(rows: Sequence[Row]) -> Finding | None:
     )  # fmt: skip
 
 
+def _by_oracle(rows: Sequence[Row]) -> bool:
+    """Whether in each of these steps a reference report was preferred over a rollout."""
+    return all((_at(row, "oracle/pairs") or 0) > 0 for row in rows)
+
+
 def _little_variance(rows: Sequence[Row]) -> Finding | None:
     last = _last(rows, "groups/zero_variance_share")
-    if len(last) < WINDOW or _mean(last) < FEW_GROUPS or _no_variance(rows):
+    if len(last) < WINDOW or _mean(last) < FEW_GROUPS or _no_variance(rows) or _by_oracle(rows[-WINDOW:]):
         return None
     return _finding(
         "little_variance", "warning", rows[-WINDOW:],

@@ -54,6 +54,7 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         self.beta = self.args.beta = kl
         self.reward, self.advantage, self.credit, self.oracle = reward, advantage, credit, oracle
         self.averaged_rates = AveragedRates()
+        self.pair_sums = torch.zeros(3, device=self.accelerator.device)
         if oracle is not None:
             self.add_callback(self.averaged_rates)
 
@@ -119,12 +120,14 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         place = {row: i for i, row in enumerate(once.tolist())}
         rollouts = batch.get("ref_per_token_logps")
         with torch.no_grad(), self._frozen_start() as start:
+            part = self.args.per_device_train_batch_size  # as TRL asks the frozen start: memory is a part's
             asked = rows_of(batch, once, ids[once], mask[once])
-            own = mean_by_length(self._get_per_token_logps_and_entropies(start, **asked)[0], mask[once])
+            found = self._get_per_token_logps_and_entropies(start, batch_size=part, **asked)[0]
+            own = mean_by_length(found, mask[once])
             if rollouts is None:
                 every = torch.arange(len(films), device=device)
                 asked = rows_of(batch, every, batch["completion_ids"], batch["completion_mask"])
-                rollouts = self._get_per_token_logps_and_entropies(start, **asked)[0]
+                rollouts = self._get_per_token_logps_and_entropies(start, batch_size=part, **asked)[0]
         return {
             "pair_weight": torch.as_tensor(pairs, dtype=torch.float32, device=device),
             "film": torch.tensor(first, device=device),
@@ -167,15 +170,18 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         own = torch.searchsorted(films, inputs["film"]).clamp(max=len(films) - 1)
         margins = (reference[own] - inputs["reference_start"]) - (policy - inputs["rollout_start"])
         losses = pair_losses(margins, self.oracle.tau)
-        self._log_pairs(margins.detach(), losses.detach(), weight > 0)
+        self._log_pairs(torch.stack([margins, losses, torch.ones_like(losses)]).detach(), weight > 0)
         return (weight * losses).sum() / len(weight)
 
-    def _log_pairs(self, margins: torch.Tensor, losses: torch.Tensor, chosen: torch.Tensor) -> None:
-        sums = torch.stack([(margins * chosen).sum(), (losses * chosen).sum(), chosen.sum()])
-        margin, loss, count = self.accelerator.reduce(sums, reduction="sum").tolist()
-        if count:
-            self._metrics["train"]["oracle/margin"].append(margin / count)
-            self._metrics["train"]["oracle/loss"].append(loss / count)
+    def _log_pairs(self, numbers: torch.Tensor, chosen: torch.Tensor) -> None:
+        """Mean margin and loss over a step's pairs: parts have different numbers of them."""
+        self.pair_sums = self.pair_sums + (numbers * chosen).sum(dim=1)
+        if not self.accelerator.sync_gradients:  # not yet the last part of the step
+            return
+        margin, loss, count = self.accelerator.reduce(self.pair_sums, reduction="sum").tolist()
+        self.pair_sums = torch.zeros_like(self.pair_sums)
+        self._metrics["train"]["oracle/margin"].append(margin / count)
+        self._metrics["train"]["oracle/loss"].append(loss / count)
 
     @property
     def _group_size(self) -> int:

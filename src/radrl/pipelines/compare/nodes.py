@@ -90,8 +90,9 @@ def compare_arms(
     """
     from radrl.data.thumbnails import nearest_training_films
     from radrl.pipelines.compare import rows, scores, table
+    from radrl.scoring.names import group_names
 
-    names = scores.group_names(settings["metrics"], eval_settings)
+    names = group_names(settings["metrics"], eval_settings)
     groups = scores.build_groups(
         names, arm_reports, settings=eval_settings, labeler=labeler, models=labeler_models
     )
@@ -186,7 +187,8 @@ def write_page(
     Returns:
         One HTML page that needs nothing else.
     """
-    from radrl.pipelines.compare import curves, examples, page, scores
+    from radrl.pipelines.compare import curves, examples, page
+    from radrl.scoring.names import group_names
 
     shown = examples.draw(arm_reports, count=settings["examples"], seed=seed)
     parameters = {"seed": seed, "labeler": labeler, "eval": eval_settings, "compare": settings, "arms": arms}
@@ -203,7 +205,7 @@ def write_page(
             "cleaning": describe_cleaning(eval_settings),
             "labeler": labeler_report,
         },
-        groups=scores.group_names(settings["metrics"], eval_settings),
+        groups=group_names(settings["metrics"], eval_settings),
         arms=arms,
         settings=settings,
         parameters=parameters,

@@ -153,9 +153,11 @@ def _what(name: str, arms: Mapping[str, Any]) -> str:
         return f"the {arm['start']} policy as it is"
     reward = " + ".join(part for part, value in arm["reward"].items() if value)
     parts = [f"{arm['start']} → reward {reward}", f"{arm.get('selection', 'full')} selection"]
-    kinds = {key: arm.get(key, "none") for key in ("credit", "oracle")}
-    named = {key: next(iter(kind)) if isinstance(kind, dict) else kind for key, kind in kinds.items()}
-    parts += [f"{kind} {key}" for key, kind in named.items() if kind != "none"]
+    credit = arm.get("credit", "none")
+    if credit != "none":
+        parts.append(f"{next(iter(credit)) if isinstance(credit, dict) else credit} credit")
+    if arm.get("oracle", "none") != "none":
+        parts.append("OraPO's oracle")
     return ", ".join(parts)
 
 

@@ -21,23 +21,16 @@ from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, mean_met
 from radrl.labelers.base import Labeler, LabelMatrix
 from radrl.labelers.build import build as build_labeler
 from radrl.labelers.remembering import Remembering
-from radrl.observations import OBSERVATIONS
 from radrl.pipelines.compare.rows import Row, RowScores
 from radrl.pipelines.eval.gold import gold_of_reports
-from radrl.pipelines.eval.names import unknown_metric
 from radrl.scoring.base import Scorer, Scores
 from radrl.scoring.build import build as build_scorers
 from radrl.scoring.clinical import ClinicalEfficacy
 from radrl.scoring.gold import GoldEfficacy
+from radrl.scoring.names import unknown_metric
 
 POOLED: Final = ("ce", "nlg")
 """Families with metrics that are no means of the reports' own values."""
-
-ERROR_COUNTS: Final = {
-    "green": ("green", "green_matched"),
-    "green_rules": ("green_rules", "green_rules_matched"),
-}
-"""Families of which more is worse, but for these metrics."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,44 +48,6 @@ class Group:
     pooled: bool
 
 
-def group_names(metrics: Sequence[str], settings: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Sort metrics by who gives them.
-
-    Args:
-        metrics: the section's `compare.metrics`.
-        settings: the section `eval`.
-
-    Returns:
-        Metrics by family, those of clinical efficacy by family and labeler (``"ce_rules"``, and
-        ``"ce_rules_gold"`` against gold labels), in the order of their first metrics.
-
-    Raises:
-        ValueError: when a metric belongs to no family that eval scores, or counts errors: every mark of the
-            table takes more for better.
-    """
-    names = [family for family in settings["families"] if family != "ce"]
-    if "ce" in settings["families"]:
-        names += [
-            f"ce_{each}" for labeler in settings["labelers"] for each in (labeler, gold_labeler(labeler))
-        ]
-    grouped: dict[str, list[str]] = {}
-    for metric in metrics:
-        owners = [name for name in names if f"{metric}_".startswith(f"{name}_")]
-        if not owners:
-            raise ValueError(
-                f"compare.metrics: {metric!r} is none of what eval.families and eval.labelers give, whose "
-                f"metrics begin with {', '.join(names)}"
-            )
-        group = max(owners, key=len)
-        if metric not in ERROR_COUNTS.get(group, (metric,)) or "radcliq" in metric:
-            raise ValueError(
-                f"compare.metrics: of {metric!r} less is better, which the table's marks would get wrong; "
-                "leave it out (eval's scores have it)"
-            )
-        grouped.setdefault(group, []).append(metric)
-    return grouped
-
-
 def build_groups(
     names: Mapping[str, Sequence[str]],
     arms: Mapping[str, pd.DataFrame],
@@ -104,7 +59,7 @@ def build_groups(
     """Build the scorers of the metrics in the table, and no other.
 
     Args:
-        names: of `group_names`.
+        names: of `radrl.scoring.names.group_names`.
         arms: by arm, what eval found per report; its label columns are of the first of `eval.labelers`.
         settings: the section `eval`.
         labeler: the section `labeler`.
@@ -114,8 +69,8 @@ def build_groups(
         The groups by name.
 
     Raises:
-        ValueError: when a metric is unknown or has no interval, listing the valid ones of its family; or is
-            against gold labels, and no film has any.
+        ValueError: when eval stored no such metric of a family with a model, listing those it stored; or it
+            is against gold labels, and no film has any.
     """
     # METEOR starts a Java process and has no interval
     plain = {**settings, "nlg": {**settings["nlg"], "meteor": False}} if "nlg" in settings else settings
@@ -129,7 +84,7 @@ def build_groups(
     for name, metrics in names.items():
         scorer = efficacy[name] if name in efficacy else build_scorers([name], plain, [])[0]
         groups[name] = Group(metrics, scorer, pooled=name in efficacy or name in POOLED)
-        _require_known(name, groups[name], arms)
+        _require_stored(name, groups[name], arms)
     return groups
 
 
@@ -216,21 +171,15 @@ def _stored_labels(arms: Mapping[str, pd.DataFrame]) -> dict[str, LabelMatrix]:
     }
 
 
-def _require_known(name: str, group: Group, arms: Mapping[str, pd.DataFrame]) -> None:
-    """Refuse a metric before anything costly is scored."""
+def _require_stored(name: str, group: Group, arms: Mapping[str, pd.DataFrame]) -> None:
+    """Refuse what eval did not store, before anything costly is scored; pooled metrics are not stored."""
+    if group.pooled:
+        return
     for arm, frame in arms.items():
-        if isinstance(group.scorer, GoldEfficacy):
-            nothing = np.zeros((len(frame), len(OBSERVATIONS)), dtype=np.int8)
-            known = list(group.scorer.sums_of_labels([], nothing).values())
-        elif group.pooled:
-            two = frame["reference"].tolist()[:2]  # enough to have every metric named
-            known = list(group.scorer.score(two, two).summed.values())
-        else:
-            known = [column for column in frame if f"{column}_".startswith(f"{name}_")]
+        known = [column for column in frame if f"{column}_".startswith(f"{name}_")]
         for metric in group.metrics:
             if metric not in known:
-                where = "compare.metrics" if group.pooled else f"compare.metrics, arm {arm!r}"
-                raise ValueError(unknown_metric(metric, known, key=where))
+                raise ValueError(unknown_metric(metric, known, key=f"compare.metrics, arm {arm!r}"))
 
 
 def _require_means(scores: Scores, metrics: Sequence[str]) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from radrl.pipelines.eval.names import unknown_metric
 from radrl.reports.cleaning import clean
 
 if TYPE_CHECKING:
@@ -92,6 +91,7 @@ def pick_headline(scores: Scores, per_label: pd.DataFrame, settings: dict[str, A
         ValueError: when a name is no metric, listing the valid ones.
     """
     from radrl.pipelines.eval import table
+    from radrl.scoring.names import unknown_metric
 
     known = [name for name, value in scores.items() if isinstance(value, (int, float))]
     for name in settings["headline"]:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from radrl.data.ingest import Ingestion, ingest
 from radrl.data.shards import shards
+from radrl.data.sources.base import drawn
 from radrl.data.sources.registry import open_source
 from radrl.workspaces import claim, fingerprint
 
@@ -63,10 +64,10 @@ def report_quarantine(passing: Ingestion, settings: dict[str, Any]) -> tuple[pd.
         The quarantine table; and where the films are from, with the counts: films in = kept + quarantined,
         and the same of studies.
     """
-    quarantine, source = passing.quarantine, settings["source"]
+    quarantine = passing.quarantine
     return quarantine.table().to_pandas(), {
-        "source": source,
-        "drawn": source == "phantom" or settings[source].get("images") == "phantom",
+        "source": settings["source"],
+        "drawn": drawn(settings),
         "input": passing.read,
         "kept": passing.kept,
         "quarantined": len(quarantine),

@@ -1,0 +1,134 @@
+"""Names of metrics: which there are, whose they are, and what to say of one that is none."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from radrl.evaluation.gold import gold_labeler
+from radrl.labelers.base import LabelMatrix
+from radrl.observations import OBSERVATIONS
+from radrl.scoring.base import Scores
+from radrl.scoring.build import build
+
+WITHOUT_MODEL: Final = ("ce", "nlg", "radgraph_rules", "green_rules")
+"""The families that need no model or environment of their own, so that their metrics are known beforehand."""
+
+ERROR_COUNTS: Final = {
+    "green": ("green", "green_matched"),
+    "green_rules": ("green_rules", "green_rules_matched"),
+}
+"""Families of which more is worse, but for these metrics."""
+
+_REFERENCES: Final = ("no effusion .", "small right effusion .")
+_HYPOTHESES: Final = ("no effusion .", "right effusion .")
+"""A family's metrics are those it gives of these."""
+
+
+@dataclass(slots=True)
+class _Named:
+    """Stands for a labeler of which the name alone matters."""
+
+    name: str
+
+    def label(self, reports: Sequence[str]) -> LabelMatrix:
+        """Nothing is mentioned."""
+        return np.zeros((len(reports), len(OBSERVATIONS)), dtype=np.int8)
+
+
+def names(family: str, labelers: Sequence[str]) -> list[str]:
+    """The metrics of a family of `WITHOUT_MODEL`.
+
+    Args:
+        family: its name.
+        labelers: names of who would read the labels.
+
+    Returns:
+        The names, also of what would be skipped.
+    """
+    scores = _sample(family, labelers)
+    return [*scores.corpus, *(name for name in scores.skipped if name not in scores.corpus)]
+
+
+def group_names(metrics: Sequence[str], settings: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Sort the metrics of the comparison's table by who gives them, before anything is scored.
+
+    Args:
+        metrics: the section's `compare.metrics`.
+        settings: `families` and `labelers` of the section `eval`.
+
+    Returns:
+        Metrics by family, those of clinical efficacy by family and labeler (``"ce_rules"``, and
+        ``"ce_rules_gold"`` against gold labels), in the order of their first metrics.
+
+    Raises:
+        ValueError: when a metric belongs to no family that eval scores, is none of a family of
+            `WITHOUT_MODEL`, or counts errors: every mark of the table takes more for better.
+    """
+    owners = [family for family in settings["families"] if family != "ce"]
+    if "ce" in settings["families"]:
+        owners += [
+            f"ce_{each}" for labeler in settings["labelers"] for each in (labeler, gold_labeler(labeler))
+        ]
+    grouped: dict[str, list[str]] = {}
+    for metric in metrics:
+        owner = _owner(metric, owners)
+        _require_known(metric, owner)
+        if metric not in ERROR_COUNTS.get(owner, (metric,)) or "radcliq" in metric:
+            raise ValueError(
+                f"compare.metrics: of {metric!r} less is better, which the table's marks would get wrong; "
+                "leave it out (eval's scores have it)"
+            )
+        grouped.setdefault(owner, []).append(metric)
+    return grouped
+
+
+def unknown_metric(name: str, valid: Sequence[str], *, key: str) -> str:
+    """What to say of a metric's name that is none.
+
+    Args:
+        name: as given.
+        valid: the names there are.
+        key: where in params.yaml it stands.
+
+    Returns:
+        The message, with the likeliest meaning and every valid name.
+    """
+    close = difflib.get_close_matches(name, valid, n=1)
+    guess = f"; did you mean {close[0]!r}?" if close else "."
+    return f"{key}: {name!r} is no metric{guess} Valid names: {', '.join(valid)}"
+
+
+def _owner(metric: str, owners: Sequence[str]) -> str:
+    found = [name for name in owners if f"{metric}_".startswith(f"{name}_")]
+    if not found:
+        known = [name for owner in owners for name in _in_table(owner)]
+        close = difflib.get_close_matches(metric, known, n=1)
+        guess = f"; did you mean {close[0]!r}?" if close else ""
+        raise ValueError(
+            f"compare.metrics: {metric!r} is none of what eval.families and eval.labelers give, whose "
+            f"metrics begin with {', '.join(owners)}{guess}"
+        )
+    return max(found, key=len)
+
+
+def _require_known(metric: str, owner: str) -> None:
+    valid = _in_table(owner)
+    if valid and metric not in valid:
+        raise ValueError(unknown_metric(metric, valid, key="compare.metrics"))
+
+
+def _in_table(owner: str) -> list[str]:
+    """The metrics that an owner of `group_names` gives with an interval; none where only its model knows."""
+    family, labelers = ("ce", [owner.removeprefix("ce_")]) if owner.startswith("ce_") else (owner, [])
+    return list(_sample(family, labelers).corpus) if family in WITHOUT_MODEL else []
+
+
+def _sample(family: str, labelers: Sequence[str]) -> Scores:
+    settings = {"nlg": {"preparation": "basic", "meteor": False}}  # METEOR starts a Java process
+    (scorer,) = build([family], settings, [_Named(name) for name in labelers])
+    return scorer.score(_REFERENCES, _HYPOTHESES)
