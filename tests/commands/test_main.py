@@ -116,11 +116,21 @@ def test_an_interrupt_ends_with_130_and_leaves_nothing(radrl, failing, tmp_path,
     assert [path.name for path in tmp_path.iterdir()] == ["r.csv"]
 
 
+def _as_in_a_terminal():
+    """Under nohup, or in a shell's background, a child would ignore what the tests send."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def started(tmp_path, table):
     """A labelling that has begun to write."""
     rows = [{"report": f"Nodule of {i} mm. No effusion {i}. Mild edema {i}."} for i in range(60_000)]
     path, out = table(rows, "r.csv"), tmp_path / "o.csv"
-    process = subprocess.Popen([*PROGRAM, "label", str(path), "-o", str(out)], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [*PROGRAM, "label", str(path), "-o", str(out)],
+        stderr=subprocess.DEVNULL,
+        preexec_fn=_as_in_a_terminal,
+    )
     for _ in range(600):
         if any(one.stat().st_size for one in tmp_path.glob(".o.csv.*.partial")):
             return process, out

@@ -83,7 +83,7 @@ CANNOT_LEARN: dict[str, tuple[Change, str, str, tuple[int, int], str]] = {
     ),
     "all 0 under an oracle": (
         late(EQUAL | {"groups/all_zero_share": 1.0, "oracle/pairs": 8.0}),
-        "oracle_alone", "note", (36, 40), "oracle.w_max",
+        "oracle_alone", "note", (36, 40), "raise its w_max",
     ),
     "all equal": (
         late(EQUAL | {"groups/all_zero_share": 0.0}), "no_variance_all_equal", "stop", (36, 40), "too alike",
