@@ -1,11 +1,12 @@
 """Kedro's project settings. The offline switches come first: libraries read them when they are imported."""
 
 import os
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from kedro.config import OmegaConfigLoader
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from radrl import offline
 
@@ -25,7 +26,13 @@ PARAMS_FILE = PROJECT / "params.yaml"
 
 def from_params(key: str) -> Any:
     """Resolve ``${params:key}`` in conf/ from the root params.yaml, the one place of numbers."""
-    return OmegaConf.select(OmegaConf.load(PARAMS_FILE), key, throw_on_missing=True)
+    return OmegaConf.select(_read(PARAMS_FILE, PARAMS_FILE.stat().st_mtime_ns), key, throw_on_missing=True)
+
+
+@lru_cache(maxsize=1)
+def _read(path: Path, changed: int) -> DictConfig | ListConfig:
+    """A file's values, parsed once: Kedro asks for thirty keys a run, and parsing takes 0.05 s."""
+    return OmegaConf.load(path)
 
 
 HOOKS = (ProjectHooks(), TrackingHooks())
