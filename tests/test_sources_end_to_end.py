@@ -119,6 +119,9 @@ def _observations() -> tuple[str, ...]:
     return OBSERVATIONS
 
 
+ARMS = ("base", "sft", "deer_oracle", "mrg_r1")
+"""Plain text by credit and oracle, reasoning and report by adapters; the other arms cost minutes."""
+
 ADAPTERS: dict[str, tuple[Callable[[Path], Section], dict[str, Any]]] = {
     "iu_xray": (iu_xray, {"sample": "study", "cleaning": "r2gen_iu", "max_report_words": 59}),
     "mimic_cxr": (mimic_cxr, {"views": ["frontal"], "cleaning": "r2gen_mimic", "max_report_words": 99}),
@@ -144,8 +147,7 @@ def study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     params["ingest"] |= ingest | write(data) | {"max_quarantined_share": 0.0}
     del params["ingest"]["phantom"]
     params["selection"]["balanced"]["studies"] = 8
-    # plain text by credit and oracle, reasoning and report by adapters; the other arms cost minutes
-    params["arms"] = {name: params["arms"][name] for name in ("base", "sft", "deer_oracle", "mrg_r1")}
+    params["arms"] = {name: params["arms"][name] for name in ARMS}
     if request.param == "chexpert_plus":
         params["compare"]["metrics"] += ["ce_rules_gold_macro14_f1"]
     (project / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
@@ -178,7 +180,7 @@ def test_every_film_is_accounted_for_and_every_arm_scored(study: Path) -> None:
     assert ingested["studies_kept"] == STUDIES
     assert set(ingested["reasons"]) <= {"left_out_view"}
     assert ingested["drawn"] is False
-    for arm in ("base", "sft", "grpo"):
+    for arm in ARMS:
         scores = json.loads((reporting / "eval" / arm / "scores.json").read_text())
         assert 0 <= scores["ce_rules_sample14_f1"] <= 1
         assert ("gold_reports" in scores) == (ingested["source"] == "chexpert_plus")
