@@ -28,27 +28,6 @@ GRADIENT = {
 
 
 @pytest.fixture
-def models(tmp_path: Path) -> Path:
-    """A CheXbert that nobody trained, as the stage labeler leaves one."""
-    import torch
-    from transformers import BertConfig
-
-    from radrl.labelers.chexbert import folder
-    from radrl.labelers.chexbert.model import CheXbert
-    from radrl.labelers.chexbert.text import SPECIAL, build_tokenizer
-
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    tokenizer = build_tokenizer([*SPECIAL, *letters, *(f"##{x}" for x in letters)])
-    sizes = {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 40}
-    torch.manual_seed(0)
-    model = CheXbert(BertConfig(vocab_size=len(tokenizer), initializer_range=0.3, **sizes))
-    target = tmp_path / "labeler" / "chexbert_compact"
-    target.mkdir(parents=True)
-    folder.save(model, tokenizer, target)
-    return target.parent
-
-
-@pytest.fixture
 def train(
     small: dict[str, Any],
     make_corpus: Callable[..., ds.Dataset],

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tqdm import tqdm
 
-from radrl.training.callbacks import Bar, Diagnosis
 from radrl.training.diagnosis import SEVERITIES, Finding, NotFinite, diagnose, require_finite
+from radrl.training.spoken import Bar, Diagnosis
 
 SOUND = {
     "loss": 0.002, "grad_norm": 0.3, "kl": 0.08, "entropy": 0.8, "reward": 0.4,

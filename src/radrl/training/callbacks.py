@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tqdm.contrib.logging import logging_redirect_tqdm
-from transformers import ProgressCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
-
-from radrl.training.diagnosis import WINDOW, Finding, diagnose, require_finite
-
-logger = logging.getLogger(__name__)
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 Report = Callable[[int, Mapping[str, float]], None]
 """Told (step, metrics) while training runs; the tracker's way in, so that no trainer knows it."""
 
 # Clocks and rates differ between runs of the same work; they go to the tracker, never into an artifact.
 TIMINGS = ("runtime", "per_second", "step_time", "total_flos", "num_tokens", "_flos")
-
-BESIDE_THE_BAR = ("reward", "kl", "entropy")
 
 SUMMARY = "train_runtime"
 """Stands in the closing row alone."""
@@ -46,76 +38,6 @@ class StepReport(TrainerCallback):
         """Called by the trainer after each logging step."""
         if state.is_world_process_zero and logs:
             self.report(state.global_step, numbers(logs))
-
-
-class Diagnosis(TrainerCallback):
-    """Says what goes wrong while it goes wrong, each finding once, and stops at a number that is none.
-
-    It comes last: the row that stops a run is reported before. The trainer saves after it logs, so weights
-    that are spoilt are in no checkpoint.
-    """
-
-    def __init__(self) -> None:
-        self.told: set[str] = set()
-
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: Mapping[str, Any] | None = None,
-        **_: Any,
-    ) -> None:
-        """Called by the trainer after each logging step.
-
-        Raises:
-            radrl.training.diagnosis.NotFinite: naming the step.
-        """
-        if logs is None or SUMMARY in logs:
-            return
-        require_finite({**logs, "step": state.global_step})
-        if state.global_step % WINDOW == 0:
-            self._tell(state)
-
-    def on_train_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
-    ) -> None:
-        """Called by the trainer at its end."""
-        found = self._tell(state)
-        if found and state.is_world_process_zero:
-            names = ", ".join(f"{finding.name} ({finding.severity})" for finding in found)
-            _say(logging.WARNING, f"training ended with {names}")
-
-    def _tell(self, state: TrainerState) -> list[Finding]:
-        found = diagnose(history(state))
-        new = [finding for finding in found if finding.name not in self.told]
-        self.told |= {finding.name for finding in new}
-        for finding in new if state.is_world_process_zero else ():
-            level = logging.INFO if finding.severity == "note" else logging.WARNING
-            _say(level, f"step {state.global_step}: {finding}")
-        return found
-
-
-def _say(level: int, message: str) -> None:
-    with logging_redirect_tqdm():  # above the progress bar, not through it
-        logger.log(level, message)
-
-
-class Bar(ProgressCallback):
-    """The trainer's progress bar with a few numbers beside it, not all of them in a line a step."""
-
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: Mapping[str, Any] | None = None,
-        **_: Any,
-    ) -> None:
-        """Called by the trainer after each logging step."""
-        if self.training_bar is not None and logs and SUMMARY not in logs:
-            shown = {name: value for name, value in numbers(logs).items() if name in BESIDE_THE_BAR}
-            self.training_bar.set_postfix({name: f"{value:.3f}" for name, value in shown.items()})
 
 
 def numbers(logs: Mapping[str, Any]) -> dict[str, float]:

@@ -24,11 +24,12 @@ from radrl.policy.encoding import Films, decode_films
 from radrl.policy.folder import Policy
 from radrl.rewards.base import RewardSum
 from radrl.training import tuning
-from radrl.training.callbacks import Bar, Diagnosis, Report, StepReport, history, silent
+from radrl.training.callbacks import Report, StepReport, history, silent
 from radrl.training.credit import Credit
 from radrl.training.oracle import Oracle
 from radrl.training.preflight import SettingsError, check_films
 from radrl.training.resume import last_checkpoint
+from radrl.training.spoken import Bar, Diagnosis
 from radrl.training.trainer import ReportGRPOTrainer
 from radrl.training.watch import Watch, Watching
 
