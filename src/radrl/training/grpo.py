@@ -69,6 +69,7 @@ def optimise(
     workspace: Path,
     report: Report = silent,
     watch: Watch | None = None,
+    arm: Mapping[str, Any] | None = None,
 ) -> tuple[Policy, list[dict[str, float]]]:
     """Train a policy on its own reports.
 
@@ -83,6 +84,7 @@ def optimise(
         workspace: folder of checkpoints; training goes on from the last one in it.
         report: told each step's numbers.
         watch: validation films whose reports are read as training goes on; it changes no weight.
+        arm: its entry under `arms`, so that what is said of a run advises nothing that the arm has.
 
     Returns:
         The trained policy and its training curve, one row a step; before them one of step 0 if watched.
@@ -105,7 +107,7 @@ def optimise(
         train_dataset=prompts,
         processing_class=policy.processor,
         peft_config=tuning.lora_config(settings["lora"]) if lora else None,
-        callbacks=[*looks, StepReport(report), Diagnosis()],
+        callbacks=[*looks, StepReport(report), Diagnosis(arm)],
     )
     if not trainer.args.disable_tqdm:
         trainer.remove_callback(ProgressCallback)

@@ -14,7 +14,9 @@ from tqdm.contrib.logging import logging_redirect_tqdm
 from transformers import ProgressCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from radrl.training.callbacks import SUMMARY, history, numbers
-from radrl.training.diagnosis import WINDOW, Finding, diagnose, require_finite
+from radrl.training.diagnosis import Finding, diagnose, require_finite
+from radrl.training.history_rows import WINDOW
+from radrl.training.mends import Arm
 
 logger = logging.getLogger(__name__)
 
@@ -26,9 +28,13 @@ class Diagnosis(TrainerCallback):
 
     It comes last: the row that stops a run is reported before. The trainer saves after it logs, so weights
     that are spoilt are in no checkpoint.
+
+    Args:
+        arm: its entry under `arms`, so that no mend names what it has; without it all are named.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, arm: Arm | None = None) -> None:
+        self.arm = arm
         self.told: set[str] = set()
 
     def on_log(
@@ -60,7 +66,7 @@ class Diagnosis(TrainerCallback):
             _say(logging.WARNING, f"training ended with {names}")
 
     def _tell(self, state: TrainerState) -> list[Finding]:
-        found = diagnose(history(state))
+        found = diagnose(history(state), self.arm)
         new = [finding for finding in found if finding.name not in self.told]
         self.told |= {finding.name for finding in new}
         for finding in new if state.is_world_process_zero else ():
