@@ -27,8 +27,10 @@ from radrl.labelers.build import LABELERS
 from radrl.labelers.build import build as build_labeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
-from radrl.pipelines.compare import curves, examples, figures, nodes
+from radrl.pages import examples
+from radrl.pipelines.compare import curves, figures, nodes
 from radrl.pipelines.compare.page import _what as describe_row
+from radrl.pipelines.compare.page import draw_films
 from radrl.pipelines.compare.pipeline import create_pipeline
 from radrl.scoring.base import Scores
 from radrl.scoring.build import FAMILIES
@@ -648,7 +650,7 @@ class TestFindings:
         self, comparison: pd.DataFrame, capsys: pytest.CaptureFixture[str]
     ) -> None:
         capsys.readouterr()
-        nodes.show_findings(comparison, {"grpo": history(), "far": history().assign(kl=0.9)})
+        nodes.show_findings(comparison, {"grpo": history(), "far": history().assign(kl=0.9)}, {})
         printed = " ".join(capsys.readouterr().out.split())
         assert printed.startswith(
             "far: kl_blow_up (warning, steps 1 to 5): KL to the start is 0.90 nats a token"
@@ -680,13 +682,11 @@ class TestExamples:
         assert verdicts == expected
 
     def test_films_are_drawn_by_the_seed_alone(self, sft: pd.DataFrame, grpo: pd.DataFrame) -> None:
-        drawn = examples.draw({"sft": sft}, count=3, seed=1)
-        assert drawn == examples.draw({"grpo": grpo}, count=3, seed=1)
+        drawn = draw_films({"sft": sft}, count=3, seed=1)
+        assert drawn == draw_films({"grpo": grpo}, count=3, seed=1)
         assert drawn == sorted(set(drawn))
-        assert {tuple(examples.draw({"sft": sft}, count=3, seed=seed)) for seed in range(20)} != {
-            tuple(drawn)
-        }
-        assert len(examples.draw({"sft": sft}, count=100, seed=0)) == len(sft)
+        assert {tuple(draw_films({"sft": sft}, count=3, seed=seed)) for seed in range(20)} != {tuple(drawn)}
+        assert len(draw_films({"sft": sft}, count=100, seed=0)) == len(sft)
 
     def test_large_film_is_made_small(self, sft: pd.DataFrame) -> None:
         film = io.BytesIO()

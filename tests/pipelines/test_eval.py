@@ -17,6 +17,7 @@ from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import INDEX, NEGATIVE, POSITIVE, UNCERTAIN
 from radrl.pipelines.eval.nodes import pick_headline, print_arms, score_reports
 from radrl.pipelines.eval.pipeline import create_pipeline, create_summary
+from radrl.scoring.names import COUNTS
 
 SETTINGS = {
     "families": ["ce", "nlg"],
@@ -125,6 +126,12 @@ def test_headline_picks_in_the_order_of_the_params(reports: pd.DataFrame) -> Non
     )
     assert list(headline) == ["nlg_bleu2", "ce_rules_micro5_f1"]  # METEOR was skipped, which `scores` says
     assert headline["nlg_bleu2"] == scores["nlg_bleu2"]
+
+
+def test_counts_are_those_that_params_may_name(reports: pd.DataFrame) -> None:
+    from radrl.pipelines.eval.nodes import _describe
+
+    assert {*_describe(reports), "gold_reports", "gold_patients"} == set(COUNTS)
 
 
 def test_unknown_headline_metric_names_the_valid_ones(reports: pd.DataFrame) -> None:

@@ -28,10 +28,10 @@ def write(
     policy_folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[[dict[str, Any]], pd.DataFrame]:
-    def generated(_: Any, films: list[Any], *args: Any, **settings: Any) -> list[list[str]]:
-        return [[OUTPUTS[i]] for i in range(len(films))]
+    def written(_: Any, films: list[Any], *args: Any, **settings: Any) -> list[list[generation.Written]]:
+        return [[generation.Written(OUTPUTS[i], 4, True)] for i in range(len(films))]
 
-    monkeypatch.setattr(generation, "generate", generated)
+    monkeypatch.setattr(generation, "write", written)
 
     def run(arm: dict[str, Any]) -> pd.DataFrame:
         return write_reports(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow.dataset as ds
 import pytest
+from small_arms import Letters
 
 from radrl.pipelines.train.nodes import train_arm
 from radrl.training import grpo
@@ -18,16 +19,6 @@ from radrl.training.preflight import SettingsError
 from radrl.training.resume import last_checkpoint
 
 REWARD = {"ce_f1": {"weight": 1.0, "uncertain_as_positive": False, "both_empty": 1.0}}
-
-
-class Letters:
-    """Differs between any two reports of an untrained policy, in which no labeler finds anything."""
-
-    name, clinical, reads = "letters", True, "report"
-    told: Mapping[str, float] = {}
-
-    def __call__(self, reports: list[str], references: list[str], sample_ids: list[str]) -> list[float]:
-        return [sum(map(ord, report)) % 97 / 97 for report in reports]
 
 
 @pytest.fixture

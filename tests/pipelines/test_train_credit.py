@@ -9,22 +9,12 @@ from typing import Any
 import pandas as pd
 import pyarrow.dataset as ds
 import pytest
+from small_arms import GRADIENT, RULE
 
 from radrl.labelers.base import LabelerError
 from radrl.pipelines.train.nodes import train_arm
 
 REWARD = {"ce_f1": {"weight": 1.0, "uncertain_as_positive": False, "both_empty": 1.0}}
-RULE = {"tf_idf": {"alpha": 4.0, "tf": "relative", "idf": "plain"}}
-GRADIENT = {
-    "gradient": {
-        "beta": 1.0,
-        "normalise": "max",
-        "uncertain_as_positive": True,
-        "no_finding": True,
-        "uncertain": False,
-        "labeler": "chexbert_compact",
-    }
-}
 
 
 @pytest.fixture

@@ -12,7 +12,10 @@ from PIL import Image
 from radrl.policy import generation
 from radrl.policy.encoding import decode_film, encode_prompts
 from radrl.policy.folder import Policy
-from radrl.policy.generation import generate
+
+
+def texts(*asked: Any, **settings: Any) -> list[list[str]]:
+    return [[one.text for one in own] for own in generation.write(*asked, **settings)]
 
 
 @pytest.fixture
@@ -23,7 +26,7 @@ def pictures(films: Callable[..., list[bytes]]) -> list[list[Image.Image]]:
 @pytest.fixture
 def write(policy: Policy, pictures: list[list[Image.Image]], prompt: str) -> Callable[..., list[list[str]]]:
     def run(**settings: Any) -> list[list[str]]:
-        return generate(policy, pictures, prompt, **{"max_new_tokens": 6, **settings})
+        return texts(policy, pictures, prompt, **{"max_new_tokens": 6, **settings})
 
     return run
 
@@ -72,7 +75,7 @@ def test_a_small_nucleus_is_greedy(write: Callable[..., list[list[str]]]) -> Non
 def test_greedy_reports_do_not_depend_on_the_company(
     policy: Policy, pictures: list[list[Image.Image]], prompt: str, write: Callable[..., list[list[str]]]
 ) -> None:
-    alone = [generate(policy, [film], prompt, max_new_tokens=6)[0] for film in pictures]
+    alone = [texts(policy, [film], prompt, max_new_tokens=6)[0] for film in pictures]
     assert alone == write()
 
 
@@ -100,16 +103,16 @@ def test_reports_end_at_the_end_of_turn(
         policy.model.lm_head.weight.zero_()
         policy.model.lm_head.bias = torch.nn.Parameter(torch.zeros(policy.model.lm_head.out_features))
         policy.model.lm_head.bias[end] = 1.0
-    assert generate(policy, pictures, prompt, max_new_tokens=6) == [[""], [""], [""]]
+    assert texts(policy, pictures, prompt, max_new_tokens=6) == [[""], [""], [""]]
 
 
 def test_a_study_is_answered_as_it_is_alone_and_looks_at_all_its_films(
     policy: Policy, pictures: list[list[Image.Image]], prompt: str
 ) -> None:
     (first,), (second,), _ = pictures
-    both = generate(policy, [[first, second], [first]], prompt, max_new_tokens=6)
-    assert both[0] == generate(policy, [[first, second]], prompt, max_new_tokens=6)[0]
-    assert both[1] == generate(policy, [[first]], prompt, max_new_tokens=6)[0]
+    both = texts(policy, [[first, second], [first]], prompt, max_new_tokens=6)
+    assert both[0] == texts(policy, [[first, second]], prompt, max_new_tokens=6)[0]
+    assert both[1] == texts(policy, [[first]], prompt, max_new_tokens=6)[0]
     logits = [
         policy.model(**encode_prompts(policy.processor, [own], [prompt])).logits[0, -1]
         for own in ([first, second], [first, first], [second, first])
@@ -131,8 +134,7 @@ def test_any_end_of_several_counts(policy: Policy, monkeypatch: pytest.MonkeyPat
 
 
 def test_what_is_written_is_told_with_its_length(
-    policy: Policy, pictures: list[list[Image.Image]], prompt: str, write: Callable[..., list[list[str]]]
+    policy: Policy, pictures: list[list[Image.Image]], prompt: str
 ) -> None:
     written = generation.write(policy, pictures, prompt, max_new_tokens=6)
-    assert [[one.text for one in own] for own in written] == write()
     assert all(one.tokens <= 6 and one.ended == (one.tokens < 6) for (one,) in written)

@@ -84,7 +84,7 @@ def test_killed_within_a_shard_leaves_no_half_of_it(
 ) -> None:
     unbroken = rows(start("unbroken"))
     calls = 0
-    original = sampling.generate
+    original = sampling.write
 
     def dying(*given: Any, **named: Any) -> Any:
         nonlocal calls
@@ -94,7 +94,7 @@ def test_killed_within_a_shard_leaves_no_half_of_it(
         return original(*given, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sampling, "generate", dying)
+        patch.setattr(sampling, "write", dying)
         with pytest.raises(KeyboardInterrupt):
             rows(start("killed"))
     assert [file.name for file in (tmp_path / "killed").iterdir()] == ["shard-00000.parquet"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_arms import GRADIENT, WEIGHING
 from tokenizers import AddedToken, Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
@@ -20,13 +21,6 @@ from radrl.training.credit import Rollouts, Uniform
 from radrl.training.credit_kinds import CREDITS, Gradient, TfIdf, build
 
 OWN = ("th", "e he", "art", "is", "bi", "<report>", "</report>", "<think>", "</think>")
-GRADIENT: dict[str, Any] = {
-    "beta": 0.5,
-    "normalise": "none",
-    "uncertain_as_positive": False,
-    "no_finding": True,
-    "uncertain": False,
-}
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +92,7 @@ def test_gradient_by_hand(
     """
     rollouts = wrote(tokenizer, "x|e he|art| |is| |bi|g", reference="big big")
     rollouts = replace(rollouts, outputs=["xe heart is big"])
-    found = Gradient(spans, energy, **GRADIENT).weigh(rollouts)
+    found = Gradient(spans, energy, **WEIGHING).weigh(rollouts)
     x, e, heart, of_is, big = 2.4, 0.5, 5.0, 2.0, 1.0
     norms = [x, max(e, heart), heart, 0, of_is, 0, big, big]
     assert rounded(found.values) == [pytest.approx([*(1 + 1.5 * n for n in norms), 1.0])]
@@ -111,7 +105,7 @@ def test_gradient_is_laid_on_the_report_alone(
     """Reference "is": energy 4, both findings positive, s = (1 + 3) |E|; the reasoning has the same words."""
     output = "<think>|is|</think>|<report>| |is| |bi|g|</report>"
     rollouts = wrote(tokenizer, output, reference="is", form="think_report")
-    found = Gradient(spans, energy, **GRADIENT).weigh(rollouts)
+    found = Gradient(spans, energy, **WEIGHING).weigh(rollouts)
     assert rounded(found.values) == [[1, 1, 1, 1, 1, 5.0, 1, 3.0, 3.0, 1, 1]]
 
 
@@ -119,7 +113,7 @@ def test_saliencies_may_be_normalised(
     tokenizer: PreTrainedTokenizerFast, spans: ByteLevelSpans, energy: CheXbertLabeler
 ) -> None:
     rollouts = wrote(tokenizer, "is| |bi|g", reference="is")
-    found = Gradient(spans, energy, **GRADIENT | {"normalise": "max"}).weigh(rollouts)
+    found = Gradient(spans, energy, **WEIGHING | {"normalise": "max"}).weigh(rollouts)
     assert rounded(found.values) == [[1.5, 1.0, 1.25, 1.25, 1.0]]
 
 
@@ -127,7 +121,7 @@ def test_reference_without_a_positive_label_gives_1(
     tokenizer: PreTrainedTokenizerFast, spans: ByteLevelSpans, energy: CheXbertLabeler
 ) -> None:
     rollouts = wrote(tokenizer, "is| |bi|g", reference="a")
-    assert rounded(Gradient(spans, energy, **GRADIENT).weigh(rollouts).values) == [[1.0] * 5]
+    assert rounded(Gradient(spans, energy, **WEIGHING).weigh(rollouts).values) == [[1.0] * 5]
 
 
 @pytest.mark.parametrize("positive", [True, False])
@@ -137,7 +131,7 @@ def test_reports_are_read_once_for_gradient_and_reward(
     """Three texts and a reference: four pass through the model, and the reward's calls add none."""
     reference = "is" if positive else "a"
     rollouts = wrote(tokenizer, "is", "bi|g", "is", "x", group=4, reference=reference)
-    Gradient(spans, energy, **GRADIENT).weigh(rollouts)
+    Gradient(spans, energy, **WEIGHING).weigh(rollouts)
     model: Any = energy.model
     read = list(model.read)
     assert sum(read) == 4
@@ -176,12 +170,12 @@ def test_credit_is_built_by_name(tokenizer: PreTrainedTokenizerFast, energy: Che
     found = build({"tf_idf": rule, "gradient": None}, tokenizer, labeler)
     assert isinstance(found, TfIdf)
     assert (found.alpha, found.tf, found.idf) == (2.0, "raw", "smooth")
-    built = build({"gradient": GRADIENT | {"labeler": "chexbert_compact"}}, tokenizer, labeler)
+    built = build(GRADIENT, tokenizer, labeler)
     assert isinstance(built, Gradient)
     assert built.labeler is energy
     with pytest.raises(ValueError, match=r"credit\.gradient\.labeler is rules, which has no gradients"):
-        build({"gradient": GRADIENT | {"labeler": "rules"}}, tokenizer, labeler)
-    for wrong in ("unifrm", {}, {"tf_idf": rule, "gradient": GRADIENT}):
+        build({"gradient": WEIGHING | {"labeler": "rules"}}, tokenizer, labeler)
+    for wrong in ("unifrm", {}, {"tf_idf": rule, "gradient": WEIGHING}):
         with pytest.raises(ValueError, match=f"give one of {', '.join(CREDITS)}"):
             build(wrong, tokenizer, labeler)
 

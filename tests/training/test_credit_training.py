@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import log
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from datasets import Dataset
+from small_arms import GRADIENT, RULE, Letters
 
 from radrl.labelers.chexbert.labeler import CheXbertLabeler
 from radrl.policy import folder
@@ -32,30 +33,6 @@ REFERENCES = [
     "b a",
 ]  # "a" and "b a" have no label
 NAMES = ["mean", "max", "share_above_1", "p10", "p50", "p90", "p99"]
-RULE = {"tf_idf": {"alpha": 4.0, "tf": "relative", "idf": "plain"}}
-GRADIENT = {
-    "gradient": {
-        "beta": 0.5,
-        "normalise": "none",
-        "uncertain_as_positive": False,
-        "no_finding": True,
-        "uncertain": False,
-        "labeler": "chexbert_compact",
-    }
-}
-
-
-class Letters:
-    """Differs between any two rollouts of an untrained policy."""
-
-    name, clinical = "letters", False
-    reads: Literal["report", "output"] = "report"
-    told: Mapping[str, float] = {}
-
-    def __call__(
-        self, reports: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
-    ) -> list[float]:
-        return [sum(map(ord, report)) % 97 / 97 for report in reports]
 
 
 @pytest.fixture(scope="module")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from datasets import Dataset
+from small_arms import MIXING, Thirds
 
 from radrl.algorithms import ln_dpo
 from radrl.policy import folder
@@ -23,32 +24,6 @@ from radrl.training.grpo import optimise, prompt_dataset
 from radrl.training.oracle import AveragedRates, Oracle, pair_losses
 
 Run = Callable[..., tuple[Policy, list[dict[str, float]]]]
-MIXING: dict[str, Any] = {
-    "momentum": 0.5,
-    "per": "prompt",
-    "w_min": 0.2,
-    "w_max": 0.6,
-    "exponent": 2.0,
-    "negatives": "zero_reward",
-    "without_negatives": "drop_term",
-    "tau": 1.5,
-}
-
-
-class Thirds:
-    """Scores that differ between rollouts of an untrained policy; about a third is 0."""
-
-    name = "thirds"
-    reads: Literal["report", "output"] = "report"
-    told: Mapping[str, float] = {}
-
-    def __init__(self, clinical: bool = True) -> None:
-        self.clinical = clinical
-
-    def __call__(
-        self, reports: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
-    ) -> list[float]:
-        return [sum(map(ord, report)) % 3 / 2 for report in reports]
 
 
 class Floor(Thirds):

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 import torch
 from datasets import Dataset
 from peft import PeftModel
+from small_arms import MIXING, RULE, Thirds
 from transformers import Qwen2_5_VLForConditionalGeneration
 from trl import GRPOTrainer
 
@@ -24,40 +25,16 @@ from radrl.training.grpo import optimise, prompt_dataset
 from radrl.training.oracle import Oracle
 
 Run = Callable[..., tuple[Policy, list[dict[str, float]]]]
-RULE = {"tf_idf": {"alpha": 4.0, "tf": "relative", "idf": "plain"}}
-MIXING: dict[str, Any] = {
-    "momentum": 0.5,
-    "per": "prompt",
-    "w_min": 0.2,
-    "w_max": 0.6,
-    "exponent": 2.0,
-    "negatives": "zero_reward",
-    "without_negatives": "drop_term",
-    "tau": 1.0,
-}
 # "rank 128, alpha = 256, dropout 0.05" on attention and MLP projections (MRG-R1), at the tests' width
 PROJECTIONS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 ADAPTERS = {"tunes": "lora", "lora": {"rank": 8, "alpha": 16, "dropout": 0.05, "targets": PROJECTIONS}}
 TUNES = pytest.mark.parametrize("tuned", [{}, ADAPTERS], ids=["full", "lora"])
 
 
-class Thirds:
-    """Scores that differ between rollouts of an untrained policy; some are 0."""
-
-    name, clinical = "thirds", True
-    reads: Literal["report", "output"] = "report"
-    told: Mapping[str, float] = {}
-
-    def __call__(
-        self, reports: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
-    ) -> list[float]:
-        return [sum(map(ord, report)) % 3 / 2 for report in reports]
-
-
 class Lengths(Thirds):
     """Speaks in another phase, of something else."""
 
-    name, clinical = "lengths", False
+    name = "lengths"
 
     def __call__(self, reports: Sequence[str], *_: Any) -> list[float]:
         return [len(report) / 10 for report in reports]
@@ -83,7 +60,7 @@ def run(policy_folder: Path, prompts: Dataset, small: dict[str, Any], tmp_path: 
     ) -> tuple[Policy, list[dict[str, float]]]:
         policy = folder.load(policy_folder)
         tokenizer = policy.processor.tokenizer
-        later = [Part(Lengths(), 1.0, phase_switch=0.5)] if phases else []
+        later = [Part(Lengths(clinical=False), 1.0, phase_switch=0.5)] if phases else []
         return optimise(
             policy,
             prompts,

@@ -12,30 +12,10 @@ from typing import Any
 
 import pytest
 import torch
+from small_arms import GRADIENT, MIXING, RULE
 
 SCRIPT = Path(__file__).with_name("one_of_processes.py")
 REFERENCES = ["The heart is big.", "a", "big", "is", "Is the heart big?", "b a"]
-RULE = {"tf_idf": {"alpha": 4.0, "tf": "relative", "idf": "plain"}}
-GRADIENT = {
-    "gradient": {
-        "beta": 0.5,
-        "normalise": "none",
-        "uncertain_as_positive": False,
-        "no_finding": True,
-        "uncertain": False,
-        "labeler": "chexbert_compact",
-    }
-}
-ORACLE = {
-    "momentum": 0.5,
-    "per": "prompt",
-    "w_min": 0.2,
-    "w_max": 0.6,
-    "exponent": 2.0,
-    "negatives": "zero_reward",
-    "without_negatives": "drop_term",
-    "tau": 1.0,
-}
 ACROSS = {"prompts_per_step": 3, "rollouts": 2}  # of three films, the second one's two are in two processes
 TWICE = {"gradient_accumulation": 2, "iterations": 2}
 
@@ -49,12 +29,12 @@ CASES = {
     "tf_idf": case(RULE),
     "gradient, groups across": case(GRADIENT, **ACROSS),
     "gradient and dapo, used twice in parts": case(GRADIENT, loss="dapo", **TWICE),
-    "oracle, groups across": case(oracle=ORACLE, **ACROSS),
-    "oracle and tf_idf": case(RULE, ORACLE),
-    "oracle and tf_idf in four parts": case(RULE, ORACLE, gradient_accumulation=4),
-    "oracle and dapo in four parts": case(oracle=ORACLE, loss="dapo", gradient_accumulation=4),
+    "oracle, groups across": case(oracle=MIXING, **ACROSS),
+    "oracle and tf_idf": case(RULE, MIXING),
+    "oracle and tf_idf in four parts": case(RULE, MIXING, gradient_accumulation=4),
+    "oracle and dapo in four parts": case(oracle=MIXING, loss="dapo", gradient_accumulation=4),
     "oracle without kl, used twice in parts": case(
-        oracle=ORACLE | {"negatives": "all", "per": "batch"}, kl=0.0, **TWICE
+        oracle=MIXING | {"negatives": "all", "per": "batch"}, kl=0.0, **TWICE
     ),
 }
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow.dataset as ds
 import pytest
 import torch
 from datasets import Dataset
+from small_arms import Letters
 
 from radrl.evaluation.baselines import NORMAL_REPORT
 from radrl.observations import INDEX, OBSERVATIONS, POSITIVE
@@ -172,17 +173,6 @@ class TestSample:
         assert watch
         assert (watch.batch_size, watch.max_new_tokens, watch.every, watch.prompt) == (6, 7, 10, "Ask.")
         assert watch.references == sample["report"].tolist()
-
-
-class Letters:
-    """Differs between any two rollouts of an untrained policy."""
-
-    name, clinical = "letters", True
-    reads: Literal["report", "output"] = "report"
-    told: Mapping[str, float] = {}
-
-    def __call__(self, reports: Sequence[str], *_: Any) -> list[float]:
-        return [sum(map(ord, report)) % 97 / 97 for report in reports]
 
 
 Run = Callable[..., tuple[Policy, list[dict[str, float]]]]

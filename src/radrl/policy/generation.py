@@ -28,45 +28,6 @@ class Written:
     ended: bool
 
 
-def generate(
-    policy: Policy,
-    films: Sequence[Sequence[Image.Image]],
-    prompt: str,
-    *,
-    max_new_tokens: int,
-    samples: int = 1,
-    temperature: float = 0.0,
-    top_p: float = 1.0,
-    seed: int = 0,
-) -> list[list[str]]:
-    """Write reports on samples.
-
-    Args:
-        policy: who writes.
-        films: the pictures of B samples, one or more each.
-        prompt: the instruction.
-        max_new_tokens: tokens a report may have.
-        samples: reports a sample of the corpus.
-        temperature: 0 is greedy.
-        top_p: nucleus mass, used when temperature is above 0.
-        seed: of the draws of this batch alone, so that a batch redone after a kill is the same.
-
-    Returns:
-        For each its reports, shape (B, samples).
-    """
-    drawn = write(
-        policy,
-        films,
-        prompt,
-        max_new_tokens=max_new_tokens,
-        samples=samples,
-        temperature=temperature,
-        top_p=top_p,
-        seed=seed,
-    )
-    return [[written.text for written in own] for own in drawn]
-
-
 @torch.inference_mode()
 def write(
     policy: Policy,
@@ -79,20 +40,20 @@ def write(
     top_p: float = 1.0,
     seed: int = 0,
 ) -> list[list[Written]]:
-    """`generate`, with what is known of each report beside its text.
+    """Write reports on samples.
 
     Args:
-        policy: as in `generate`, like all the others.
-        films: (B,).
+        policy: who writes.
+        films: the pictures of B samples, one or more each.
         prompt: the instruction.
         max_new_tokens: tokens a report may have, its end included.
         samples: reports a sample of the corpus.
         temperature: 0 is greedy.
-        top_p: nucleus mass.
-        seed: of the draws of this batch.
+        top_p: nucleus mass, used when temperature is above 0.
+        seed: of the draws of this batch alone, so that a batch redone after a kill is the same.
 
     Returns:
-        For each what was written, shape (B, samples).
+        For each its reports, shape (B, samples).
     """
     inputs = encode_prompts(policy.processor, films, [prompt] * len(films)).to(policy.model.device)
     torch.manual_seed(seed)

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from radrl.policy.encoding import Films, decode_films
 from radrl.policy.folder import Policy
-from radrl.policy.generation import generate
+from radrl.policy.generation import write
 
 
 def sample_shards(
@@ -69,7 +69,7 @@ def _sample(
     batch = settings["batch_size"]
     for number, start in enumerate(range(0, len(films), batch)):
         part = slice(start, start + batch)
-        reports = generate(
+        reports = write(
             policy,
             [decode_films(own) for own in films[part]],
             prompt,
@@ -80,7 +80,7 @@ def _sample(
             seed=int(np.random.SeedSequence([seed, shard, number]).generate_state(1)[0]),
         )
         rows += [
-            {"sample_id": sample_id, "rollout": k, "report": report}
+            {"sample_id": sample_id, "rollout": k, "report": report.text}
             for sample_id, drawn in zip(sample_ids[part], reports, strict=True)
             for k, report in enumerate(drawn)
         ]

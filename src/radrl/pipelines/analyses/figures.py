@@ -9,8 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from radrl.pages.colours import INK, LINES
+from radrl.pages.page import DRAWN
 from radrl.pipelines.analyses import masking, published, rewards
-from radrl.pipelines.compare.figures import INK, LINES
 
 PAPER: Final = "#8b949e"
 TITLES: Final = {
@@ -79,8 +80,6 @@ def _panel(
 
 
 def _legend(figure: Figure, labelers: list[str], drawn: bool) -> None:
-    from radrl.pipelines.compare.page import DRAWN
-
     handles = [
         Line2D([], [], color=LINES[number % len(LINES)], marker="o", markersize=5, label=f"read by {name}")
         for number, name in enumerate(labelers)

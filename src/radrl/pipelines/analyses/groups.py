@@ -13,6 +13,7 @@ import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
 from radrl.labelers.base import Labeler, LabelerError
+from radrl.observations import NO_FINDING, OBSERVATIONS, POSITIVE
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -24,6 +25,18 @@ def films_of(rollouts: ds.Dataset) -> list[str]:
     """The films that have rollouts, in their order."""
     ids: list[str] = rollouts.to_table(columns=["sample_id"]).column("sample_id").unique().to_pylist()
     return ids
+
+
+def asserting(films: Sequence[str], labels: pd.DataFrame) -> list[str]:
+    """Those films whose reference asserts a finding.
+
+    Args:
+        films: ids.
+        labels: of the reference reports.
+    """
+    findings = [name for number, name in enumerate(OBSERVATIONS) if number != NO_FINDING]
+    asserted = {*labels.loc[(labels[findings] == POSITIVE).any(axis=1), "sample_id"]}
+    return [film for film in films if film in asserted]
 
 
 def draw(films: Sequence[str], count: int, *, rng: np.random.Generator) -> list[str]:
@@ -103,6 +116,28 @@ def tokenised(frame: pd.DataFrame, tokenizer: PreTrainedTokenizerBase) -> Rollou
         references=frame["reference"].tolist(),
         sample_ids=frame["sample_id"].tolist(),
         group=group_size(frame),
+    )
+
+
+def label_first(
+    frame: pd.DataFrame, rollouts: Rollouts, labels: pd.DataFrame, labeler: Labeler
+) -> pd.DataFrame:
+    """The first rollout of each film with its labels and its reference's.
+
+    Args:
+        frame: a table of `read`, of F films.
+        rollouts: of `tokenised`, whose texts are labelled.
+        labels: of the reference reports.
+        labeler: reads the rollouts.
+
+    Returns:
+        F rows of the table, with report, labels and reference_labels, 14 class indices each.
+    """
+    first = frame.iloc[:: rollouts.group]
+    outputs = rollouts.outputs[:: rollouts.group]
+    known = labels.set_index("sample_id").loc[first["sample_id"], list(OBSERVATIONS)]
+    return first.assign(
+        report=outputs, labels=list(labeler.label(outputs)), reference_labels=list(known.to_numpy())
     )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pandas as pd
 
 from radrl.algorithms.f_measure import BoolArray, FloatArray, report_f1
 from radrl.algorithms.masking import Unit, label_modification_ratio, mask_text, top_tokens
 from radrl.evaluation.summed import SummedMetrics, mean_metrics
 from radrl.labelers.base import Labeler, LabelMatrix
+from radrl.pipelines.analyses import groups, lines
 
 if TYPE_CHECKING:
     from radrl.algorithms.saliency import Spans
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 METRICS: Final = ("label_modification_ratio", "post_masking_f1")
 """As DEER's table 6 has them."""
+RANDOM: Final = "random"
+"""The strategy that the others are held against."""
 
 
 def heaviest(
@@ -57,7 +61,7 @@ def masked_reports(
         By strategy, random first, N texts.
     """
     spans = next(iter(weights.values())).spans
-    values = {"random": [np.ones(len(own)) for own in spans]}
+    values = {RANDOM: [np.ones(len(own)) for own in spans]}
     values |= {name: list(own.values) for name, own in weights.items()}
     masked = {
         name: heaviest(own, spans, share=settings["share"], rng=np.random.default_rng([seed, 4]))
@@ -121,6 +125,48 @@ def rows(
         strategy: changes(before, labeler.label(texts), group=rollouts.group, unit=unit, f1=f1)
         for strategy, texts in masked.items()
     }
+
+
+def tabulate(
+    readers: Sequence[str],
+    reader: Callable[[str], Labeler],
+    frame: pd.DataFrame,
+    rollouts: Rollouts,
+    masked: Mapping[str, Sequence[str]],
+    *,
+    settings: Mapping[str, Any],
+    bootstrap: Mapping[str, Any],
+    seed: int,
+) -> pd.DataFrame:
+    """Table 6 as each labeler reads it, with intervals.
+
+    Args:
+        readers: names of labelers.
+        reader: gives a labeler by its name.
+        frame: a table of `groups.read`.
+        rollouts: the same, of `groups.tokenised`.
+        masked: of `masked_reports`.
+        settings: the section `analyses`.
+        bootstrap: resamples and confidence.
+        seed: of the resamples.
+
+    Returns:
+        A line a labeler, strategy and metric, with the columns of `lines.tabulate`, and how many films and
+        rollouts.
+    """
+    patients = groups.patients(frame)
+    found: list[dict[str, Any]] = []
+    for name in readers:
+        tabulated = lines.tabulate(
+            rows(reader(name), rollouts, masked, unit=settings["masking"]["unit"], f1=settings["f1"]),
+            patients,
+            reference=RANDOM,
+            tested=[strategy for strategy in masked if strategy != RANDOM],
+            bootstrap=bootstrap,
+            seed=seed,
+        )
+        found += [{"labeler": name, "strategy": line.pop("row")} | line for line in tabulated]
+    return pd.DataFrame(found).assign(films=len(patients), rollouts=len(frame))
 
 
 def unweighted_share(weights: TokenWeights) -> float:

@@ -13,8 +13,7 @@ import pyarrow.dataset as ds
 from radrl.data import corpus as corpora
 from radrl.labelers.build import build
 from radrl.labelers.remembering import Remembering
-from radrl.observations import NO_FINDING, OBSERVATIONS, POSITIVE
-from radrl.pipelines.analyses import groups, lines
+from radrl.pipelines.analyses import groups
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,21 +64,11 @@ def mask_tokens(
     reader = cache(lambda name: build(labeler, labeler_models, name=name))
     tokens, weights, absent = groups.weigh(frame, start, settings["credit"], reader)
     texts = masking.masked_reports(tokens, weights, own, seed=seed)
-    found: list[dict[str, Any]] = []
-    for name in readers:
-        rows = masking.rows(reader(name), tokens, texts, unit=own["unit"], f1=settings["f1"])
-        tabulated = lines.tabulate(
-            rows,
-            groups.patients(frame),
-            reference="random",
-            tested=list(weights),
-            bootstrap=bootstrap,
-            seed=seed,
-        )
-        found += [{"labeler": name, "strategy": line.pop("row")} | line for line in tabulated]
-    together = pd.DataFrame(found).assign(films=len(films), rollouts=len(frame))
+    found = masking.tabulate(
+        readers, reader, frame, tokens, texts, settings=settings, bootstrap=bootstrap, seed=seed
+    )
     table.show_masking(
-        together,
+        found,
         published,
         share=own["share"],
         level=bootstrap["confidence"],
@@ -87,7 +76,7 @@ def mask_tokens(
         unweighted={name: masking.unweighted_share(weight) for name, weight in weights.items()},
         drawn=ingest_summary["drawn"],
     )
-    return together
+    return found
 
 
 def measure_rewards(
@@ -132,38 +121,18 @@ def measure_rewards(
 
     own = settings["reward_diversity"]
     known = groups.films_of(rollouts)
-    pools = {
-        name: groups.draw(films, own["films"], rng=np.random.default_rng([seed, 6]))
-        for name, films in {
-            "full": known,
-            "random": subset_random["sample_id"].tolist(),
-            "ddsampling": subset_ddsampling["sample_id"].tolist(),
-            "most_diverse": diversity.nsmallest(len(subset_ddsampling), "rank")["sample_id"].tolist(),
-        }.items()
-    }
+    pools = rewards.draw_pools(
+        known, subset_random, subset_ddsampling, diversity, count=own["films"], seed=seed
+    )
     asked = {film for pool in pools.values() for film in pool}
-    films = [film for film in known if film in asked]
-    frame = groups.read(rollouts, corpus, films)
+    frame = groups.read(rollouts, corpus, [film for film in known if film in asked])
     reward = ClinicalF1(Remembering(build(labeler, labeler_models)), **settings["f1"])
-    scores = np.array(
-        reward(*(frame[name].tolist() for name in ("report", "reference", "sample_id"))), np.float64
-    ).reshape(len(films), -1)  # (F, K)
-    found = lines.tabulate(
-        rewards.by_pool(scores, films, pools, std=own["std"]),
-        groups.patients(frame),
-        reference="random",
-        tested=["ddsampling", "most_diverse"],
-        bootstrap=bootstrap,
-        seed=seed,
-    )
-    together = pd.DataFrame([{"pool": line.pop("row")} | line for line in found])
-    together = together.assign(
-        films=together["pool"].map({name: len(pool) for name, pool in pools.items()}),
-        group=scores.shape[1],
-        labeler=labeler["name"],
-    )
-    table.show_rewards(together, published, level=bootstrap["confidence"], drawn=ingest_summary["drawn"])
-    return together
+    scores = reward(*(frame[name].tolist() for name in ("report", "reference", "sample_id")))
+    found = rewards.tabulate(
+        np.array(scores, np.float64), frame, pools, std=own["std"], bootstrap=bootstrap, seed=seed
+    ).assign(labeler=labeler["name"])
+    table.show_rewards(found, published, level=bootstrap["confidence"], drawn=ingest_summary["drawn"])
+    return found
 
 
 def draw_analyses(
@@ -215,13 +184,10 @@ def write_token_weights(
         One HTML page that needs nothing else.
     """
     from radrl.pipelines.analyses import page
-    from radrl.pipelines.compare import examples
     from radrl.runtime import pin
 
     pin(threads)
-    findings = [name for number, name in enumerate(OBSERVATIONS) if number != NO_FINDING]
-    asserted = {*labels.loc[(labels[findings] == POSITIVE).any(axis=1), "sample_id"]}
-    known = [film for film in groups.films_of(rollouts) if film in asserted]
+    known = groups.asserting(groups.films_of(rollouts), labels)
     films = groups.draw(known, settings["examples"], rng=np.random.default_rng([seed, 7]))
     share = settings["masking"]["share"]
     about = {"ingest": ingest_summary, "labeler": labeler["name"]}
@@ -231,17 +197,9 @@ def write_token_weights(
     reader = cache(lambda name: build(labeler, labeler_models, name=name))
     tokens, weights, absent = groups.weigh(frame, start, settings["credit"], reader)
     coloured = page.colour(tokens, weights, share=share, seed=seed)
-    first = frame.iloc[:: tokens.group].assign(
-        report=tokens.outputs[:: tokens.group],
-        labels=lambda t: list(reader(labeler["name"]).label(t["report"].tolist())),
-        reference_labels=list(labels.set_index("sample_id").loc[films, list(OBSERVATIONS)].to_numpy()),
-    )
-    pictures = corpora.pictures(corpus, films)
+    first = groups.label_first(frame, tokens, labels, reader(labeler["name"]))
     return page.render(
-        [
-            page.Shown(examples.show(film, pictures[film], {"rollout": first}), pieces)
-            for film, pieces in zip(films, coloured.films, strict=True)
-        ],
+        page.show(first, corpora.pictures(corpus, films), coloured),
         coloured.tops,
         about=about,
         credit=settings["credit"],

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import jinja2
 import numpy as np
+import pandas as pd
 
 from radrl.algorithms.f_measure import BoolArray, FloatArray
+from radrl.pages import examples
+from radrl.pages.page import banner, environment
 from radrl.pipelines.analyses.masking import heaviest
-from radrl.pipelines.compare.examples import Example
-from radrl.pipelines.compare.page import BANNERS, DRAWN, VERDICTS
 
 if TYPE_CHECKING:
     from radrl.algorithms.saliency import Spans
@@ -52,7 +52,7 @@ class Shown:
         coloured: pieces of the rollout by strategy.
     """
 
-    example: Example
+    example: examples.Example
     coloured: dict[str, list[Piece]]
 
 
@@ -91,6 +91,23 @@ def colour(rollouts: Rollouts, weights: Mapping[str, TokenWeights], *, share: fl
         for film, text, places, own, marked in zip(films, outputs, spans, values, heavy, strict=True):
             film[name] = pieces(text, places, own, marked, top=tops[name])
     return Coloured(films, tops)
+
+
+def show(first: pd.DataFrame, pictures: Mapping[str, Sequence[bytes]], coloured: Coloured) -> list[Shown]:
+    """Put films, references and first rollouts together.
+
+    Args:
+        first: of `groups.label_first`, F rows.
+        pictures: the films as PNG, by sample_id.
+        coloured: the same rollouts.
+
+    Returns:
+        F films.
+    """
+    return [
+        Shown(examples.show(film, pictures[film], {"rollout": first}), own)
+        for film, own in zip(first["sample_id"], coloured.films, strict=True)
+    ]
 
 
 def pieces(text: str, spans: Spans, weights: FloatArray, heavy: BoolArray, *, top: float) -> list[Piece]:
@@ -149,13 +166,9 @@ def render(
     Returns:
         One page that needs nothing else.
     """
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    ingest = about["ingest"]
     steps = (0.0, 0.25, 0.5, 0.75, 1.0)
-    return environment.from_string(_TEMPLATE.read_text(encoding="utf-8")).render(
-        banner=DRAWN if ingest["drawn"] else BANNERS[ingest["source"]],
+    return environment().from_string(_TEMPLATE.read_text(encoding="utf-8")).render(
+        banner=banner(about["ingest"]),
         shown=shown,
         titles=TITLES,
         legends={
@@ -166,5 +179,5 @@ def render(
         credit=credit,
         share=f"{share:.0%}",
         absent=absent,
-        verdicts=VERDICTS,
+        verdicts=examples.VERDICTS,
     ) + "\n"  # fmt: skip

@@ -3,18 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 
 from radrl.algorithms.advantages import zero_variance_groups
 from radrl.algorithms.diversity import StandardDeviation
 from radrl.algorithms.f_measure import FloatArray
 from radrl.algorithms.reward_diversity import reward_std, unique_rewards
 from radrl.evaluation.summed import SummedMetrics, mean_metrics
+from radrl.pipelines.analyses import groups, lines
 
 METRICS: Final = ("zero_variance_ratio", "unique_rewards", "mean_reward_std")
 """As DEER's table 7 has them."""
+
+
+def draw_pools(
+    known: Sequence[str],
+    subset_random: pd.DataFrame,
+    subset_ddsampling: pd.DataFrame,
+    diversity: pd.DataFrame,
+    *,
+    count: int,
+    seed: int,
+) -> dict[str, list[str]]:
+    """Films of each pool: all, both subsets, and as many of the most diverse as DDSampling drew.
+
+    Args:
+        known: the films that have rollouts.
+        subset_random: sample_ids of the random subset.
+        subset_ddsampling: sample_ids of the subset that DDSampling drew.
+        diversity: rank of each film.
+        count: films that a pool may have; of a larger one as many are drawn.
+        seed: of these draws, the same for each pool.
+
+    Returns:
+        Film ids by pool.
+    """
+    films = {
+        "full": known,
+        "random": subset_random["sample_id"].tolist(),
+        "ddsampling": subset_ddsampling["sample_id"].tolist(),
+        "most_diverse": diversity.nsmallest(len(subset_ddsampling), "rank")["sample_id"].tolist(),
+    }
+    return {
+        name: groups.draw(pool, count, rng=np.random.default_rng([seed, 6])) for name, pool in films.items()
+    }
 
 
 def by_pool(
@@ -45,3 +80,39 @@ def by_pool(
         values = {metric: np.where(inside, own, np.nan) for metric, own in zip(METRICS, found, strict=True)}
         families[name] = mean_metrics(values, missing=True)
     return families
+
+
+def tabulate(
+    rewards: FloatArray,
+    frame: pd.DataFrame,
+    pools: Mapping[str, Collection[str]],
+    *,
+    std: StandardDeviation,
+    bootstrap: Mapping[str, Any],
+    seed: int,
+) -> pd.DataFrame:
+    """Table 7 with intervals.
+
+    Args:
+        rewards: of the N = F K rollouts, shape (N,).
+        frame: a table of `groups.read`, N rows.
+        pools: of `draw_pools`.
+        std: which standard deviation.
+        bootstrap: resamples and confidence.
+        seed: of the resamples.
+
+    Returns:
+        A line a pool and metric, with the columns of `lines.tabulate`, how many films, and K as group.
+    """
+    group = groups.group_size(frame)
+    found = lines.tabulate(
+        by_pool(rewards.reshape(-1, group), frame["sample_id"].iloc[::group].tolist(), pools, std=std),
+        groups.patients(frame),
+        reference="random",
+        tested=["ddsampling", "most_diverse"],
+        bootstrap=bootstrap,
+        seed=seed,
+    )
+    table = pd.DataFrame([{"pool": line.pop("row")} | line for line in found])
+    counts = {name: len(pool) for name, pool in pools.items()}
+    return table.assign(films=table["pool"].map(counts), group=group)

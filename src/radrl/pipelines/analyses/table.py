@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 
+from radrl.pages.page import DRAWN
 from radrl.pipelines.analyses import masking, published, rewards
 from radrl.terminal import new_table, number
 
@@ -97,8 +98,6 @@ def _cell(line: Mapping[Any, Any], alpha: float) -> str:
 
 
 def _foot(console: Console, reference: str, level: float, drawn: bool) -> None:
-    from radrl.pipelines.compare.page import DRAWN
-
     console.print(
         f"▲ ▼ differs from {reference} (Holm's p under {1 - level:.2g}); below each value its "
         f"{level:.0%} interval over patients. DEER's: MIMIC-CXR, CheXbert.",

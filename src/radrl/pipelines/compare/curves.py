@@ -23,7 +23,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
 from radrl.observations import NO_FINDING, OBSERVATIONS, POSITIVE
-from radrl.pipelines.compare.figures import INK, LINES, dress
+from radrl.pages.colours import INK, LINES
+from radrl.pipelines.compare.figures import dress
 
 RARE: Final = 2
 """Rare labels that are drawn, of those that some of the watched references have."""

@@ -1,14 +1,11 @@
-"""The comparison, drawn, and how every figure of the stage looks.
-
-Text and axes have a grey that can be read on white paper and, in the page's inline SVG, on a dark screen.
-"""
+"""The comparison, drawn, and how every figure of the stage looks."""
 
 from __future__ import annotations
 
 import io
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
@@ -16,14 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from radrl.pages.colours import INK
 from radrl.pipelines.compare.rows import CEILING
 
-INK: Final = "#6e7781"
 ARM, REFERENCE, TRIVIAL = "#2f81f7", "#d9822b", "#8b949e"
-LINES: Final = (
-    "#2f81f7", "#d9822b", "#2da44e", "#bf4b8a", "#8250df",
-    "#1b9e9e", "#b08800", "#cf222e", "#8d5b3a", "#7cb518",
-)  # fmt: skip
 
 
 def forest(comparison: pd.DataFrame, *, reference: str) -> Figure:

@@ -140,16 +140,17 @@ def draw_curves(arm_histories: ArmTables, labels: pd.DataFrame) -> Figure:
     return curves.curves(arm_histories, curves.rare_labels(labels))
 
 
-def show_findings(comparison: pd.DataFrame, arm_histories: ArmTables) -> None:
+def show_findings(comparison: pd.DataFrame, arm_histories: ArmTables, arms: dict[str, Any]) -> None:
     """Print what the arms' histories say is wrong, below the table.
 
     Args:
         comparison: of `compare_arms`, which prints the table.
         arm_histories: of `gather_histories`.
+        arms: the section `arms`, so that nobody is told to do what an arm does.
     """
     from radrl.pipelines.compare import table
 
-    table.show_findings(_diagnoses(arm_histories))
+    table.show_findings(_diagnoses(arm_histories, arms))
 
 
 def write_page(
@@ -187,16 +188,16 @@ def write_page(
     Returns:
         One HTML page that needs nothing else.
     """
-    from radrl.pipelines.compare import curves, examples, page
+    from radrl.pipelines.compare import curves, page
     from radrl.scoring.names import group_names
 
-    shown = examples.draw(arm_reports, count=settings["examples"], seed=seed)
+    shown = page.draw_films(arm_reports, count=settings["examples"], seed=seed)
     parameters = {"seed": seed, "labeler": labeler, "eval": eval_settings, "compare": settings, "arms": arms}
     return page.render(
         comparison=comparison,
         arm_reports=arm_reports,
         curves=curves.curves(arm_histories, curves.rare_labels(labels)) if arm_histories else None,
-        diagnoses=_diagnoses(arm_histories),
+        diagnoses=_diagnoses(arm_histories, arms),
         films=corpora.pictures(corpus, shown),
         published=published,
         about={
@@ -212,10 +213,12 @@ def write_page(
     )
 
 
-def _diagnoses(arm_histories: ArmTables) -> dict[str, list[Finding]]:
+def _diagnoses(arm_histories: ArmTables, arms: dict[str, Any]) -> dict[str, list[Finding]]:
     from radrl.training.diagnosis import diagnose
 
-    return {arm: diagnose(history.to_dict("records")) for arm, history in arm_histories.items()}
+    return {
+        arm: diagnose(history.to_dict("records"), arms.get(arm)) for arm, history in arm_histories.items()
+    }
 
 
 def _require_same_films(first: str, known: pd.Series, arm: str, films: pd.Series) -> None:

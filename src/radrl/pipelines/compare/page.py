@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import jinja2
 import numpy as np
 import pandas as pd
 import yaml
@@ -14,20 +13,12 @@ from matplotlib.figure import Figure
 
 from radrl.evaluation.clinical_efficacy import clinical_efficacy
 from radrl.evaluation.gold import GOLD
-from radrl.pipelines.compare import examples, figures
+from radrl.pages import examples
+from radrl.pages.page import banner, environment
+from radrl.pipelines.compare import figures
 from radrl.pipelines.compare.rows import CEILING, TRIVIAL
 from radrl.pipelines.compare.table import mark, short
 from radrl.training.diagnosis import Finding
-
-BANNERS: Final = {
-    "iu_xray": "IU X-Ray (Open-i). Its films and reports may be passed on unchanged, with their source.",
-    "mimic_cxr": "MIMIC-CXR, credentialed data: this page shows its films and may not be passed on.",
-    "chexpert_plus": "CheXpert Plus, under an agreement: this page shows its films and may not be passed on.",
-    "csv": "Films and reports of a table of the user's own. What the numbers say depends on who is in it.",
-}
-"""Which data the page speaks of, by `ingest.source`."""
-
-DRAWN: Final = "Drawn films: these numbers show that the machinery works. They say nothing about patients."
 
 FAMILIES: Final = {
     "ce": "Clinical efficacy: agreement of labels, read by the labeler",
@@ -41,10 +32,23 @@ FAMILIES: Final = {
 }
 """What a family of metrics says, by its name."""
 
-VERDICTS: Final = {"right": "✓", "hedged": "~", "missed": "−", "wrong": "+", "stated": ""}
-"""The sign before a label, so that nothing depends on colour alone."""
-
 _TEMPLATE: Final = Path(__file__).with_name("page.html.j2")
+
+
+def draw_films(arms: Mapping[str, pd.DataFrame], *, count: int, seed: int) -> list[str]:
+    """Choose films at random, so that nobody chooses the best ones.
+
+    Args:
+        arms: by arm, its reports, all over the same films in the same order.
+        count: how many; all where there are fewer.
+        seed: decides.
+
+    Returns:
+        Film ids, in the order of the table.
+    """
+    films = next(iter(arms.values()))["sample_id"]
+    chosen = np.random.default_rng([seed, 3]).choice(len(films), size=min(count, len(films)), replace=False)
+    return [films.iloc[i] for i in sorted(chosen)]
 
 
 def render(
@@ -80,13 +84,11 @@ def render(
         The page's text.
     """
     any_arm = next(iter(arm_reports.values()))
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["signed"] = lambda value: f"{value:+.3f}".replace("-", "−")
-    template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
+    templates = environment()
+    templates.filters["signed"] = lambda value: f"{value:+.3f}".replace("-", "−")
+    template = templates.from_string(_TEMPLATE.read_text(encoding="utf-8"))
     return template.render(
-        banner=DRAWN if about["ingest"]["drawn"] else BANNERS[about["ingest"]["source"]],
+        banner=banner(about["ingest"]),
         groups={name: {"title": _title(name), "metrics": metrics} for name, metrics in groups.items()},
         about=about,
         counts={"films": len(any_arm), "patients": any_arm["patient_id"].nunique()},
@@ -101,7 +103,7 @@ def render(
         labels=_labels(arm_reports, about["labelers"][0]),
         arm_names=list(arm_reports),
         examples=[examples.show(sample_id, own, arm_reports) for sample_id, own in films.items()],
-        verdicts=VERDICTS,
+        verdicts=examples.VERDICTS,
         short=short,
         published=_published(published),
         parameters=yaml.safe_dump(dict(parameters), sort_keys=False, allow_unicode=True, width=100),

@@ -47,7 +47,7 @@ def create_pipeline(arms: Sequence[str]) -> Pipeline:
             node(
                 draw_comparison, ["comparison", "params:compare"], "comparison_figure", name="draw_comparison"
             ),
-            node(show_findings, ["comparison", "arm_histories"], None, name="show_findings"),
+            node(show_findings, ["comparison", "arm_histories", "params:arms"], None, name="show_findings"),
             node(draw_curves, ["arm_histories", "labels"], "curves_figure", name="draw_curves"),
             node(
                 write_page,

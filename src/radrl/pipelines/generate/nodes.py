@@ -42,7 +42,7 @@ def write_reports(
 
     from radrl.policy import folder
     from radrl.policy.encoding import decode_films
-    from radrl.policy.generation import generate
+    from radrl.policy.generation import write
     from radrl.reports.output import report_of
     from radrl.runtime import pin
 
@@ -57,7 +57,7 @@ def write_reports(
     outputs: list[str] = []
     for start in tqdm(range(0, len(frame), settings["batch_size"]), desc="generate", unit=" batches"):
         films = [decode_films(own) for own in frame["images"].iloc[start : start + settings["batch_size"]]]
-        drawn = generate(
+        drawn = write(
             writer,
             films,
             prompts[form],
@@ -66,7 +66,7 @@ def write_reports(
             top_p=settings["top_p"],
             seed=seed + start,
         )
-        outputs += [output for (output,) in drawn]
+        outputs += [output.text for (output,) in drawn]
     table = frame[["sample_id", "study_id", "patient_id", "gold"]].copy()
     table = table.assign(reference=frame["report"], report=[report_of(output, form) for output in outputs])
     return table if form == "plain" else table.assign(output=outputs)

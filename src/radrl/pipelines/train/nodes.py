@@ -6,12 +6,15 @@ import shutil
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
+
+if TYPE_CHECKING:
+    from radrl.policy.folder import Policy
 
 
 def train_arm(
@@ -52,48 +55,75 @@ def train_arm(
     if not arm.get("reward"):
         return partial(shutil.copytree, start, dirs_exist_ok=True), pd.DataFrame({"step": []})
 
-    from radrl.labelers.build import build as build_labeler
     from radrl.policy import folder
-    from radrl.rewards.build import build as build_reward
     from radrl.runtime import pin
-    from radrl.training.credit_kinds import build as build_credit
     from radrl.training.grpo import optimise, prompt_dataset
-    from radrl.training.oracle import Oracle
     from radrl.training.preflight import check_training
     from radrl.training.resume import writing
-    from radrl.training.watch import build as build_watch
     from radrl.training.watch import draw_sample
-    from radrl.workspaces import claim, digest_rows, fingerprint
 
     pin(threads)
     settings = training | arm.get("training", {})
-    form, oracle = arm.get("output", "plain"), arm.get("oracle", "none")
-    prompt = prompts[form]
+    prompt = prompts[arm.get("output", "plain")]
     films = corpora.read(corpus, split="train", columns=["sample_id", "images", "report"])
     films = subset.merge(films, on="sample_id", validate="one_to_one")
     watched = draw_sample(corpus, settings["watch"], seed=seed)
     check_training(settings, arm.get("training", {}), films=len(films), policy=start)
-    work = {"arm": arm, "settings": settings, "labeler": labeler, "dtype": dtype, "prompt": prompt}
-    work |= {"seed": seed, "threads": threads, "films": digest_rows(films), "watched": digest_rows(watched)}
-    claim(workspace, fingerprint(work, start, labeler_models))
-    # one object a labeler, so that credit and reward share what it has read
-    reader = cache(lambda name: build_labeler(labeler, labeler_models, name=name))
+    said = {"arm": arm, "settings": settings, "labeler": labeler, "dtype": dtype, "prompt": prompt}
+    _claim(workspace, start, labeler_models, films, watched, seed=seed, threads=threads, **said)
     beginning = folder.load(start, dtype=dtype)
     policy, curve = optimise(
         beginning,
         prompt_dataset(*(films[name].tolist() for name in ("images", "report", "sample_id")), prompt),
-        reward=build_reward(
-            arm["reward"],
-            reader(labeler["name"]),
-            references=films["report"].tolist(),
-            output=form,
-        ),
-        credit=build_credit(arm.get("credit", "uniform"), beginning.processor.tokenizer, reader),
-        oracle=None if oracle == "none" else Oracle(beginning.processor.tokenizer, **oracle),
+        **_parts(arm, beginning, films, watched, settings, prompt, labeler, labeler_models),
         settings=settings,
         seed=seed,
         workspace=workspace,
         report=step_report,
-        watch=build_watch(watched, settings, prompt=prompt, labeler=reader(labeler["name"]), form=form),
+        arm=arm,
     )
     return writing(policy, workspace), pd.DataFrame(curve)
+
+
+def _claim(
+    workspace: Path,
+    start: Path,
+    labeler_models: Path,
+    films: pd.DataFrame,
+    watched: pd.DataFrame,
+    **settings: Any,
+) -> None:
+    """Keep the workspace for the work that policy, labeler, films and settings name, and for no other."""
+    from radrl.workspaces import claim, digest_rows, fingerprint
+
+    tables = {"films": digest_rows(films), "watched": digest_rows(watched)}
+    claim(workspace, fingerprint(settings | tables, start, labeler_models))
+
+
+def _parts(
+    arm: dict[str, Any],
+    beginning: Policy,
+    films: pd.DataFrame,
+    watched: pd.DataFrame,
+    settings: dict[str, Any],
+    prompt: str,
+    labeler: dict[str, Any],
+    labeler_models: Path,
+) -> dict[str, Any]:
+    """What the arm is trained with, as `optimise` takes it: reward, credit, oracle and watched films."""
+    from radrl.labelers.build import build as build_labeler
+    from radrl.rewards.build import build as build_reward
+    from radrl.training.credit_kinds import build as build_credit
+    from radrl.training.oracle import Oracle
+    from radrl.training.watch import build as build_watch
+
+    # one object a labeler, so that credit and reward share what it has read
+    reader = cache(lambda name: build_labeler(labeler, labeler_models, name=name))
+    own, tokenizer = reader(labeler["name"]), beginning.processor.tokenizer
+    form, oracle = arm.get("output", "plain"), arm.get("oracle", "none")
+    return {
+        "reward": build_reward(arm["reward"], own, references=films["report"].tolist(), output=form),
+        "credit": build_credit(arm.get("credit", "uniform"), tokenizer, reader),
+        "oracle": None if oracle == "none" else Oracle(tokenizer, **oracle),
+        "watch": build_watch(watched, settings, prompt=prompt, labeler=own, form=form),
+    }

@@ -1,4 +1,4 @@
-"""Films for the page: the reference and every arm's report side by side, label by label."""
+"""Films of a page: the reference and every arm's report side by side, label by label."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
 import pandas as pd
 from PIL import Image
 
@@ -16,6 +15,9 @@ from radrl.observations import OBSERVATIONS, POSITIVE, UNCERTAIN
 
 LARGEST: Final = 384
 """Pixels of the longer side of a film on the page."""
+
+VERDICTS: Final = {"right": "✓", "hedged": "~", "missed": "−", "wrong": "+", "stated": ""}
+"""The sign before a label, so that nothing depends on colour alone."""
 
 _ASSERTED: Final = (POSITIVE, UNCERTAIN)
 
@@ -61,22 +63,6 @@ class Example:
     sample_id: str
     pictures: list[str]
     answers: list[Answer]
-
-
-def draw(arms: Mapping[str, pd.DataFrame], *, count: int, seed: int) -> list[str]:
-    """Choose films at random, so that nobody chooses the best ones.
-
-    Args:
-        arms: by arm, its reports, all over the same films in the same order.
-        count: how many; all where there are fewer.
-        seed: decides.
-
-    Returns:
-        Film ids, in the order of the table.
-    """
-    films = next(iter(arms.values()))["sample_id"]
-    chosen = np.random.default_rng([seed, 3]).choice(len(films), size=min(count, len(films)), replace=False)
-    return [films.iloc[i] for i in sorted(chosen)]
 
 
 def show(sample_id: str, films: Sequence[bytes], arms: Mapping[str, pd.DataFrame]) -> Example:

@@ -1,0 +1,1 @@
+"""What the pages and figures of several stages have in common."""
