@@ -259,21 +259,28 @@ def test_wrong_parameters_are_refused_before_anything_loads() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
-    [("gropo", "no such arm; did you mean 'grpo'? Arms: base, sft, grpo"), ("x", "no such arm. Arms: base")],
+    ("option", "good", "asked", "message"),
+    [
+        ("namespaces", ["grpo"], "gropo", "no such arm; did you mean 'grpo'? Arms: base, sft, grpo"),
+        ("namespaces", ["grpo"], "x", "no such arm. Arms: base"),
+        ("pipelines", ["eval"], "evla", "no such stage; did you mean 'eval'? Stages: ingest, labeler"),
+        ("pipeline", "eval", "evla", "no such stage; did you mean 'eval'? Stages: ingest, labeler"),
+    ],
 )
-def test_arm_that_there_is_none_of_is_refused_with_those_there_are(
-    root: Path, asked: str, message: str
+def test_arms_and_stages_that_there_are_none_of_are_refused_with_those_there_are(
+    root: Path, option: str, good: str | list[str], asked: str, message: str
 ) -> None:
     import click
     import yaml
+    from kedro.framework.startup import bootstrap_project
 
+    bootstrap_project(root)
     context = SimpleNamespace(params=yaml.safe_load((root / "params.yaml").read_text()))
     command = click.Context(click.Command("run"))
-    command.params = {"namespaces": ["grpo"]}
+    command.params = {option: good}
     with command:
         ProjectHooks().after_context_created(context)
-        command.params = {"namespaces": ["grpo", asked]}
+        command.params = {option: asked if isinstance(good, str) else [*good, asked]}
         with pytest.raises(ParamsError) as caught:
             ProjectHooks().after_context_created(context)
-    assert str(caught.value).startswith(f"--namespaces={asked}: {message}")
+    assert str(caught.value).startswith(f"--{option}={asked}: {message}")

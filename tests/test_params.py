@@ -169,6 +169,7 @@ def test_families_with_models_are_valid_where_their_sections_are(values: Values)
         "radeval": {"python": None, "models": None, "metrics": ["bleu"]},
     }
     scored = put(values, "eval", values["eval"] | own | {"families": ["ce", *own]})
+    scored = put(scored, "eval.headline", ["ce_rules_sample14_f1", "green"])
     found = validate(put(scored, "compare.metrics", ["ce_rules_sample14_f1", "green"]))
     assert found.eval.green is not None
     assert found.eval.green.judge.backend == "folder"
@@ -426,9 +427,22 @@ def test_metric_of_the_table_that_nobody_gives_is_named(values: Values, metric: 
     assert message in said
 
 
+@pytest.mark.parametrize(
+    ("figure", "message"),
+    [
+        ("nlg_bleu5", "is no metric; did you mean 'nlg_bleu4'?"),
+        ("words_mena", "is none of what eval.families"),
+    ],
+)
+def test_a_headline_that_eval_would_not_have_is_refused_before_an_arm_trains(values, figure, message):
+    assert f"eval.headline: {figure!r} {message}" in refusal(put(values, "eval.headline", [figure]))
+    validate(put(values, "eval.headline", ["nlg_meteor", "words_mean", "ce_rules_gold_macro14_f1"]))
+
+
 def test_metrics_that_only_a_model_knows_are_told_by_their_family(values: Values) -> None:
     own = {"python": None, "metrics": ["srr_bert"], "models": None}
     changed = put(put(values, "eval.radeval", own), "eval.families", ["nlg", "radeval"])
+    changed = put(changed, "eval.headline", ["nlg_bleu4", "radeval_srr_bert"])
     validate(put(changed, "compare.metrics", ["radeval_srr_bert"]))
     assert "metrics begin with nlg, radeval" in refusal(put(changed, "compare.metrics", ["green_rules"]))
 

@@ -8,11 +8,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from radrl.params.schema import read
 
 FILES = sorted((Path(__file__).parents[1] / "conf" / "recipes").glob("*.yaml"))
-RECIPES = [path for path in FILES if not path.stem.startswith("study-")]  # those: tests/studies/test_file.py
+STUDIES = [path for path in FILES if path.stem.startswith("study-")]
+RECIPES = [path for path in FILES if path not in STUDIES]
 
 
 def test_params_file_is_the_laptop_recipe(root: Path) -> None:
@@ -69,3 +71,16 @@ def _targets(recipe: Path) -> list[str]:
     launch = re.search(r"&& dvc repro ?(\w*)", recipe.read_text())
     assert launch or recipe.stem == "phantom-laptop"
     return [launch[1]] if launch and launch[1] else []
+
+
+PARTS = ("start", "reward", "credit", "oracle", "output")
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=lambda path: path.stem)
+def test_an_arm_of_a_study_has_the_parts_of_the_recipes_arm_of_that_name(study: Path) -> None:
+    """Films and budget may be the study's own; what the name stands for may not."""
+    given = yaml.safe_load(study.read_text())
+    shipped = yaml.safe_load(study.with_name(given["recipe"]).read_text())["arms"]
+    for name, arm in (given.get("arms") or {}).items():
+        for part in PARTS if name in shipped else ():
+            assert arm.get(part) == shipped[name].get(part), (name, part)

@@ -11,13 +11,14 @@ import json
 import logging
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
+from kedro.framework.project import pipelines
 from kedro.io import CatalogProtocol, MemoryDataset
 from kedro.pipeline.node import Node
 
@@ -48,15 +49,23 @@ class ProjectHooks:
         """Check the parameters as this environment sees them.
 
         Raises:
-            radrl.params.base.ParamsError: naming every wrong key, or the arm that there is none of.
+            radrl.params.base.ParamsError: naming every wrong key, or the arm or stage that there is none of.
         """
         arms = schema.validate(dict(context.params), source="params.yaml").arms
-        command = click.get_current_context(silent=True)
-        for name in (command and command.params.get("namespaces")) or ():
-            if name not in arms:
-                raise ParamsError(
-                    f"--namespaces={name}: no such arm{near(name, arms)} Arms: {', '.join(arms)}"
-                )
+        _require_asked("namespaces", arms, kind="arm")
+        # Kedro's own refusal comes later, with a traceback and without the names there are
+        for option in ("pipeline", "pipelines"):
+            _require_asked(option, pipelines, kind="stage")
+
+
+def _require_asked(option: str, valid: Collection[str], *, kind: str) -> None:
+    """Refuse what `kedro run` was asked for by an option and there is none of."""
+    command = click.get_current_context(silent=True)
+    asked = (command and command.params.get(option)) or ()
+    for name in [asked] if isinstance(asked, str) else asked:
+        if name not in valid:
+            known = f"{kind.capitalize()}s: {', '.join(valid)}"
+            raise ParamsError(f"--{option}={name}: no such {kind}{near(name, valid)} {known}")
 
 
 class TrackingHooks:

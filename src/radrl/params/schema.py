@@ -17,7 +17,7 @@ from radrl.params.labeler import Labeler
 from radrl.params.messages import near, render
 from radrl.params.policy import Generate, Policy, Prompts, Rollouts, Sft
 from radrl.params.training import Arm, Selection, Training
-from radrl.scoring.names import group_names
+from radrl.scoring.names import group_names, require_scored
 
 
 class Params(Section):
@@ -65,7 +65,9 @@ class Params(Section):
     @model_validator(mode="after")
     def _known_metrics(self) -> Params:
         """A metric that nobody gives would be found out after the training of every arm."""
-        group_names(self.compare.metrics, {"families": self.eval.families, "labelers": self.eval.labelers})
+        scored = {"families": self.eval.families, "labelers": self.eval.labelers}
+        group_names(self.compare.metrics, scored)
+        require_scored(self.eval.headline, scored, key="eval.headline")
         return self
 
     @model_validator(mode="after")

@@ -24,6 +24,18 @@ ERROR_COUNTS: Final = {
 }
 """Families of which more is worse, but for these metrics."""
 
+COUNTS: Final = (
+    "reports",
+    "patients",
+    "words_mean",
+    "reference_words_mean",
+    "empty_share",
+    "distinct_share",
+    "gold_reports",
+    "gold_patients",
+)
+"""What stands among an arm's scores and is no metric."""
+
 _REFERENCES: Final = ("no effusion .", "small right effusion .")
 _HYPOTHESES: Final = ("no effusion .", "right effusion .")
 """A family's metrics are those it gives of these."""
@@ -69,15 +81,11 @@ def group_names(metrics: Sequence[str], settings: Mapping[str, Any]) -> dict[str
         ValueError: when a metric belongs to no family that eval scores, is none of a family of
             `WITHOUT_MODEL`, or counts errors: every mark of the table takes more for better.
     """
-    owners = [family for family in settings["families"] if family != "ce"]
-    if "ce" in settings["families"]:
-        owners += [
-            f"ce_{each}" for labeler in settings["labelers"] for each in (labeler, gold_labeler(labeler))
-        ]
+    owners = _owners(settings)
     grouped: dict[str, list[str]] = {}
     for metric in metrics:
-        owner = _owner(metric, owners)
-        _require_known(metric, owner)
+        owner = _owner(metric, owners, key="compare.metrics")
+        _require_known(metric, _in_table(owner), key="compare.metrics")
         if metric not in ERROR_COUNTS.get(owner, (metric,)) or "radcliq" in metric:
             raise ValueError(
                 f"compare.metrics: of {metric!r} less is better, which the table's marks would get wrong; "
@@ -85,6 +93,24 @@ def group_names(metrics: Sequence[str], settings: Mapping[str, Any]) -> dict[str
             )
         grouped.setdefault(owner, []).append(metric)
     return grouped
+
+
+def require_scored(metrics: Sequence[str], settings: Mapping[str, Any], *, key: str) -> None:
+    """Refuse figures that eval will not have, before anything is scored.
+
+    Args:
+        metrics: metrics of any kind, and `COUNTS`.
+        settings: `families` and `labelers` of the section `eval`.
+        key: where in params.yaml they stand.
+
+    Raises:
+        ValueError: when one belongs to no family that eval scores, or is none of a family of `WITHOUT_MODEL`.
+    """
+    owners = _owners(settings)
+    for metric in metrics:
+        if metric not in COUNTS:
+            owner = _owner(metric, owners, key=key)
+            _require_known(metric, _all_of(owner), key=key)
 
 
 def unknown_metric(name: str, valid: Sequence[str], *, key: str) -> str:
@@ -103,29 +129,48 @@ def unknown_metric(name: str, valid: Sequence[str], *, key: str) -> str:
     return f"{key}: {name!r} is no metric{guess} Valid names: {', '.join(valid)}"
 
 
-def _owner(metric: str, owners: Sequence[str]) -> str:
+def _owners(settings: Mapping[str, Any]) -> list[str]:
+    """What metrics' names begin with: families, and of clinical efficacy each reader's."""
+    owners = [family for family in settings["families"] if family != "ce"]
+    if "ce" in settings["families"]:
+        owners += [
+            f"ce_{each}" for labeler in settings["labelers"] for each in (labeler, gold_labeler(labeler))
+        ]
+    return owners
+
+
+def _owner(metric: str, owners: Sequence[str], *, key: str) -> str:
     found = [name for name in owners if f"{metric}_".startswith(f"{name}_")]
     if not found:
         known = [name for owner in owners for name in _in_table(owner)]
         close = difflib.get_close_matches(metric, known, n=1)
         guess = f"; did you mean {close[0]!r}?" if close else ""
         raise ValueError(
-            f"compare.metrics: {metric!r} is none of what eval.families and eval.labelers give, whose "
+            f"{key}: {metric!r} is none of what eval.families and eval.labelers give, whose "
             f"metrics begin with {', '.join(owners)}{guess}"
         )
     return max(found, key=len)
 
 
-def _require_known(metric: str, owner: str) -> None:
-    valid = _in_table(owner)
+def _require_known(metric: str, valid: Sequence[str], *, key: str) -> None:
     if valid and metric not in valid:
-        raise ValueError(unknown_metric(metric, valid, key="compare.metrics"))
+        raise ValueError(unknown_metric(metric, valid, key=key))
 
 
 def _in_table(owner: str) -> list[str]:
     """The metrics that an owner of `group_names` gives with an interval; none where only its model knows."""
-    family, labelers = ("ce", [owner.removeprefix("ce_")]) if owner.startswith("ce_") else (owner, [])
+    family, labelers = _family(owner)
     return list(_sample(family, labelers).corpus) if family in WITHOUT_MODEL else []
+
+
+def _all_of(owner: str) -> list[str]:
+    """All metrics that an owner gives, METEOR too; none where only its model knows."""
+    family, labelers = _family(owner)
+    return names(family, labelers) if family in WITHOUT_MODEL else []
+
+
+def _family(owner: str) -> tuple[str, list[str]]:
+    return ("ce", [owner.removeprefix("ce_")]) if owner.startswith("ce_") else (owner, [])
 
 
 def _sample(family: str, labelers: Sequence[str]) -> Scores:
