@@ -39,8 +39,8 @@ help:  ## this list
 
 env: $(INSTALLED)  ## the environment alone
 
-repro: $(INSTALLED)  ## environment, then every stage of the study that is out of date
-	dvc repro
+repro: $(INSTALLED)  ## environment, then every stage of the study that is out of date, several at once; JOBS=1
+	radrl repro $(if $(JOBS),--jobs $(JOBS))
 
 test: lint types contracts pytest  ## environment, then lint, types, import contracts and tests
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from radrl.programs import duration
 from radrl.studies.execution import (
     COMPARISON,
     Experiment,
     StudyError,
     collect,
-    duration,
     experiments,
     run_all,
 )

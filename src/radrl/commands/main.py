@@ -17,6 +17,7 @@ import click  # noqa: E402  (after the switches)
 
 _COMMANDS: Final = {
     "label": "Read the 14 CheXpert observations out of reports.",
+    "repro": "Run the pipeline's stages that are out of date, several at once.",
     "score": "Score generated reports against their references.",
     "study": "Run a study file: its arms over runs and seeds, in one table.",
 }
@@ -71,6 +72,7 @@ def _message(error: Exception) -> str:
 Examples:
   radrl label reports.csv -o labels.csv
   radrl score outputs.csv --reference findings --hypothesis generated --bootstrap 1000
+  radrl repro
   radrl study conf/recipes/study-deer-table4.yaml --dry-run
   radrl COMMAND --help          all there is to a command
 

@@ -9,6 +9,7 @@ from typing import Final
 
 import click
 
+from radrl.commands.project import project
 from radrl.data.sources.base import drawn
 from radrl.data.writing import whole_file
 from radrl.params.schema import Params
@@ -102,24 +103,6 @@ def command(
             click.echo("\nstopped; started again, the study goes on where it was", err=True)
             raise
         _write(study, planned, out, root)
-
-
-def project(start: Path) -> Path:
-    """The project's folder, from anywhere within it.
-
-    Args:
-        start: where the command was called.
-
-    Returns:
-        The nearest folder upwards with dvc.yaml and conf/recipes.
-
-    Raises:
-        click.UsageError: when there is none.
-    """
-    for folder in (start, *start.parents):
-        if (folder / "dvc.yaml").is_file() and (folder / "conf" / "recipes").is_dir():
-            return folder
-    raise click.UsageError(f"{start} is not within the project: change into the folder that holds dvc.yaml")
 
 
 def describe(study: Study, command: str) -> Described:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
 import threading
 import time
@@ -16,11 +14,10 @@ from typing import Any, Final, Protocol
 
 import pandas as pd
 
+from radrl.programs import Programs, duration, environment, tail
 from radrl.studies.clones import GOAL
 
 COMPARISON: Final = Path("data/08_reporting/comparison/comparison.csv")
-_TAIL: Final = 20
-"""Lines of a failed experiment's log that are shown."""
 
 
 class StudyError(RuntimeError):
@@ -98,46 +95,30 @@ class Dvc:
     """
 
     def __init__(self, root: Path, study: str) -> None:
-        self._root, self._study = root, study
-        self._running: set[subprocess.Popen[bytes]] = set()
-        self._stopped = False
-        self._lock = threading.Lock()
+        self._root, self._study, self._programs = root, study, Programs()
 
     def __call__(self, experiment: Experiment) -> int:
         """Run the experiment."""
-        command = [sys.executable, "-m", "dvc", "repro", GOAL]
-        with experiment.log.open("ab") as log, self._lock:
-            if self._stopped:
-                return -signal.SIGTERM
-            process = subprocess.Popen(
-                command,
-                cwd=experiment.clone,
-                env=self._environment(experiment),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,  # DVC starts Kedro; a stop ends both
-            )
-            self._running.add(process)
-        return process.wait()
+        return self._programs.run(
+            [sys.executable, "-m", "dvc", "repro", GOAL],
+            folder=experiment.clone,
+            log=experiment.log,
+            environment=self._environment(experiment),
+            append=True,
+        )
 
     def stop(self) -> None:
         """End what runs; DVC and the stages leave their checkpoints."""
-        with self._lock:
-            self._stopped = True
-            for process in self._running:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGTERM)
+        self._programs.stop()
 
     def _environment(self, experiment: Experiment) -> dict[str, str]:
-        own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        paths = {
-            "PATH": str(Path(sys.executable).parent),  # dvc.yaml calls kedro by name
-            "PYTHONPATH": str(experiment.clone / "src"),  # the clone's code, not the installed one
-        }
-        for name, first in paths.items():
-            own[name] = os.pathsep.join(part for part in (first, own.get(name)) if part)
-        return own | {"DVC_ROOT": str(self._root), "DVC_EXP_NAME": f"{self._study}/{experiment.clone.name}"}
+        source = str(experiment.clone / "src")  # the clone's code, not the installed one
+        made = environment(
+            PYTHONPATH=os.pathsep.join(part for part in (source, os.environ.get("PYTHONPATH")) if part),
+            DVC_ROOT=str(self._root),
+            DVC_EXP_NAME=f"{self._study}/{experiment.clone.name}",
+        )
+        return {name: value for name, value in made.items() if not name.startswith("GIT_")}
 
 
 def run_all(
@@ -204,12 +185,10 @@ def _run_one(
 
 
 def _failure(experiment: Experiment, status: int) -> str:
-    lines = experiment.log.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL:]
-    tail = "\n".join(f"    {line}" for line in lines)
     return (
         f"{experiment.title}: `dvc repro` in {experiment.clone} ended with {status}; the end of "
-        f"{experiment.log}:\n{tail}\nMend that and start the study again: finished stages are kept, training "
-        "goes on from its checkpoint."
+        f"{experiment.log}:\n{tail(experiment.log)}\n"
+        "Mend that and start the study again: finished stages are kept, training goes on from its checkpoint."
     )
 
 
@@ -227,15 +206,6 @@ def collect(given: Sequence[Experiment]) -> pd.DataFrame:
         for one in given
     ]
     return pd.concat(frames, ignore_index=True)
-
-
-def duration(seconds: float) -> str:
-    """A time as one says it."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 class _Count:

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import pandas as pd
 
+from radrl.pages.page import DRAWN
 from radrl.studies.budget import Budget, Place, unequal
 from radrl.studies.published import Published
 from radrl.studies.tables import Gain, PooledRow, pooled, without_repeats
 
-NOTICE: Final = "Drawn films: these numbers show that the machinery works. They say nothing about patients."
 POOLING: Final = """\
 Interval and p come from the t test of the S seeds' differences with S - 1 degrees of freedom, and are never
 surer than the seeds' patients allow (`radrl.evaluation.pooling`)."""
@@ -72,7 +72,7 @@ def page(comparisons: pd.DataFrame, study: Described) -> str:
     """
     seeds = sorted(comparisons["seed"].unique())
     several = len(study.variations) > 1
-    parts = [f"# {study.title}", *([NOTICE] if study.drawn else []), _made(study, seeds)]
+    parts = [f"# {study.title}", *([DRAWN] if study.drawn else []), _made(study, seeds)]
     parts += ["## Budget", _budget_table(study), *_some(unequal(study.budgets)), *_some(_drawn(study))]
     parts += [f"## Over {len(seeds)} seeds" if len(seeds) > 1 else f"## Seed {seeds[0]}"]
     parts += [POOLING if len(seeds) > 1 else ONE_SEED, FAMILY.format(runs=" of all runs" if several else "")]

@@ -1,0 +1,25 @@
+"""Where the project lies, for the commands that work on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+def project(start: Path) -> Path:
+    """The project's folder, from anywhere within it.
+
+    Args:
+        start: where the command was called.
+
+    Returns:
+        The nearest folder upwards with dvc.yaml and conf/recipes.
+
+    Raises:
+        click.UsageError: when there is none.
+    """
+    for folder in (start, *start.parents):
+        if (folder / "dvc.yaml").is_file() and (folder / "conf" / "recipes").is_dir():
+            return folder
+    raise click.UsageError(f"{start} is not within the project: change into the folder that holds dvc.yaml")

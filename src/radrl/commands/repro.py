@@ -1,0 +1,128 @@
+"""`radrl repro`: `dvc repro` with several stages at once."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import yaml
+from tqdm import tqdm
+
+from radrl.commands.project import project
+from radrl.data.sources.base import drawn
+from radrl.pages.page import DRAWN
+from radrl.programs import duration, environment
+from radrl.reproduction.graph import Graph, out_of_date, stages
+from radrl.reproduction.schedule import run_stages
+from radrl.reproduction.stage import DvcStages
+
+_EXAMPLES: Final = """\b
+Examples:
+  radrl repro                    everything that is out of date
+  radrl repro --jobs 1           one stage after another, as `dvc repro` does
+  radrl repro eval@deer          one arm, and what it needs
+  radrl repro --dry-run          what would run"""
+
+LOGS: Final = Path("build/repro")
+
+_WARNING: Final = re.compile(r"\d\d:\d\d:\d\d (?:WARNING|ERROR) +(.*)")
+"""A line of a stage's log that is for people, as conf/logging.yml writes it."""
+
+
+@click.command("repro", epilog=_EXAMPLES)
+@click.argument("targets", metavar="[STAGE]...", nargs=-1)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Stages that run at once.  [default: cores / `threads` for the laptop policy, else 1]",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
+def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool) -> None:
+    """Run every stage that is out of date, or STAGE and what it needs, several at once.
+
+    DVC runs each stage and records it in dvc.lock, so the outcome is that of `dvc repro`, byte for byte; what
+    is new is that stages which do not wait for one another run side by side. What a stage prints goes to
+    build/repro/STAGE.log, its warnings also here.
+
+    Kill it when you like: finished stages are kept, and training goes on from its last checkpoint.
+    """
+    root = project(Path.cwd())
+    graph = stages(root, targets)
+    chosen = out_of_date(root, graph)
+    params = yaml.safe_load((root / "params.yaml").read_text(encoding="utf-8"))
+    jobs = jobs or default_jobs(params)
+    if dry_run:
+        _show(graph, chosen, jobs)
+        return
+    began = time.monotonic()
+    runner = DvcStages(root, root / LOGS)
+    with _Bar(len(chosen), runner) as bar:
+        try:
+            run_stages(graph, chosen, runner, bar, jobs=jobs)
+        except KeyboardInterrupt:
+            click.echo("\nstopped; started again, it goes on where it was", err=True)
+            raise
+    _say_end(root, params, graph, chosen, time.monotonic() - began)
+
+
+def _say_end(root: Path, params: Mapping[str, Any], graph: Graph, chosen: set[str], seconds: float) -> None:
+    done = f"{len(chosen)} stages in {duration(seconds)}" if chosen else "nothing to run"
+    click.echo(f"{done}; {len(graph)} stages are up to date", err=True)
+    subprocess.run([sys.executable, "-m", "dvc", "metrics", "show"], cwd=root, env=environment(), check=False)
+    if drawn(params["ingest"]):
+        click.echo(DRAWN, err=True)
+
+
+def default_jobs(params: Mapping[str, Any]) -> int:
+    """How many stages run at once where nobody says.
+
+    Args:
+        params: params.yaml.
+
+    Returns:
+        As many as the cores carry, for the laptop policy; 1 for a real one, which takes a GPU for itself.
+    """
+    if params["policy"]["path"] is not None:
+        return 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // int(params["threads"]))
+
+
+class _Bar:
+    """Stages that are done and those that run, on the terminal; one line a stage anywhere else."""
+
+    def __init__(self, total: int, runner: DvcStages) -> None:
+        self._runner = runner
+        self._bar = tqdm(total=total, desc="stages", unit="", disable=None if total else True, leave=False)
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+    def running(self, times: Mapping[str, float]) -> None:
+        self._bar.set_postfix_str(
+            ", ".join(f"{stage} {duration(seconds)}" for stage, seconds in times.items())
+        )
+
+    def done(self, stage: str, seconds: float) -> None:
+        self._bar.update()
+        self._bar.write(f"{stage:24s} {duration(seconds)}", file=sys.stderr)
+        for line in self._runner.log(stage).read_text(encoding="utf-8", errors="replace").splitlines():
+            if found := _WARNING.fullmatch(line):
+                self._bar.write(f"    {found[1]}", file=sys.stderr)
+
+
+def _show(graph: Graph, chosen: set[str], jobs: int) -> None:
+    click.echo(f"{len(chosen)} of {len(graph)} stages to run, {jobs} at once")
+    for stage in graph:
+        if stage in chosen:
+            click.echo(f"  {stage}")

@@ -1,0 +1,104 @@
+"""Which stages DVC has, what each of them waits for, and which are out of date."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from radrl.programs import environment
+
+Graph = dict[str, set[str]]
+"""By stage, the stages whose outputs it reads."""
+
+_STAGE: Final = re.compile(r'"([^"]+)";')
+_EDGE: Final = re.compile(r'"([^"]+)" -> "([^"]+)";')
+
+
+class DvcError(RuntimeError):
+    """DVC refused; the message holds what it said."""
+
+
+def stages(root: Path, targets: Sequence[str] = ()) -> Graph:
+    """The project's stages as DVC sees them.
+
+    Args:
+        root: the project's folder.
+        targets: stages; with some, those and what they need.
+
+    Returns:
+        By stage, those that come before it.
+
+    Raises:
+        DvcError: when there is no such stage, or dvc.yaml is broken.
+    """
+    if not targets:
+        return read_dot(_dvc(root, "dag", "--dot"))
+    found: Graph = {}
+    for target in targets:
+        found |= read_dot(_dvc(root, "dag", "--dot", target))
+    return found
+
+
+def read_dot(drawing: str) -> Graph:
+    """Stages and what they wait for.
+
+    Args:
+        drawing: what `dvc dag --dot` prints: a line a stage, then a line an arrow.
+
+    Example:
+        >>> print(read_dot(chr(10).join(['"a";', '"b";', '"a" -> "b";'])))
+        {'a': set(), 'b': {'a'}}
+    """
+    lines = [line.strip() for line in drawing.splitlines()]
+    graph: Graph = {found[1]: set() for line in lines if (found := _STAGE.fullmatch(line))}
+    for line in lines:
+        if found := _EDGE.fullmatch(line):
+            graph[found[2]].add(found[1])
+    return graph
+
+
+def out_of_date(root: Path, graph: Mapping[str, Collection[str]]) -> set[str]:
+    """The stages that have to be looked at: what changed, and all that comes after it.
+
+    Args:
+        root: the project's folder.
+        graph: of `stages`.
+
+    Returns:
+        Names of stages; DVC may still find that one of them reads the same as before.
+
+    Raises:
+        DvcError: when a stage's inputs are missing and no stage makes them.
+    """
+    return with_followers(graph, set(json.loads(_dvc(root, "status", "--json") or "{}")) & set(graph))
+
+
+def with_followers(graph: Mapping[str, Collection[str]], changed: Collection[str]) -> set[str]:
+    """Stages and all that comes after them.
+
+    Args:
+        graph: by stage, those before it.
+        changed: some of its stages.
+
+    Example:
+        >>> sorted(with_followers({"a": [], "b": ["a"], "c": ["b"], "d": []}, {"b"}))
+        ['b', 'c']
+    """
+    found = set(changed)
+    while more := {stage for stage, before in graph.items() if stage not in found and found & set(before)}:
+        found |= more
+    return found
+
+
+def _dvc(root: Path, *arguments: str) -> str:
+    command = [sys.executable, "-m", "dvc", *arguments]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, env=environment(), check=False)
+    if done.returncode:
+        said = done.stderr.strip() or done.stdout.strip()
+        raise DvcError(said.removeprefix("ERROR: "))
+    return done.stdout

@@ -1,0 +1,58 @@
+"""`radrl repro`: what it would run, how many at once, and its messages."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from radrl.commands import repro
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    folder = tmp_path / "project"
+    (folder / "conf" / "recipes").mkdir(parents=True)
+    (folder / "dvc.yaml").touch()
+    (folder / "params.yaml").write_text("threads: 1\npolicy: {path: null}\ningest: {source: phantom}\n")
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(repro, "stages", lambda root, targets: {"ingest": set(), "label": {"ingest"}})
+    monkeypatch.setattr(repro, "out_of_date", lambda root, graph: {"label"})
+    return folder
+
+
+def test_a_dry_run_names_what_would_run(radrl, project):
+    result = radrl("repro", "--dry-run", "--jobs", "3")
+    assert result.stdout.splitlines() == ["1 of 2 stages to run, 3 at once", "  label"]
+    assert not (project / "build").exists()
+
+
+def test_outside_the_project_it_says_where_to_go(radrl, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = radrl("repro")
+    assert result.exit_code == 2
+    assert "change into the folder that holds dvc.yaml" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "threads", "cores", "jobs"),
+    [(None, 1, 2, 2), (None, 2, 2, 1), (None, 8, 2, 1), (None, 2, 9, 4), ("data/qwen", 1, 16, 1)],
+)
+def test_jobs_fill_the_cores_unless_the_policy_is_a_real_one(path, threads, cores, jobs, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(cores)), raising=False)
+    assert repro.default_jobs({"threads": threads, "policy": {"path": path}}) == jobs
+
+
+def test_warnings_of_a_stage_are_said_and_nothing_else(tmp_path, capsys):
+    runner = repro.DvcStages(tmp_path, tmp_path)
+    log = "Running stage 'train@grpo':\n> kedro run\n12:00:00 INFO    reads\n"
+    log += " 3%|  | 1/30\r12:00:01 WARNING training ended with kl_blow_up (warning)\n"
+    (tmp_path / "train@grpo.log").write_text(log)
+    with repro._Bar(1, runner) as bar:
+        bar.running({"train@grpo": 61.0})
+        bar.done("train@grpo", 95.0)
+    said = capsys.readouterr().err
+    assert "train@grpo               1 min 35 s" in said
+    assert "    training ended with kl_blow_up (warning)" in said
+    assert "reads" not in said
+    assert "kedro" not in said

@@ -1,0 +1,105 @@
+"""Stages of a small project, run by DVC itself: the lock and outputs of `dvc repro`, failures, resumption."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from radrl.programs import environment
+from radrl.reproduction.graph import DvcError, out_of_date, stages
+from radrl.reproduction.schedule import StageFailed, run_stages
+from radrl.reproduction.stage import DvcStages
+
+SCRIPT = """\
+import pathlib, sys
+name, *read = sys.argv[1:]
+text = " ".join(pathlib.Path(path).read_text() for path in read)
+if pathlib.Path("broken").exists() and name == "b":
+    sys.exit("the films are gone")
+pathlib.Path(name).write_text(f"{name}({text})")
+"""
+BEFORE = {"a": [], "b": ["a"], "c": ["a"], "d": ["b", "c"]}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make(tmp_path / "project")
+
+
+def make(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "script.py").write_text(SCRIPT)
+    wiring = {
+        name: {
+            "cmd": f"{sys.executable} script.py {name} {' '.join(before)}",
+            "deps": ["script.py", *before],
+            "outs": [name],
+        }
+        for name, before in BEFORE.items()
+    }
+    (folder / "dvc.yaml").write_text(yaml.safe_dump({"stages": wiring}, sort_keys=False))
+    dvc(folder, "init", "--no-scm", "--quiet")
+    dvc(folder, "config", "core.analytics", "false")
+    return folder
+
+
+def dvc(folder: Path, *arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", "dvc", *arguments], cwd=folder, check=True, env=environment())
+
+
+class Told(list[str]):
+    def running(self, times: object) -> None:
+        pass
+
+    def done(self, stage: str, seconds: float) -> None:
+        self.append(stage)
+
+
+def reproduce(folder: Path, *targets: str) -> list[str]:
+    graph, told = stages(folder, targets), Told()
+    run_stages(graph, out_of_date(folder, graph), DvcStages(folder, folder / "logs"), told, jobs=2)
+    return told
+
+
+def test_lock_and_outputs_are_those_of_dvc_repro(project: Path, tmp_path: Path) -> None:
+    plain = make(tmp_path / "plain")
+    dvc(plain, "repro", "--quiet")
+    told = reproduce(project)
+    assert (told[0], told[-1], sorted(told)) == ("a", "d", ["a", "b", "c", "d"])
+    assert (project / "d").read_text() == (plain / "d").read_text() == "d(b(a()) c(a()))"
+    both = [yaml.safe_load((folder / "dvc.lock").read_text()) for folder in (project, plain)]
+    assert both[0] == both[1]
+    assert reproduce(project) == []
+
+
+def test_a_target_takes_what_it_needs(project: Path) -> None:
+    assert stages(project, ["b"]) == {"a": set(), "b": {"a"}}
+    assert reproduce(project, "b") == ["a", "b"]
+    assert not (project / "d").exists()
+
+
+def test_a_change_runs_what_comes_after_it(project: Path) -> None:
+    reproduce(project)
+    (project / "c").unlink()
+    graph = stages(project)
+    assert out_of_date(project, graph) == {"c", "d"}
+
+
+def test_a_failure_shows_the_log_and_the_next_start_goes_on(project: Path) -> None:
+    (project / "broken").touch()
+    with pytest.raises(StageFailed, match=r"(?s)the stage b ended with .*films are gone.*start again"):
+        reproduce(project)
+    assert (project / "a").exists()
+    assert not (project / "d").exists()
+    (project / "broken").unlink()
+    assert set(reproduce(project)) >= {"b", "d"}
+    assert (project / "d").read_text() == "d(b(a()) c(a()))"
+
+
+def test_an_unknown_stage_is_named(project: Path) -> None:
+    with pytest.raises(DvcError, match="'nosuch' does not exist"):
+        stages(project, ["nosuch"])
