@@ -15,6 +15,8 @@ offline.apply()
 
 import click  # noqa: E402  (after the switches)
 
+from radrl.commands.project import INTERRUPTED  # noqa: E402
+
 _COMMANDS: Final = {
     "label": "Read the 14 CheXpert observations out of reports.",
     "repro": "Run the pipeline's stages that are out of date, several at once.",
@@ -22,9 +24,6 @@ _COMMANDS: Final = {
     "study": "Run a study file: its arms over runs and seeds, in one table.",
 }
 """With their one-line help: a command's module is imported when it is asked for."""
-
-_SIGINT: Final = 130
-"""128 + the signal, as shells have it."""
 
 
 class _Commands(click.Group):
@@ -49,7 +48,7 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             click.echo("\ninterrupted: no file was written", err=True)
-            ctx.exit(_SIGINT)
+            ctx.exit(INTERRUPTED)
         except (click.ClickException, click.exceptions.Exit, BrokenPipeError):
             raise
         except Exception as error:

@@ -1,10 +1,14 @@
-"""Where the project lies, for the commands that work on it."""
+"""What the commands that run the project's stages share."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import click
+
+INTERRUPTED: Final = 130
+"""The exit status after a SIGINT, as shells have it: 128 + the signal."""
 
 
 def project(start: Path) -> Path:

@@ -15,7 +15,7 @@ import click
 import yaml
 from tqdm import tqdm
 
-from radrl.commands.project import project
+from radrl.commands.project import INTERRUPTED, project
 from radrl.data.sources.base import drawn
 from radrl.pages.page import DRAWN
 from radrl.programs import duration, environment
@@ -68,7 +68,7 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool) -> None:
             run_stages(graph, chosen, runner, bar, jobs=jobs)
         except KeyboardInterrupt:
             click.echo("\nstopped; started again, it goes on where it was", err=True)
-            raise
+            raise click.exceptions.Exit(INTERRUPTED) from None
     _say_end(root, params, graph, chosen, time.monotonic() - began)
 
 
@@ -100,7 +100,14 @@ class _Bar:
 
     def __init__(self, total: int, runner: DvcStages) -> None:
         self._runner = runner
-        self._bar = tqdm(total=total, desc="stages", unit="", disable=None if total else True, leave=False)
+        self._bar = tqdm(
+            total=total,
+            desc="stages",
+            disable=None if total else True,
+            leave=False,
+            # no rate: a stage takes seconds or minutes, so it would tell nothing of what is left
+            bar_format="{desc} {n_fmt}/{total_fmt} |{bar:30}| {elapsed}{postfix}",
+        )
 
     def __enter__(self) -> _Bar:
         return self

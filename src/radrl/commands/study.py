@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from radrl.commands.project import project
+from radrl.commands.project import INTERRUPTED, project
 from radrl.data.sources.base import drawn
 from radrl.data.writing import whole_file
 from radrl.params.schema import Params
@@ -101,7 +101,7 @@ def command(
             )
         except KeyboardInterrupt:
             click.echo("\nstopped; started again, the study goes on where it was", err=True)
-            raise
+            raise click.exceptions.Exit(INTERRUPTED) from None
         _write(study, planned, out, root)
 
 
