@@ -226,12 +226,19 @@ class _Tracker:
         self._client.log_inputs(self._run, [DatasetInput(entry, [InputTag("mlflow.data.context", context)])])
 
     def _experiment(self) -> str:
+        from mlflow.exceptions import MlflowException
+
         name = self._conf["experiment"]
-        found = self._client.get_experiment_by_name(name)
-        if found:
-            return str(found.experiment_id)
         artifacts = (self._root / self._conf["artifacts"]).as_uri()
-        return str(self._client.create_experiment(name, artifact_location=artifacts))
+        found = self._client.get_experiment_by_name(name)
+        if not found:
+            try:
+                return str(self._client.create_experiment(name, artifact_location=artifacts))
+            except MlflowException:  # a stage beside this one was first
+                found = self._client.get_experiment_by_name(name)
+                if not found:
+                    raise
+        return str(found.experiment_id)
 
 
 def stage_of(node: Node) -> str:

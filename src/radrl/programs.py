@@ -1,21 +1,29 @@
-"""Programs that run in the background, their output in files, and end when this process does."""
+"""DVC as a program in the background: its output goes to a file, and what it runs can be ended."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
-TAIL = 20
+import psutil
+
+TAIL: Final = 20
 """Lines of a failed program's output that are shown."""
+
+_PATIENCE: Final = 30.0
+"""Seconds that a command has to end by itself before it is killed."""
 
 
 class Programs:
-    """Programs that were started and can be ended together, from several threads."""
+    """Several runs of DVC at once, from several threads, that can be ended together."""
 
     def __init__(self) -> None:
         self._running: set[subprocess.Popen[bytes]] = set()
@@ -24,19 +32,19 @@ class Programs:
 
     def run(
         self,
-        command: Sequence[str],
+        arguments: Sequence[str],
         *,
         folder: Path,
         log: Path,
         environment: Mapping[str, str],
         append: bool = False,
     ) -> int:
-        """Run a program to its end.
+        """Run DVC to its end.
 
         Args:
-            command: the program and its arguments.
+            arguments: what stands behind `dvc`.
             folder: where it runs.
-            log: takes what it prints.
+            log: takes what it and its commands print.
             environment: all of its variables.
             append: keep what stands in the log.
 
@@ -47,13 +55,13 @@ class Programs:
             if self._stopped:
                 return -signal.SIGTERM
             process = subprocess.Popen(
-                command,
+                [sys.executable, "-m", "dvc", *arguments],
                 cwd=folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # DVC starts Kedro; a stop ends both
+                start_new_session=True,  # a Ctrl-C reaches it by `stop` alone
             )
             self._running.add(process)
         status = process.wait()
@@ -62,12 +70,30 @@ class Programs:
         return status
 
     def stop(self) -> None:
-        """End what runs, and start nothing more."""
+        """End the commands that DVC runs, start nothing more, and wait for the end.
+
+        DVC itself gets no signal, which could cut it off while it writes dvc.lock: it ends by itself when its
+        command fails, and what is finished is written down.
+        """
         with self._lock:
             self._stopped = True
-            for process in self._running:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGTERM)
+        began = time.monotonic()
+        while running := self._alive():
+            for process in running:  # again and again: it may not have started its command yet
+                _end_commands(process.pid, kill=time.monotonic() - began > _PATIENCE)
+            time.sleep(0.1)
+
+    def _alive(self) -> list[subprocess.Popen[bytes]]:
+        with self._lock:
+            return list(self._running)
+
+
+def _end_commands(program: int, *, kill: bool) -> None:
+    """Signal whatever a program has started, down to the last child."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for child in psutil.Process(program).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill() if kill else child.terminate()
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -86,10 +112,13 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def tail(log: Path) -> str:
-    """The last lines of a log, set in for a message.
+    """The last lines of a log.
 
     Args:
         log: the file.
+
+    Returns:
+        `TAIL` of them, set in for a message.
     """
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:]
     return "\n".join(f"    {line}" for line in lines)
@@ -97,6 +126,12 @@ def tail(log: Path) -> str:
 
 def duration(seconds: float) -> str:
     """A time as one says it.
+
+    Args:
+        seconds: of it.
+
+    Returns:
+        Hours and minutes, minutes and seconds, or seconds.
 
     Example:
         >>> duration(65)

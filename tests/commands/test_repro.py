@@ -7,6 +7,8 @@ import os
 import pytest
 
 from radrl.commands import repro
+from radrl.locks import alone
+from radrl.reproduction.schedule import StageFailed
 
 
 @pytest.fixture
@@ -56,3 +58,39 @@ def test_warnings_of_a_stage_are_said_and_nothing_else(tmp_path, capsys):
     assert "    training ended with kl_blow_up (warning)" in said
     assert "reads" not in said
     assert "kedro" not in said
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "said"),
+    [
+        (StageFailed("the stage label ended with 1; the end of its log"), 1, "the end of its log"),
+        (KeyboardInterrupt(), 130, "stopped: finished stages are kept"),
+        (SystemExit(143), 143, "stopped: finished stages are kept"),
+    ],
+)
+def test_an_end_before_the_end_says_why_and_what_is_kept(radrl, project, monkeypatch, end, status, said):
+    def run(*_, **__):
+        raise end
+
+    monkeypatch.setattr(repro, "run_stages", run)
+    result = radrl("repro")
+    assert result.exit_code == status
+    assert said in result.stderr
+
+
+def test_the_end_shows_the_headlines_and_whose_films_they_are_of(radrl, project, monkeypatch):
+    asked = []
+    monkeypatch.setattr(repro, "run_stages", lambda *_, **__: None)
+    monkeypatch.setattr(repro.subprocess, "run", lambda command, **_: asked.append(command[2:]))
+    result = radrl("repro")
+    assert result.exit_code == 0
+    assert asked == [["dvc", "metrics", "show"]]
+    assert "1 stages in 0 s; 2 stages are up to date" in result.stderr
+    assert "They say nothing about patients." in result.stderr
+
+
+def test_a_second_start_is_refused(radrl, project):
+    with alone(project / "build" / "repro", "radrl repro"):
+        result = radrl("repro")
+    assert result.exit_code == 1
+    assert "already running: another `radrl repro`" in result.stderr

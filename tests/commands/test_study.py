@@ -4,8 +4,8 @@ import pytest
 import yaml
 
 from radrl.commands import study as module
+from radrl.locks import alone
 from radrl.studies.execution import COMPARISON
-from radrl.studies.lock import alone
 
 ARMS = ("sft", "grpo")
 HEADER = "arm,kind,metric,value,difference,difference_low,difference_high,p"
@@ -143,7 +143,7 @@ def test_an_unknown_metric_is_refused_before_anything_runs(radrl, file, project)
 
 
 def test_a_study_that_runs_is_not_started_again(radrl, file, project):
-    with alone(project / "data" / ".studies" / "study-trial"):
+    with alone(project / "data" / ".studies" / "study-trial", "radrl study"):
         result = radrl("study", file)
         assert result.exit_code == 1
         assert "already running: another `radrl study` works in" in result.stderr

@@ -15,8 +15,11 @@ from radrl.reproduction.schedule import StageFailed, run_stages
 from radrl.reproduction.stage import DvcStages
 
 SCRIPT = """\
-import pathlib, sys
+import pathlib, sys, time
 name, *read = sys.argv[1:]
+if pathlib.Path("slow").exists() and name == "b":
+    pathlib.Path("working").touch()
+    time.sleep(60)
 text = " ".join(pathlib.Path(path).read_text() for path in read)
 if pathlib.Path("broken").exists() and name == "b":
     sys.exit("the films are gone")
@@ -103,3 +106,23 @@ def test_a_failure_shows_the_log_and_the_next_start_goes_on(project: Path) -> No
 def test_an_unknown_stage_is_named(project: Path) -> None:
     with pytest.raises(DvcError, match="'nosuch' does not exist"):
         stages(project, ["nosuch"])
+
+
+def test_a_stop_ends_the_command_and_leaves_a_whole_lock(project: Path) -> None:
+    """DVC gets no signal: what ran beside is written down, and the next start finds it."""
+
+    class Stopping(Told):
+        def running(self, times: object) -> None:
+            if (project / "working").exists() and "c" in self:
+                raise KeyboardInterrupt
+
+    (project / "slow").touch()
+    graph = stages(project)
+    runner, told = DvcStages(project, project / "logs"), Stopping()
+    with pytest.raises(KeyboardInterrupt):
+        run_stages(graph, set(graph), runner, told, jobs=2)
+    lock = yaml.safe_load((project / "dvc.lock").read_text())
+    assert set(lock["stages"]) == {"a", "c"}
+    assert "failed to run" in runner.log("b").read_text()  # by DVC, which outlived its command
+    (project / "slow").unlink()
+    assert reproduce(project) == ["b", "d"]

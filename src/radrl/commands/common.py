@@ -1,4 +1,4 @@
-"""What both commands share: the file they read, its bad rows, the files they write, labelers."""
+"""What `label` and `score` share: the file they read, its bad rows, the files they write, labelers."""
 
 from __future__ import annotations
 

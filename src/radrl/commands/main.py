@@ -77,7 +77,7 @@ Examples:
 
 \b
 Exit codes: 0 done; 1 the data or a tool is at fault, and says which row or which tool;
-2 the command line is; 130 interrupted. A file is written whole or not at all.
+2 the command line is; 129, 130, 143 ended by a signal. A file is written whole or not at all.
 Nothing is sent anywhere. RADRL_TRACEBACK=1 shows where an error came from.""",
 )
 @click.version_option(package_name="radrl", prog_name="radrl")

@@ -1,4 +1,4 @@
-"""Options of both commands, and what they say of the file to read."""
+"""Options of `label` and `score`, and what they say of the file to read."""
 
 from __future__ import annotations
 

@@ -15,8 +15,9 @@ import click
 import yaml
 from tqdm import tqdm
 
-from radrl.commands.project import INTERRUPTED, project
+from radrl.commands.project import project, stopped
 from radrl.data.sources.base import drawn
+from radrl.locks import alone
 from radrl.pages.page import DRAWN
 from radrl.programs import duration, environment
 from radrl.reproduction.graph import Graph, out_of_date, stages
@@ -63,12 +64,11 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool) -> None:
         return
     began = time.monotonic()
     runner = DvcStages(root, root / LOGS)
-    with _Bar(len(chosen), runner) as bar:
+    with alone(root / LOGS, "radrl repro"), _Bar(len(chosen), runner) as bar:
         try:
             run_stages(graph, chosen, runner, bar, jobs=jobs)
-        except KeyboardInterrupt:
-            click.echo("\nstopped; started again, it goes on where it was", err=True)
-            raise click.exceptions.Exit(INTERRUPTED) from None
+        except (KeyboardInterrupt, SystemExit) as end:
+            raise stopped(end) from None
     _say_end(root, params, graph, chosen, time.monotonic() - began)
 
 

@@ -9,15 +9,15 @@ from typing import Final
 
 import click
 
-from radrl.commands.project import INTERRUPTED, project
+from radrl.commands.project import project, stopped
 from radrl.data.sources.base import drawn
 from radrl.data.writing import whole_file
+from radrl.locks import alone
 from radrl.params.schema import Params
 from radrl.studies import clones
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.execution import Dvc, Experiment, collect, experiments, run_all
 from radrl.studies.file import Study, read
-from radrl.studies.lock import alone
 from radrl.studies.page import Described, page, table
 
 _EXAMPLES: Final = """\b
@@ -90,7 +90,7 @@ def command(
     if changed:
         click.echo(f"note: {len(changed)} uncommitted files are taken along", err=True)
     out = out or folder / "results.md"
-    with alone(folder):
+    with alone(folder, "radrl study"):
         try:
             run_all(
                 planned,
@@ -99,9 +99,8 @@ def command(
                 say=lambda line: click.echo(line, err=True),
                 jobs=jobs,
             )
-        except KeyboardInterrupt:
-            click.echo("\nstopped; started again, the study goes on where it was", err=True)
-            raise click.exceptions.Exit(INTERRUPTED) from None
+        except (KeyboardInterrupt, SystemExit) as end:
+            raise stopped(end) from None
         _write(study, planned, out, root)
 
 
@@ -111,6 +110,9 @@ def describe(study: Study, command: str) -> Described:
     Args:
         study: the study.
         command: what makes the page.
+
+    Returns:
+        Title, recipe, changes, metrics and budgets, as `page` takes them.
     """
     compared, ingest = study.params.compare, study.params.ingest
     return Described(

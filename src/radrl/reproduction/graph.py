@@ -50,6 +50,9 @@ def read_dot(drawing: str) -> Graph:
     Args:
         drawing: what `dvc dag --dot` prints: a line a stage, then a line an arrow.
 
+    Returns:
+        By stage, those that come before it.
+
     Example:
         >>> print(read_dot(chr(10).join(['"a";', '"b";', '"a" -> "b";'])))
         {'a': set(), 'b': {'a'}}
@@ -73,7 +76,7 @@ def out_of_date(root: Path, graph: Mapping[str, Collection[str]]) -> set[str]:
         Names of stages; DVC may still find that one of them reads the same as before.
 
     Raises:
-        DvcError: when a stage's inputs are missing and no stage makes them.
+        DvcError: when DVC refuses, because dvc.yaml or dvc.lock is broken or another command holds its lock.
     """
     return with_followers(graph, set(json.loads(_dvc(root, "status", "--json") or "{}")) & set(graph))
 
@@ -84,6 +87,9 @@ def with_followers(graph: Mapping[str, Collection[str]], changed: Collection[str
     Args:
         graph: by stage, those before it.
         changed: some of its stages.
+
+    Returns:
+        Those and every stage that waits for one of them.
 
     Example:
         >>> sorted(with_followers({"a": [], "b": ["a"], "c": ["b"], "d": []}, {"b"}))

@@ -84,9 +84,9 @@ def run_stages(
                 for stage, seconds in _ended(running, listener.running):
                     order.done(stage)
                     listener.done(stage, seconds)
-        finally:  # also on a signal: nothing is left running behind the terminal's back
-            if running:
-                runner.stop()
+        except BaseException:  # also on a signal: nothing is left running behind the terminal's back
+            runner.stop()
+            raise
 
 
 def _ended(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from radrl.programs import Programs, environment, tail
@@ -28,9 +27,9 @@ class DvcStages:
         """
         self._logs.mkdir(parents=True, exist_ok=True)
         # stages that run at once take turns at DVC's own lock
-        command = [sys.executable, "-m", "dvc", "--wait-for-lock", "repro", "--single-item", stage]
+        arguments = ["--wait-for-lock", "repro", "--single-item", stage]
         log = self.log(stage)
-        status = self._programs.run(command, folder=self._root, log=log, environment=environment())
+        status = self._programs.run(arguments, folder=self._root, log=log, environment=environment())
         if status:
             raise StageFailed(
                 f"the stage {stage} ended with {status}; the end of {log}:\n{tail(log)}\n"
@@ -42,5 +41,5 @@ class DvcStages:
         return self._logs / f"{stage}.log"
 
     def stop(self) -> None:
-        """End what runs, and start nothing more."""
+        """End the stages that run, and start nothing more; training leaves its checkpoints."""
         self._programs.stop()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -100,7 +99,7 @@ class Dvc:
     def __call__(self, experiment: Experiment) -> int:
         """Run the experiment."""
         return self._programs.run(
-            [sys.executable, "-m", "dvc", "repro", GOAL],
+            ["repro", GOAL],
             folder=experiment.clone,
             log=experiment.log,
             environment=self._environment(experiment),
@@ -152,16 +151,18 @@ def run_all(
                 return
             _run_one(experiment, runner, prepare, say, count, stopped)
 
+    futures: list[Future[None]] = []
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         try:
-            futures = [pool.submit(of_seed, own) for own in by_seed.values()]
+            futures += [pool.submit(of_seed, own) for own in by_seed.values()]
             wait(futures, return_when=FIRST_EXCEPTION)
-        finally:  # also on a signal: nothing is left running behind the terminal's back
-            if not all(future.done() and not future.exception() for future in futures):
-                stopped.set()
-                runner.stop()
-    for future in futures:
-        future.result()
+            for future in futures:
+                if future.done():
+                    future.result()
+        except BaseException:  # also on a signal: nothing is left running behind the terminal's back
+            stopped.set()
+            runner.stop()
+            raise
 
 
 def _run_one(
