@@ -87,6 +87,8 @@ def test_the_end_shows_the_headlines_and_whose_films_they_are_of(radrl, project,
     assert asked == [["dvc", "metrics", "show"]]
     assert "1 stages in 0 s; 2 stages are up to date" in result.stderr
     assert "They say nothing about patients." in result.stderr
+    assert "nothing about patients" not in radrl("repro", "label").stderr
+    assert len(asked) == 1  # of a part, other arms' figures may be old
 
 
 def test_a_second_start_is_refused(radrl, project):

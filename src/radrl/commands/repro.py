@@ -69,12 +69,17 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool) -> None:
             run_stages(graph, chosen, runner, bar, jobs=jobs)
         except (KeyboardInterrupt, SystemExit) as end:
             raise stopped(end) from None
-    _say_end(root, params, graph, chosen, time.monotonic() - began)
+    _say_end(graph, chosen, time.monotonic() - began)
+    if not targets:  # with some, other arms' figures may be of another time
+        _show_headlines(root, params)
 
 
-def _say_end(root: Path, params: Mapping[str, Any], graph: Graph, chosen: set[str], seconds: float) -> None:
+def _say_end(graph: Graph, chosen: set[str], seconds: float) -> None:
     done = f"{len(chosen)} stages in {duration(seconds)}" if chosen else "nothing to run"
     click.echo(f"{done}; {len(graph)} stages are up to date", err=True)
+
+
+def _show_headlines(root: Path, params: Mapping[str, Any]) -> None:
     subprocess.run([sys.executable, "-m", "dvc", "metrics", "show"], cwd=root, env=environment(), check=False)
     if drawn(params["ingest"]):
         click.echo(DRAWN, err=True)
