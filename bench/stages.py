@@ -26,6 +26,8 @@ from typing import Any, Final
 
 import yaml
 
+from radrl.programs import DVC, environment
+
 ROOT: Final = Path(__file__).resolve().parents[1]
 ARMS: Final = ("base", "sft", "grpo", "deer", "orapo")
 
@@ -47,7 +49,7 @@ class Way:
 
 def ways(cores: int) -> list[Way]:
     """The peer with one thread a stage and with all cores, and stages side by side."""
-    dvc = (sys.executable, "-m", "dvc", "repro", "compare")
+    dvc = (*DVC, "repro", "compare")
     ours = (sys.executable, "-m", "radrl.commands", "repro", "compare", "--jobs", str(cores))
     return [
         Way("`dvc repro`", dvc),
@@ -78,15 +80,10 @@ def run(way: Way, folder: Path, *, full: bool) -> tuple[float, str]:
     params = yaml.safe_load((folder / "params.yaml").read_text())
     changed = settings(params, full=full, threads=way.threads)
     (folder / "params.yaml").write_text(yaml.safe_dump(changed, sort_keys=False))
-    paths = {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(folder / "src"),
-    }
+    variables = environment(PYTHONPATH=str(folder / "src"))
     began = time.monotonic()
     with (folder.parent / f"{folder.name}.log").open("wb") as log:
-        subprocess.run(
-            way.command, cwd=folder, env={**os.environ, **paths}, stdout=log, stderr=log, check=True
-        )
+        subprocess.run(way.command, cwd=folder, env=variables, stdout=log, stderr=log, check=True)
     seconds = time.monotonic() - began
     lock = yaml.safe_load((folder / "dvc.lock").read_text())["stages"]
     outputs = sorted((one["path"], one["md5"]) for stage in lock.values() for one in stage.get("outs", []))

@@ -15,6 +15,9 @@ from typing import Final
 
 import psutil
 
+DVC: Final = (sys.executable, "-m", "dvc")
+"""Of the same Python, whatever PATH says."""
+
 TAIL: Final = 20
 """Lines of a failed program's output that are shown."""
 
@@ -55,7 +58,7 @@ class Programs:
             if self._stopped:
                 return -signal.SIGTERM
             process = subprocess.Popen(
-                [sys.executable, "-m", "dvc", *arguments],
+                [*DVC, *arguments],
                 cwd=folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -109,6 +112,18 @@ def environment(**more: str) -> dict[str, str]:
         part for part in (str(Path(sys.executable).parent), os.environ.get("PATH")) if part
     )
     return {**os.environ, "PATH": path, **more}
+
+
+def without_git(variables: Mapping[str, str]) -> dict[str, str]:
+    """Variables for a program that works in another repository.
+
+    Args:
+        variables: of this process; a hook or an alias of git may have set some for the project itself.
+
+    Returns:
+        Those that are not git's.
+    """
+    return {name: value for name, value in variables.items() if not name.startswith("GIT_")}
 
 
 def tail(log: Path) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+from radrl.training.diagnosis import diagnose
 
 SOUND = {
     "loss": 0.002, "grad_norm": 0.3, "kl": 0.08, "entropy": 0.8, "reward": 0.4,
@@ -43,3 +46,9 @@ def late(values: dict[str, float], since: float = 0.9) -> Change:
 
 CLIMB = line("reward", 0.4, 0.6)
 EQUAL = {"groups/zero_variance_share": 1.0}
+
+
+def mend(change: Change, arm: dict[str, Any] | None) -> str:
+    """What an arm is told of a history with one finding."""
+    (finding,) = diagnose(run(change), arm)
+    return finding.mend

@@ -28,30 +28,32 @@ MIXING: Final[dict[str, Any]] = {
 """Of the oracle; tau is not 1, so that a tau left out is seen."""
 
 
-class Thirds:
-    """Scores that differ between rollouts of an untrained policy; about a third is 0."""
+class _OfLetters:
+    """A score between 0 and 1 of a report's letters, `steps` of them, as shares of `scale`."""
 
-    name = "thirds"
+    name: str
+    steps: int
+    scale: int
+    clinical = True
     reads: Literal["report", "output"] = "report"
     told: Mapping[str, float] = {}
+
+    def __call__(
+        self, reports: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
+    ) -> list[float]:
+        return [sum(map(ord, report)) % self.steps / self.scale for report in reports]
+
+
+class Thirds(_OfLetters):
+    """Scores that differ between rollouts of an untrained policy; about a third is 0."""
+
+    name, steps, scale = "thirds", 3, 2
 
     def __init__(self, clinical: bool = True) -> None:
         self.clinical = clinical
 
-    def __call__(
-        self, reports: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
-    ) -> list[float]:
-        return [sum(map(ord, report)) % 3 / 2 for report in reports]
 
-
-class Letters:
+class Letters(_OfLetters):
     """A score that differs between any two rollouts of an untrained policy."""
 
-    name, clinical = "letters", True
-    reads: Literal["report", "output"] = "report"
-    told: Mapping[str, float] = {}
-
-    def __call__(
-        self, reports: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
-    ) -> list[float]:
-        return [sum(map(ord, report)) % 97 / 97 for report in reports]
+    name, steps, scale = "letters", 97, 97

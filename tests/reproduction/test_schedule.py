@@ -89,7 +89,10 @@ def test_what_is_up_to_date_is_left_alone() -> None:
 
 
 def test_nothing_to_run_is_no_error() -> None:
-    run_stages(DIAMOND, set(), Pretended(), Deaf(), jobs=2)
+    runner, listener = Pretended(), Deaf()
+    run_stages(DIAMOND, set(), runner, listener, jobs=2)
+    assert runner.over == listener.told == []
+    assert not runner.stopped.is_set()
 
 
 def test_a_failure_ends_what_runs_beside_it() -> None:

@@ -19,7 +19,7 @@ from radrl.commands.project import project, stopped
 from radrl.data.sources.base import drawn
 from radrl.locks import alone
 from radrl.pages.page import DRAWN
-from radrl.programs import duration, environment
+from radrl.programs import DVC, duration, environment
 from radrl.reproduction.graph import Graph, out_of_date, stages
 from radrl.reproduction.schedule import run_stages
 from radrl.reproduction.stage import DvcStages
@@ -80,7 +80,7 @@ def _say_end(graph: Graph, chosen: set[str], seconds: float) -> None:
 
 
 def _show_headlines(root: Path, params: Mapping[str, Any]) -> None:
-    subprocess.run([sys.executable, "-m", "dvc", "metrics", "show"], cwd=root, env=environment(), check=False)
+    subprocess.run([*DVC, "metrics", "show"], cwd=root, env=environment(), check=False)
     if drawn(params["ingest"]):
         click.echo(DRAWN, err=True)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from radrl.programs import environment
+from radrl.programs import DVC, environment
 
 Graph = dict[str, set[str]]
 """By stage, the stages whose outputs it reads."""
@@ -102,8 +101,9 @@ def with_followers(graph: Mapping[str, Collection[str]], changed: Collection[str
 
 
 def _dvc(root: Path, *arguments: str) -> str:
-    command = [sys.executable, "-m", "dvc", *arguments]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, env=environment(), check=False)
+    done = subprocess.run(
+        [*DVC, *arguments], cwd=root, capture_output=True, text=True, env=environment(), check=False
+    )
     if done.returncode:
         said = done.stderr.strip() or done.stdout.strip()
         raise DvcError(said.removeprefix("ERROR: "))

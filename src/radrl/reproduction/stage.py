@@ -18,6 +18,7 @@ class DvcStages:
 
     def __init__(self, root: Path, logs: Path) -> None:
         self._root, self._logs, self._programs = root, logs, Programs()
+        logs.mkdir(parents=True, exist_ok=True)
 
     def __call__(self, stage: str) -> None:
         """Run a stage.
@@ -25,7 +26,6 @@ class DvcStages:
         Raises:
             StageFailed: when it does not end well.
         """
-        self._logs.mkdir(parents=True, exist_ok=True)
         # stages that run at once take turns at DVC's own lock
         arguments = ["--wait-for-lock", "repro", "--single-item", stage]
         log = self.log(stage)

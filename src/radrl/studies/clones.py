@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
+
+from radrl.programs import DVC, without_git
 
 MATTERS: Final = ("src", "conf/base", "dvc.yaml", "pyproject.toml")
 """Tracked paths that decide an experiment's numbers, apart from params.yaml, which the study writes."""
@@ -178,14 +179,14 @@ def _git(folder: Path, *arguments: str) -> str:
 
 
 def _dvc(folder: Path, *arguments: str) -> str:
-    return _said([sys.executable, "-m", "dvc", *arguments], cwd=folder)
+    return _said([*DVC, *arguments], cwd=folder)
 
 
 def _said(command: list[str], cwd: Path | None = None) -> str:
-    # a hook or an alias of git may have set these for the project itself
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
-        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment, check=False)
+        done = subprocess.run(
+            command, cwd=cwd, capture_output=True, text=True, env=without_git(os.environ), check=False
+        )
     except FileNotFoundError:
         raise CloneError(
             f"{command[0]} is not installed; a study runs in clones of the git repository"

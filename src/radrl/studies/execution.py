@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 import pandas as pd
 
-from radrl.programs import Programs, duration, environment, tail
+from radrl.programs import Programs, duration, environment, tail, without_git
 from radrl.studies.clones import GOAL
 
 COMPARISON: Final = Path("data/08_reporting/comparison/comparison.csv")
@@ -117,7 +117,7 @@ class Dvc:
             DVC_ROOT=str(self._root),
             DVC_EXP_NAME=f"{self._study}/{experiment.clone.name}",
         )
-        return {name: value for name, value in made.items() if not name.startswith("GIT_")}
+        return without_git(made)
 
 
 def run_all(
