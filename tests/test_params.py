@@ -455,7 +455,7 @@ def test_a_source_without_its_section_names_it_and_where_to_copy_it_from(values:
 
 def test_a_laptop_policy_that_is_not_described_names_the_section(values: dict[str, Any]) -> None:
     del values["policy"]["vision"]
-    with pytest.raises(ParamsError, match=r"there is no section policy\.vision"):
+    with pytest.raises(ParamsError, match=r"there is no policy\.vision"):
         validate(values)
     values["policy"]["path"] = "weights"
     assert validate(values).policy.vision is None

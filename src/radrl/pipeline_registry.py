@@ -21,6 +21,9 @@ warnings.filterwarnings("ignore", message="One or more dataset names contain '.'
 ONCE = ("ingest", "labeler", "label", "policy", "sft", "rollouts", "ddsampling", "selection", "analyses")
 """Stages that run once, before the arms part."""
 
+APART = ("base_card",)
+"""Pipelines that are no stage of the study: `make base` runs this one."""
+
 PER_ARM = ("train", "generate", "eval")
 """Stages that run for each arm, under its name as namespace."""
 
@@ -40,7 +43,8 @@ def register_pipelines() -> dict[str, Pipeline]:
     summary = import_module("radrl.pipelines.eval.pipeline").create_summary(list(arms))
     stages["eval"] += _tagged("eval", summary)
     stages["compare"] = _tagged("compare", _create("compare", list(arms)))
-    return stages | {"__default__": sum(stages.values(), Pipeline([]))}
+    whole = {"__default__": sum(stages.values(), Pipeline([]))}
+    return stages | whole | {name: _tagged(name, _create(name)) for name in APART}
 
 
 def _create(name: str, *args: object) -> Pipeline:

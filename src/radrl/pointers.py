@@ -20,14 +20,15 @@ def pointing(weights: Path, files: Iterable[Path]) -> Callable[[Path], None]:
     """Take the digests of weights as they are now.
 
     Args:
-        weights: a folder, or a file.
+        weights: a folder, or a file; a relative path stays one, and the pointer is the same in every clone.
         files: what the digests are of, all in that folder or beside that file.
 
     Returns:
         What writes the pointer into an existing folder.
     """
     digests = {file.name: sha256(file) for file in files}
-    text = json.dumps({"path": str(weights.resolve()), "sha256": digests}, indent=2) + "\n"
+    path = str(weights.resolve()) if weights.is_absolute() else weights.as_posix()
+    text = json.dumps({"path": path, "sha256": digests}, indent=2) + "\n"
 
     def write(folder: Path) -> None:
         (folder / POINTER).write_text(text)
@@ -80,6 +81,8 @@ def target(folder: Path) -> Path:
     if not pointer.is_file():
         return folder
     weights = Path(json.loads(pointer.read_text())["path"])
-    if not weights.exists():
+    # a relative path is of the project that the pointer lies in, wherever the process was started
+    found = next((place / weights for place in pointer.resolve().parents if (place / weights).exists()), None)
+    if found is None:
         raise PointerError(f"{weights} is gone; {pointer} points at it")
-    return weights
+    return found

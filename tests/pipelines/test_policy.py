@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow.dataset as ds
 import pytest
 
 from radrl import pointers
-from radrl.pipelines.policy import nodes
+from radrl.data.drawn import SeenFilms, note_on
 from radrl.pipelines.policy.nodes import make_base_policy
-from radrl.reports.think_report import parse
+from radrl.training import pretraining
 from radrl.training.resume import last_checkpoint
 
 
@@ -24,6 +24,7 @@ def inputs(
     return {
         "corpus": make_corpus(["pretrain", "train"], studies=12),
         "settings": small["policy"],
+        "source": "phantom",
         "image_size": small["ingest"]["image_size"],
         "prompts": small["prompts"],
         "seed": 0,
@@ -95,22 +96,27 @@ def test_only_its_own_split_is_read(
         make_base_policy(**inputs | {"corpus": make_corpus(["train"])}, step_report=silent)
 
 
-def test_share_of_the_texts_has_reasoning_and_report(small: dict[str, Any]) -> None:
-    frame = pd.DataFrame(
-        {
-            "report": [f"Report {i}." for i in range(40)],
-            "impression": [None if i % 4 == 0 else f"Thought {i}." for i in range(40)],
-        }
-    )
-    lessons = nodes._lessons(frame, small["prompts"], {"share": 0.5, "obeyed": 0.4}, seed=1)
-    asked = lessons["prompt"] == small["prompts"]["think_report"]
-    formed = lessons["text"] != frame["report"]
-    assert (asked.sum(), formed.sum()) == (20, 8)
-    assert asked[formed].all()
-    for i in lessons.index[formed]:
-        parsed = parse(lessons["text"][i])
-        assert (parsed.think, parsed.report, parsed.faults) == (f"Thought {i}.", f"Report {i}.", ())
-    again = nodes._lessons(frame, small["prompts"], {"share": 0.5, "obeyed": 0.4}, seed=1)
-    pd.testing.assert_frame_equal(lessons, again)
-    none = nodes._lessons(frame, small["prompts"], {"share": 0.0, "obeyed": 0.4}, seed=1)
-    assert none["text"].tolist() == frame["report"].tolist()
+def test_films_that_the_base_was_pretrained_on_are_refused(
+    inputs: dict[str, Any], policy_folder: Path, tmp_path: Path, silent: Any
+) -> None:
+    weights = tmp_path / "weights"
+    shutil.copytree(policy_folder, weights)
+    note_on(lambda _: None, source="phantom", seed=7)(weights)
+    given = inputs | {"settings": inputs["settings"] | {"path": str(weights)}}
+    with pytest.raises(SeenFilms, match=r"seed 7 is the one that the films of policy\.path .* another seed"):
+        make_base_policy(**given | {"seed": 7}, step_report=silent)
+    make_base_policy(**given | {"seed": 8}, step_report=silent)
+    make_base_policy(**given | {"seed": 7, "source": "csv"}, step_report=silent)  # a seed that draws no film
+
+
+def test_killed_between_looking_and_writing_does_not_look_again(
+    inputs: dict[str, Any], written: Any, killed: Any, silent: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = written(make_base_policy(**inputs, step_report=silent)[0])
+    killed(make_base_policy, 2, **inputs)
+
+    def looks(*_: Any, **__: Any) -> None:
+        raise AssertionError("the tower is there already")
+
+    monkeypatch.setattr(pretraining, "learn_phrases", looks)
+    assert written(make_base_policy(**inputs, step_report=silent)[0]) == whole

@@ -1,4 +1,4 @@
-"""The vision tower learns which words captions hold."""
+"""The vision tower learns which phrases reports hold."""
 
 from __future__ import annotations
 
@@ -11,14 +11,35 @@ import torch
 
 from radrl.policy import folder
 from radrl.policy.folder import Policy
-from radrl.training.vision import bag_of_words, learn_words
+from radrl.training.vision import evidence, learn_phrases, phrases
 
-SETTINGS = {"epochs": 12, "batch_size": 8, "learning_rate": 3e-3, "weight_decay": 0.01}
+SETTINGS = {"epochs": 12, "batch_size": 8, "learning_rate": 3e-3, "weight_decay": 0.01, "gradient_clip": 1.0}
 
 
-def test_bag_holds_the_words_that_five_captions_share_in_alphabetical_order() -> None:
-    captions = ["Edema. Effusion!"] * 4 + ["effusion EFFUSION, edema, mass", "clear", "effusion"]
-    assert bag_of_words(captions).tolist() == [[1, 1]] * 5 + [[0, 0], [0, 1]]  # edema 5, effusion 6, mass 1
+def test_phrases_are_words_and_pairs_within_a_sentence_that_five_reports_share() -> None:
+    reports = ["Edema. No effusion!"] * 4 + ["no effusion, EDEMA, mass", "clear", "effusion"]
+    held, shares = phrases(reports)
+    # edema 5, effusion 6, no 5, "no effusion" 5; mass and the pair across the full stop are too rare
+    assert held == [[0, 1, 2, 3]] * 5 + [[], [1]]
+    assert shares.tolist() == pytest.approx([5 / 7, 6 / 7, 5 / 7, 5 / 7])
+
+
+def test_phrases_of_too_small_a_share_are_left_out() -> None:
+    held, shares = phrases(["edema"] * 1995 + ["mass"] * 5)  # 5 is enough of them, 0.0025 too small a share
+    assert len(shares) == 1
+    assert held[-1] == []
+
+
+def test_one_token_that_says_much_is_enough() -> None:
+    readout = torch.nn.Linear(2, 1)
+    with torch.no_grad():
+        readout.weight.copy_(torch.tensor([[1.0, 0.0]]))
+        readout.bias.fill_(-2.0)
+    silent, loud = torch.zeros(4, 2), torch.zeros(4, 2)
+    loud[1, 0] = 8.0
+    found = evidence(torch.stack([silent, loud]), readout)
+    # log((3 + e^8) / 4) - 2
+    assert found.flatten().tolist() == pytest.approx([-2.0, 4.61471], abs=1e-5)
 
 
 @pytest.fixture
@@ -29,11 +50,11 @@ def learn(
 
     def run(seed: int = 0) -> tuple[Policy, list[float]]:
         policy, losses = folder.load(policy_folder), []
-        captions = ["Pleural effusion", "Pulmonary edema"] * 12
-        learn_words(
+        reports = ["Pleural effusion", "Pulmonary edema"] * 12
+        learn_phrases(
             policy,
             films(2) * 12,
-            captions,
+            reports,
             settings=SETTINGS,
             seed=seed,
             report=lambda _, row: losses.append(row["vision_loss"]),

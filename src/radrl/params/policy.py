@@ -57,16 +57,18 @@ class ThinkReport(Section):
 class Pretrain(Supervised):
     """The laptop policy learns to write, sometimes in the form that MRG-R1 rewards."""
 
+    tunes: Literal["language", "full"]
     think_report: ThinkReport
 
 
 class Vision(Section):
-    """The laptop policy's vision tower learns the words of captions."""
+    """The laptop policy's vision tower learns the phrases of reports."""
 
     epochs: PositiveInt
     batch_size: PositiveInt
     learning_rate: PositiveFloat
     weight_decay: Annotated[float, Field(ge=0)]
+    gradient_clip: PositiveFloat
 
 
 class Policy(Section):
@@ -75,15 +77,18 @@ class Policy(Section):
     path: LocalPath | None
     dtype: Literal["float32", "bfloat16", "float16"]
     tiny: TinyShape | None = None
+    radiographs: Share | None = None
     vision: Vision | None = None
     pretrain: Pretrain | None = None
 
     @model_validator(mode="after")
     def _laptop_policy_is_described(self) -> Policy:
-        absent = [name for name in ("tiny", "vision", "pretrain") if getattr(self, name) is None]
+        absent = [
+            name for name in ("tiny", "radiographs", "vision", "pretrain") if getattr(self, name) is None
+        ]
         if self.path is None and absent:
             raise ValueError(
-                f"path is null, so the laptop policy is built, but there is no section policy.{absent[0]}; "
+                f"path is null, so the laptop policy is built, but there is no policy.{absent[0]}; "
                 "copy it from conf/recipes/phantom-laptop.yaml, or give path"
             )
         return self

@@ -65,13 +65,15 @@ def write_pointer(weights: Path, folder: Path) -> None:
 
     Args:
         weights: a complete Qwen2.5-VL folder.
-        folder: an existing folder; gets a file with the path and the SHA-256 of every file of the weights.
+        folder: an existing folder; gets a file with the path and the SHA-256 of every file of the weights but
+            the model card.
 
     Raises:
         FileNotFoundError: when the weights are no complete folder.
     """
     _check(weights)
-    files = [file for file in sorted(weights.iterdir()) if file.is_file()]
+    # a model card may be reworded: it changes nothing that is loaded
+    files = [file for file in sorted(weights.iterdir()) if file.is_file() and file.suffix != ".md"]
     pointers.pointing(weights, files)(folder)
 
 

@@ -14,6 +14,7 @@ def create_pipeline() -> Pipeline:
                 {
                     "corpus": "corpus",
                     "settings": "params:policy",
+                    "source": "params:ingest.source",
                     "image_size": "params:ingest.image_size",
                     "prompts": "params:prompts",
                     "seed": "params:seed",
