@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import yaml
 
 from radrl.data.sources.phantom import read
 from radrl.data.study import Record
@@ -19,8 +22,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Count what phantom reports state.")
     parser.add_argument("--studies", type=int, default=2000, help="number of studies (default 2000)")
     parser.add_argument("--seed", type=int, default=0, help="of the studies (default 0)")
+    parser.add_argument(
+        "--params", type=Path, help="count the films of a params file (default: those of read() as it is)"
+    )
     options = parser.parse_args(arguments)
-    print(census(read(seed=options.seed, studies={"train": options.studies}, image_size=_SMALLEST_FILM)))
+    own = _phantom(options.params) if options.params else {}
+    counted = {"seed": options.seed, "studies": {"train": options.studies}, "image_size": _SMALLEST_FILM}
+    print(census(read(**{**own, **counted})))
+
+
+def _phantom(path: Path) -> Mapping[str, Any]:
+    """The section `ingest.phantom` of a params file."""
+    try:
+        section: Mapping[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))["ingest"]["phantom"]
+    except (KeyError, TypeError):
+        raise SystemExit(
+            f"{path} has no section ingest.phantom; name a file that has one, such as params.yaml"
+        ) from None
+    return section
 
 
 def census(records: Iterable[Record]) -> str:

@@ -7,7 +7,8 @@ usual company. A part of each latent is the patient's own, so that chronic findi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Final
@@ -55,12 +56,8 @@ _COMPANY: Final[dict[str, tuple[float, float, float, float, float]]] = {
 }
 _FACTORS: Final = 4
 
-_SEVERITY: Final = (1.2, 1.8)
-"""Beta distribution of severity: mild findings are the most common."""
-_HEDGE_MEAN: Final = 1.8 * 2.8 * 3.8 / (3.0 * 4.0 * 5.0)
-"""Mean of (1 - severity)^3 under that distribution."""
-MOST_HEDGES: Final = 0.3
-"""The largest mean share of hedges; above it the chance at severity 0 would pass 1."""
+SEVERITY: Final = (1.2, 1.8)
+"""Beta distribution of severity where none is given: mild findings are the most common."""
 
 Site = tuple[str, str, str]
 """Side (right, left, both, midline), zone (apex, upper, mid, lower, base, hilum, or empty) and kind."""
@@ -196,8 +193,86 @@ def draw_patient(rng: np.random.Generator) -> Patient:
     return Patient(_anatomy(rng), rng.standard_normal(len(DRAWN)), {name: _site(name, rng) for name in DRAWN})
 
 
+def shares_of(prevalence: float | Mapping[str, float]) -> dict[str, float]:
+    """Tell the share of studies with each observation that can be drawn.
+
+    Args:
+        prevalence: a number scales `PREVALENCE`, a mapping replaces the shares it names.
+
+    Returns:
+        A share for each of `DRAWN`.
+
+    Raises:
+        ValueError: for an observation that cannot be drawn, or a share not between 0 and 1.
+    """
+    if isinstance(prevalence, Mapping):
+        if unknown := sorted(set(prevalence) - set(DRAWN)):
+            raise ValueError(
+                f"no prevalence can be set for {', '.join(unknown)}; observations: {', '.join(DRAWN)}"
+            )
+        shares = {**PREVALENCE, **prevalence}
+    else:
+        shares = {name: prevalence * share for name, share in PREVALENCE.items()}
+    for name, share in shares.items():
+        if not 0 < share < 1:
+            raise ValueError(f"prevalence of {name} must lie between 0 and 1, got {share}")
+    return shares
+
+
+def most_hedges(severity: Sequence[float]) -> float:
+    """Compute the largest mean share of hedges: E[(1 - s)^3] of a severity s from Beta(a, b).
+
+    With it the chance of a hedge at severity 0 is 1 (`hedge_chance`).
+
+    Args:
+        severity: a and b, both above 0.
+    """
+    a, b = severity
+    return b * (b + 1) * (b + 2) / ((a + b) * (a + b + 1) * (a + b + 2))
+
+
+def hedge_chance(degree: float, severity: Sequence[float], hedge_share: float) -> float:
+    """Compute the chance that a finding is hedged.
+
+    It goes with the cube of what is left to full severity: nearly all hedges lie on subtle findings.
+
+    Args:
+        degree: the finding's severity, 0 to 1.
+        severity: a and b of the Beta distribution that it was drawn from.
+        hedge_share: the mean of the chance under that distribution.
+    """
+    return hedge_share / most_hedges(severity) * (1 - degree) ** 3
+
+
+def check_hedges(hedge_share: float, severity: Sequence[float]) -> None:
+    """Refuse what no chance of a hedge can keep.
+
+    Args:
+        hedge_share: mean share of findings stated with a hedge.
+        severity: a and b of the Beta distribution of a finding's severity.
+
+    Raises:
+        ValueError: when severity is no such pair, or hedge_share is negative or above `most_hedges`.
+    """
+    if len(severity) != 2 or not all(0 < part < math.inf for part in severity):
+        raise ValueError(
+            f"severity must be the two parameters of a Beta distribution, each above 0, got {list(severity)}"
+        )
+    largest = math.floor(1e4 * most_hedges(severity)) / 1e4
+    if not 0 <= hedge_share <= most_hedges(severity):
+        raise ValueError(
+            f"hedge_share must lie in [0, {largest}] with severity {list(severity)}, got {hedge_share}; "
+            "subtle findings carry the hedges: lower hedge_share or make severity milder"
+        )
+
+
 def draw_case(
-    patient: Patient, rng: np.random.Generator, *, prevalence: Mapping[str, float], hedge_share: float
+    patient: Patient,
+    rng: np.random.Generator,
+    *,
+    prevalence: Mapping[str, float],
+    hedge_share: float,
+    severity: Sequence[float] = SEVERITY,
 ) -> Case:
     """Draw one study of a patient.
 
@@ -205,7 +280,8 @@ def draw_case(
         patient: whose study it is.
         rng: the study's own generator.
         prevalence: share of studies for each of `DRAWN`, strictly between 0 and 1.
-        hedge_share: mean share of findings stated with a hedge, at most `MOST_HEDGES`.
+        hedge_share: mean share of findings stated with a hedge, at most `most_hedges` of the severity.
+        severity: a and b of the Beta distribution of a finding's severity.
     """
     shared = rng.standard_normal(_FACTORS)
     own = rng.standard_normal(len(DRAWN))
@@ -216,7 +292,7 @@ def draw_case(
         latent = loadings @ shared + np.sqrt(1 - loadings @ loadings) * rest
         if latent < NormalDist().inv_cdf(prevalence[name]):
             present.append(name)
-    return _assemble(patient, present, rng, hedge_share=hedge_share)
+    return _assemble(patient, present, rng, severity, hedge_share)
 
 
 def case_from_labels(
@@ -240,7 +316,7 @@ def case_from_labels(
     if both := sorted(set(positive) & set(uncertain)):
         raise ValueError(f"positive and uncertain at once: {', '.join(both)}; name each observation once")
     present = [name for name in DRAWN if name in set(positive) | set(uncertain)]
-    case = _assemble(draw_patient(rng), present, rng, hedge_share=0.0)
+    case = _assemble(draw_patient(rng), present, rng, SEVERITY, hedge_share=0.0)
     return _hedge(case, set(uncertain))
 
 
@@ -253,12 +329,18 @@ def _hedge(case: Case, uncertain: set[str]) -> Case:
     return replace(case, findings=findings)
 
 
-def _assemble(patient: Patient, present: list[str], rng: np.random.Generator, *, hedge_share: float) -> Case:
+def _assemble(
+    patient: Patient,
+    present: list[str],
+    rng: np.random.Generator,
+    severity: Sequence[float],
+    hedge_share: float,
+) -> Case:
     """Give each present observation its site, severity and hedge."""
     sites = _in_company({name: patient.sites[name] for name in present})
-    findings = [_finding(name, site, rng, hedge_share) for name, site in sites.items()]
+    findings = [_finding(name, site, rng, severity, hedge_share) for name, site in sites.items()]
     if "Support Devices" in sites:
-        findings += _further_devices(sites, rng)
+        findings += [_finding("Support Devices", site, rng, severity, 0) for site in _further(sites, rng)]
     portable = rng.random() < (0.75 if "Support Devices" in sites else 0.25)
     return Case(patient.anatomy, tuple(findings), portable, rng.random() < (0.4 if portable else 0.1))
 
@@ -274,21 +356,18 @@ def _in_company(sites: dict[str, Site]) -> dict[str, Site]:
     return sites
 
 
-def _finding(label: str, site: Site, rng: np.random.Generator, hedge_share: float) -> Finding:
-    """Draw severity and hedge.
-
-    The chance of a hedge goes with the cube of what is left to full severity: nearly all hedges lie on subtle
-    findings. Its mean is `hedge_share`.
-    """
-    severity = float(rng.beta(*_SEVERITY))
-    hedged = (
-        bool(rng.random() < hedge_share / _HEDGE_MEAN * (1 - severity) ** 3) and label != "Support Devices"
-    )
-    return Finding(label, *site, severity, hedged, int(rng.integers(2**31)))
+def _finding(
+    label: str, site: Site, rng: np.random.Generator, severity: Sequence[float], hedge_share: float
+) -> Finding:
+    """Draw severity and hedge; devices are never hedged."""
+    a, b = severity
+    degree = float(rng.beta(a, b))
+    hedged = bool(rng.random() < hedge_chance(degree, severity, hedge_share)) and label != "Support Devices"
+    return Finding(label, *site, degree, hedged, int(rng.integers(2**31)))
 
 
-def _further_devices(sites: Mapping[str, Site], rng: np.random.Generator) -> list[Finding]:
-    """The intubated have an enteric tube, a pneumothorax its chest tube, some a line besides."""
+def _further(sites: Mapping[str, Site], rng: np.random.Generator) -> list[Site]:
+    """Further devices: the intubated have an enteric tube, a pneumothorax its chest tube, some a line."""
     first = sites["Support Devices"]
     more: list[Site] = []
     if first[2] == "endotracheal tube" and rng.random() < 0.7:
@@ -297,7 +376,7 @@ def _further_devices(sites: Mapping[str, Site], rng: np.random.Generator) -> lis
         more.append((sites["Pneumothorax"][0], "", "chest tube"))
     if first[2] not in ("central line", "picc") and rng.random() < 0.3:
         more.append(("right", "", "central line"))
-    return [_finding("Support Devices", site, rng, 0.0) for site in more]
+    return more
 
 
 def _site(label: str, rng: np.random.Generator) -> Site:

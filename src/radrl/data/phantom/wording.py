@@ -25,8 +25,8 @@ _PRECEDENCE: Final = (POSITIVE, UNCERTAIN, NEGATIVE)
 _LUNG_FINDINGS: Final = ("Lung Opacity", "Lung Lesion", "Edema", "Consolidation", "Pneumonia", "Atelectasis")
 _FILLINGS: Final = frozenset({"Lung Opacity", "Consolidation", "Pneumonia"})
 _TORTUOUS_FROM: Final = 1.25
-_TARGET_WORDS: Final = (32, 54)
-"""Findings are filled with boilerplate and denials until they have a number of words in this range."""
+WORDS: Final = (32, 54)
+"""Where no range is given: findings are filled until they have at least 32 to 53 words."""
 
 _TOPICS: Final[dict[str, str]] = {
     **dict.fromkeys(_LUNG_FINDINGS, "lungs"),
@@ -69,7 +69,22 @@ class Report:
         return tuple(row)
 
 
-def write_report(case: Case, rng: np.random.Generator, *, lateral: bool, prior: bool) -> Report:
+def check_words(words: Sequence[int]) -> None:
+    """Refuse a range of words that holds no length.
+
+    Args:
+        words: the least length, and one above the greatest.
+
+    Raises:
+        ValueError: when it is no pair, does not rise, or begins below 1.
+    """
+    if len(words) != 2 or not 1 <= words[0] < words[1]:
+        raise ValueError(f"words must be [low, high] with 1 <= low < high, got {list(words)}")
+
+
+def write_report(
+    case: Case, rng: np.random.Generator, *, lateral: bool, prior: bool, words: Sequence[int] = WORDS
+) -> Report:
     """Word a case.
 
     The impression states nothing that the findings do not, so that the findings alone state all there is.
@@ -79,13 +94,17 @@ def write_report(case: Case, rng: np.random.Generator, *, lateral: bool, prior: 
         rng: generator of the wording.
         lateral: whether the study has a lateral film.
         prior: whether the patient has an earlier study.
+        words: low and high; the findings get stock sentences until they have a length drawn from low to
+            high - 1. What is told and denied is never cut.
 
     Returns:
         Both sections.
     """
     body = [*_positive(case, rng), *_normal(case, rng)]
     opening = _opening(case, rng, lateral=lateral, prior=prior)
-    findings = opening + _filled(body, sum(len(s.text.split()) for s in opening), case, rng)
+    low, high = words
+    target = int(rng.integers(low, high)) - _length(opening)
+    findings = opening + _filled(body, target, case, rng)
     return Report(tuple(findings), tuple(_impression(case, findings, rng)))
 
 
@@ -236,11 +255,15 @@ def _deny(options: Sequence[str], names: Iterable[str], topic: str, rng: np.rand
     return Sentence(_pick(rng, options), tuple((name, NEGATIVE) for name in names), topic)
 
 
-def _filled(body: list[Sentence], words: int, case: Case, rng: np.random.Generator) -> list[Sentence]:
-    """Add denials and boilerplate up to a drawn length, then put the whole in a drawn order."""
-    target = int(rng.integers(*_TARGET_WORDS))
+def _length(sentences: Iterable[Sentence]) -> int:
+    """Number of words."""
+    return sum(len(s.text.split()) for s in sentences)
+
+
+def _filled(body: list[Sentence], target: int, case: Case, rng: np.random.Generator) -> list[Sentence]:
+    """Add denials, and boilerplate up to the target's words, then put the whole in a drawn order."""
     body = body + _denials(case, rng)
-    words += sum(len(s.text.split()) for s in body)
+    words = _length(body)
     spare = [text for text in phrases.BOILERPLATE if not (case.has("Fracture") and text in phrases.BONES)]
     if case.anatomy.aorta > _TORTUOUS_FROM:
         spare.append(phrases.TORTUOUS)

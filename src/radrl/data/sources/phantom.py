@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from radrl.data.phantom.film import Drawing
-from radrl.data.phantom.findings import DRAWN, MOST_HEDGES, PREVALENCE, Case, Patient, draw_case, draw_patient
-from radrl.data.phantom.wording import Report, print_section, write_report
+from radrl.data.phantom.findings import (
+    SEVERITY,
+    Case,
+    Patient,
+    check_hedges,
+    draw_case,
+    draw_patient,
+    shares_of,
+)
+from radrl.data.phantom.wording import WORDS, Report, check_words, print_section, write_report
 from radrl.data.study import Record
 
 SPLITS: Final = ("pretrain", "train", "val", "test")
@@ -38,6 +46,8 @@ def read(
     studies: Mapping[str, int],
     image_size: int = 112,
     prevalence: float | Mapping[str, float] = 1.0,
+    severity: Sequence[float] = SEVERITY,
+    words: Sequence[int] = WORDS,
     noise: float = 0.03,
     lateral_share: float = 0.25,
     hedge_share: float = 0.18,
@@ -55,9 +65,12 @@ def read(
         image_size: height and width of the films in pixels.
         prevalence: share of studies with each observation; a number scales the usual ones
             (`radrl.data.phantom.findings.PREVALENCE`), a mapping replaces those it names.
+        severity: a and b of the Beta distribution of a finding's severity, 0 (barely visible) to 1 (gross).
+        words: low and high; findings are filled with stock sentences to a length from low to high - 1.
         noise: grain of the films, standard deviation as a share of the full scale.
         lateral_share: share of studies with a lateral film beside the frontal one.
-        hedge_share: share of findings stated with a hedge, at most 0.3; subtle ones carry it.
+        hedge_share: share of findings stated with a hedge; subtle ones carry it, so that severity bounds it
+            (`radrl.data.phantom.findings.most_hedges`).
         missing_findings: share of studies whose report has no findings section.
         missing_impression: share of studies whose report has no impression; none lacks both.
 
@@ -67,8 +80,10 @@ def read(
     Raises:
         ValueError: for an unknown split or observation, a negative number, or a share outside its range.
     """
-    _check_shares(lateral_share, hedge_share, missing_findings, missing_impression)
-    shares = _shares(prevalence)
+    _check_shares(lateral_share, missing_findings, missing_impression)
+    check_hedges(hedge_share, severity)
+    check_words(words)
+    shares = shares_of(prevalence)
     if unknown := sorted(set(studies) - set(SPLITS)):
         raise ValueError(f"no such split: {', '.join(unknown)}; splits are {', '.join(SPLITS)}")
     if seed < 0 or any(count < 0 for count in studies.values()):
@@ -78,9 +93,10 @@ def read(
     for split in SPLITS:
         for place in _places(seed, split, studies.get(split, 0)):
             rng = _generator(seed, split, _STUDY, place.index)
-            case = draw_case(_patient(seed, place), rng, prevalence=shares, hedge_share=hedge_share)
+            patient = _patient(seed, place)
+            case = draw_case(patient, rng, prevalence=shares, hedge_share=hedge_share, severity=severity)
             lateral = bool(rng.random() < lateral_share)
-            report = write_report(case, rng, lateral=lateral, prior=place.visit > 0)
+            report = write_report(case, rng, lateral=lateral, prior=place.visit > 0, words=words)
             report = _leave_out(report, rng.random(), missing_findings, missing_impression)
             yield from _records(case, report, place, rng, image_size=image_size, noise=noise, lateral=lateral)
 
@@ -143,23 +159,7 @@ def _leave_out(report: Report, draw: float, missing_findings: float, missing_imp
     return report
 
 
-def _shares(prevalence: float | Mapping[str, float]) -> dict[str, float]:
-    """Share of studies for each observation that can be drawn."""
-    if isinstance(prevalence, Mapping):
-        if unknown := sorted(set(prevalence) - set(DRAWN)):
-            raise ValueError(
-                f"no prevalence can be set for {', '.join(unknown)}; observations: {', '.join(DRAWN)}"
-            )
-        shares = {**PREVALENCE, **prevalence}
-    else:
-        shares = {name: prevalence * share for name, share in PREVALENCE.items()}
-    for name, share in shares.items():
-        if not 0 < share < 1:
-            raise ValueError(f"prevalence of {name} must lie between 0 and 1, got {share}")
-    return shares
-
-
-def _check_shares(lateral: float, hedge: float, findings: float, impression: float) -> None:
+def _check_shares(lateral: float, findings: float, impression: float) -> None:
     for name, share in (
         ("lateral_share", lateral),
         ("missing_findings", findings),
@@ -167,8 +167,6 @@ def _check_shares(lateral: float, hedge: float, findings: float, impression: flo
     ):
         if not 0 <= share <= 1:
             raise ValueError(f"{name} must lie in [0, 1], got {share}")
-    if not 0 <= hedge <= MOST_HEDGES:
-        raise ValueError(f"hedge_share must lie in [0, {MOST_HEDGES}], got {hedge}")
     if findings + impression > 1:
         raise ValueError(
             f"missing_findings + missing_impression must not exceed 1, got {findings + impression}"
