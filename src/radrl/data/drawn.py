@@ -51,6 +51,6 @@ def refuse_seen(weights: Path, *, source: str, seed: int) -> None:
         return
     if note.is_file() and json.loads(note.read_text()) == {"source": source, "seed": seed}:
         raise SeenFilms(
-            f"seed {seed} is the one that the films of policy.path ({weights}) were drawn from, and a study on "
-            "films that its base policy has seen proves nothing: take another seed"
+            f"seed {seed} is the one that the films of policy.path ({weights}) were drawn from, and a study "
+            "on films that its base policy has seen proves nothing: take another seed"
         )
