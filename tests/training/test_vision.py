@@ -13,7 +13,14 @@ from radrl.policy import folder
 from radrl.policy.folder import Policy
 from radrl.training.vision import evidence, learn_phrases, phrases
 
-SETTINGS = {"epochs": 12, "batch_size": 8, "learning_rate": 3e-3, "weight_decay": 0.01, "gradient_clip": 1.0}
+SETTINGS = {
+    "epochs": 12,
+    "batch_size": 8,
+    "learning_rate": 3e-3,
+    "warmup_share": 0.1,
+    "weight_decay": 0.01,
+    "gradient_clip": 1.0,
+}
 
 
 def test_phrases_are_words_and_pairs_within_a_sentence_that_five_reports_share() -> None:

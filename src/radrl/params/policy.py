@@ -67,6 +67,7 @@ class Vision(Section):
     epochs: PositiveInt
     batch_size: PositiveInt
     learning_rate: PositiveFloat
+    warmup_share: Share
     weight_decay: Annotated[float, Field(ge=0)]
     gradient_clip: PositiveFloat
 

@@ -1,8 +1,8 @@
 """What the laptop policy is pretrained on: pictures that are hardly radiographs, and what is asked of them.
 
 A general pretrained model looks at pictures and speaks of them, but has hardly seen radiographs. The laptop
-policy gets the same handicap: nearly all its pretraining films are photographic negatives. It learns to look and
-to speak on these, and the share of films as they are is how much of radiography it has seen by the way.
+policy gets the same handicap: nearly all its pretraining films are photographic negatives. It learns to look
+and to speak on these, and the share of films as they are is how much of radiography it has seen by the way.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ report can be guessed without looking. Predicting the bag of words of a caption 
 labeler is read.
 
 Departures from Joulin et al.: pairs of words that follow one another count beside single words, since a
-report names what is absent too ("no effusion", "left effusion"); and a phrase's evidence is a smooth maximum over
-the film's tokens instead of their mean, so that a token learns what lies where it looks.
+report names what is absent too ("no effusion", "left effusion"); and a phrase's evidence is a smooth maximum
+over the film's tokens instead of their mean, so that a token learns what lies where it looks.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any
 import torch
 from torch import nn
 from tqdm import tqdm
+from transformers import get_cosine_schedule_with_warmup
 
 from radrl.policy.encoding import decode_film
 from radrl.policy.folder import Policy
@@ -53,7 +54,7 @@ def learn_phrases(
         policy: its vision tower is trained; nothing else moves.
         films: N films as PNG bytes, all of one size.
         reports: N reports.
-        settings: epochs, batch_size, learning_rate, weight_decay, gradient_clip.
+        settings: epochs, batch_size, learning_rate, warmup_share, weight_decay, gradient_clip.
         seed: of the linear map and of shuffling.
         report: told the mean loss of each epoch.
     """
@@ -68,11 +69,10 @@ def learn_phrases(
         weights, lr=settings["learning_rate"], weight_decay=settings["weight_decay"]
     )
     batches = math.ceil(len(films) / settings["batch_size"])
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, settings["learning_rate"], total_steps=settings["epochs"] * batches, pct_start=0.1
-    )
+    steps = settings["epochs"] * batches
+    schedule = get_cosine_schedule_with_warmup(optimizer, round(settings["warmup_share"] * steps), steps)
     tower.train()
-    with tqdm(total=settings["epochs"] * batches, desc="vision", unit=" batches", mininterval=1) as bar:
+    with tqdm(total=steps, desc="vision", unit=" batches", mininterval=1) as bar:
         for epoch in range(settings["epochs"]):
             losses = []
             for index in _batches(films, settings["batch_size"]):
@@ -98,8 +98,8 @@ def phrases(reports: Sequence[str]) -> tuple[list[list[int]], torch.Tensor]:
         reports: N texts.
 
     Returns:
-        For each its phrases (words, and pairs within a sentence) as numbers in alphabetical order; and the share
-        of reports that holds each of the W phrases, shape (W,).
+        For each its phrases (words, and pairs within a sentence) as numbers in alphabetical order; and the
+        share of reports that holds each of the W phrases, shape (W,).
     """
     found = [_phrases(text) for text in reports]
     counts = Counter(phrase for own in found for phrase in own)
