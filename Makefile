@@ -28,7 +28,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help env repro test lint types contracts pytest smoke offline-check stages ui viz format lock clean distclean tree scorers metrics seeds
+.PHONY: help env repro test lint types contracts pytest smoke offline-check stages base ui viz format lock clean distclean tree scorers metrics seeds
 
 help:  ## this list
 	@echo "make TARGET [PYTHON=python3.11] [TORCH_INDEX=URL] [VENV=.venv]"
@@ -78,6 +78,9 @@ offline-check: $(INSTALLED)  ## smoke run and `dvc repro` where no network inter
 
 stages: $(INSTALLED_TEST)  ## write dvc.yaml anew from the pipelines, the catalog and the imports
 	python tools/dvc_stages.py
+
+base: $(INSTALLED)  ## the laptop's base policy and its card anew, into data/06_models/radrl-tiny; an hour or more
+	kedro run --env=radrl-tiny --pipelines=ingest,policy,base_card
 
 ui: $(INSTALLED)  ## MLflow's pages of all runs, on http://127.0.0.1:5000
 	mlflow ui --backend-store-uri sqlite:///mlflow.db

@@ -45,6 +45,15 @@ def test_jobs_fill_the_cores_unless_the_policy_is_a_real_one(path, threads, core
     assert repro.default_jobs({"threads": threads, "policy": {"path": path}}) == jobs
 
 
+def test_small_weights_leave_room_for_other_stages(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(4)), raising=False)
+    (tmp_path / "model.safetensors").write_bytes(b"12345")
+    given = {"threads": 1, "policy": {"path": str(tmp_path)}}
+    assert repro.default_jobs(given) == 4
+    monkeypatch.setattr(repro, "LAPTOP_BYTES", 4)
+    assert repro.default_jobs(given) == 1
+
+
 def test_warnings_of_a_stage_are_said_and_nothing_else(tmp_path, capsys):
     runner = repro.DvcStages(tmp_path, tmp_path)
     log = "Running stage 'train@grpo':\n> kedro run\n12:00:00 INFO    reads\n"

@@ -89,3 +89,16 @@ def test_same_seed_same_tower(
     first = weights(learn()[0])
     assert same(weights(learn()[0]), first)
     assert not same(weights(learn(seed=1)[0]), first)
+
+
+def test_reports_that_share_no_phrase_teach_nothing_and_it_is_said(
+    policy_folder: Path,
+    films: Callable[..., list[bytes]],
+    weights: Callable[[Any], Any],
+    same: Callable[..., bool],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    policy = folder.load(policy_folder)
+    learn_phrases(policy, films(2), ["edema", "mass"], settings=SETTINGS, seed=0)
+    assert same(weights(policy), weights(policy_folder))
+    assert "no phrase stands in 5 of the 2 pretraining reports" in caplog.text

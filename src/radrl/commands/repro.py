@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import subprocess
@@ -32,6 +33,8 @@ Examples:
   radrl repro --dry-run          what would run"""
 
 LOGS: Final = Path("build/repro")
+LAPTOP_BYTES: Final = 100e6
+"""Weights up to this size leave room for other stages beside the one that trains them."""
 
 _WARNING: Final = re.compile(r"\d\d:\d\d:\d\d (?:WARNING|ERROR) +(.*)")
 """A line of a stage's log that is for people, as conf/logging.yml writes it."""
@@ -42,7 +45,7 @@ _WARNING: Final = re.compile(r"\d\d:\d\d:\d\d (?:WARNING|ERROR) +(.*)")
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
-    help="Stages that run at once.  [default: cores / `threads` for the laptop policy, else 1]",
+    help="Stages that run at once.  [default: cores / `threads` for a laptop's policy, else 1]",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
 def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool) -> None:
@@ -92,12 +95,19 @@ def default_jobs(params: Mapping[str, Any]) -> int:
         params: params.yaml.
 
     Returns:
-        As many as the cores carry, for the laptop policy; 1 for a real one, which takes a GPU for itself.
+        As many as the cores carry, for a laptop's policy; 1 for a real one, which takes a GPU for itself.
     """
-    if params["policy"]["path"] is not None:
+    path = params["policy"]["path"]
+    if path is not None and _bytes_of_weights(Path(path)) > LAPTOP_BYTES:
         return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, cores // int(params["threads"]))
+
+
+def _bytes_of_weights(folder: Path) -> float:
+    """What a policy's weights take; without end where there are none to see, so that nothing is risked."""
+    files = list(folder.glob("*.safetensors"))
+    return sum(file.stat().st_size for file in files) if files else math.inf
 
 
 class _Bar:

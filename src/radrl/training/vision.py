@@ -13,6 +13,7 @@ over the film's tokens instead of their mean, so that a token learns what lies w
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections import Counter
@@ -28,6 +29,8 @@ from transformers import get_cosine_schedule_with_warmup
 from radrl.policy.encoding import decode_film
 from radrl.policy.folder import Policy
 from radrl.training.callbacks import Report, silent
+
+logger = logging.getLogger(__name__)
 
 _SENTENCE_END = re.compile(r"[.\n]")
 _WORD = re.compile(r"[a-z]+")
@@ -60,6 +63,14 @@ def learn_phrases(
     """
     torch.manual_seed(seed)
     held, shares = phrases(reports)
+    if not len(shares):
+        logger.warning(
+            "no phrase stands in %d of the %d pretraining reports: the vision tower stays as it was drawn; "
+            "give the split pretrain more studies",
+            MIN_REPORTS,
+            len(reports),
+        )
+        return
     tower = policy.model.model.visual
     readout = nn.Linear(tower.config.out_hidden_size, len(shares))
     with torch.no_grad():  # start from how common each phrase is
