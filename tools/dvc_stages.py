@@ -43,7 +43,7 @@ DESCRIPTIONS = {
     "eval": "one arm's scores",
     "compare": "the table of arms, as CSV, figures and one HTML page",
 }
-# What a stage reads that no dataset of the catalog stands for: the user's own files, the policy that is shipped.
+# What a stage reads that no dataset stands for: the user's own files, the policy that is shipped.
 RAW = {"ingest": ["data/01_raw"], "policy": ["data/06_models/radrl-tiny"]}
 # Scripts that a module runs by their path, which no import shows.
 SCRIPTS = {"radrl.scoring.isolated": "src/radrl/scoring/workers"}

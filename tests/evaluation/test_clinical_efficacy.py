@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.metrics import precision_recall_fscore_support
 
 from radrl.evaluation.clinical_efficacy import clinical_efficacy, metric_name
-from radrl.observations import FIVE_INDEX, INDEX, OBSERVATIONS
+from radrl.observations import FIVE_INDEX, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE
 
 PAIR = hnp.arrays(np.int8, st.tuples(st.just(2), st.integers(1, 8), st.just(14)), elements=st.integers(0, 3))
 
@@ -107,7 +107,7 @@ def test_per_label_rows():
 
 def test_names_cover_both_sets_readings_and_every_averaging():
     names = clinical_efficacy(REFERENCE, HYPOTHESIS, labeler="chexbert").metrics
-    assert len(names) == 2 * 2 * (4 * 3 + 1)
+    assert len(names) == 2 * 2 * (4 * 3 + 1) + 1  # MCCS has neither averaging nor set
     assert metric_name("chexbert", "macro", 14, "f1") in names
     assert metric_name("chexbert", "sample", 5, "recall", uncertain_as_positive=True) in names
     assert metric_name("chexbert", "exact_match", 5, None) in names
@@ -181,3 +181,12 @@ def test_refuses_what_does_not_fit():
         clinical_efficacy(fourteen, fourteen, labeler="x", zero_division=0.5)
     with pytest.raises(ValueError, match="at least one study"):
         clinical_efficacy(fourteen[:0], fourteen[:0], labeler="x")
+
+
+def test_mccs_is_the_mean_over_reports_of_mrg_r1s_reward() -> None:
+    truth, found = np.zeros((3, 14), dtype=np.int8), np.zeros((3, 14), dtype=np.int8)
+    truth[:, :2], found[0, :2] = (POSITIVE, NEGATIVE), (POSITIVE, NEGATIVE)  # cosine 1
+    found[1, 0] = POSITIVE  # 1 / sqrt(2)
+    found[2, :2] = (NEGATIVE, POSITIVE)  # -1, which earns 0
+    value = clinical_efficacy(truth, found, labeler="x").metrics["ce_x_mccs"]
+    assert value == pytest.approx((1 + 0.5**0.5 + 0) / 3)

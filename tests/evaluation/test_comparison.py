@@ -42,7 +42,7 @@ def test_a_row_for_every_arm_and_metric_in_the_given_order(rows):
         "all_positive",
         "reference",
     ]
-    assert len(rows) == 5 * 52
+    assert len(rows) == 5 * 53
 
 
 def test_the_better_arm_is_found_and_the_twin_is_not(rows):

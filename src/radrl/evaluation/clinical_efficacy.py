@@ -16,6 +16,9 @@ An undefined value (0 / 0: nothing predicted, nothing present) is `zero_division
 ``sample14`` is PromptMRG's formula and with ``macro14`` the macro protocol of MambaXray-VL and OraPO (both
 are scikit-learn's at zero_division=0); 1; or NaN, which leaves it out of the mean (CXRMate-2's macro).
 What is not the default is in the name.
+
+Beside these stands ``ce_{labeler}_mccs``: the mean over reports of MRG-R1's reward (eq. 3 to 6) at margin 0, which
+reads denials and doubts too; it has no averaging and no label set of its own (13 signed labels).
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ from typing import Final
 import numpy as np
 
 from radrl.algorithms.f_measure import FloatArray, Labels, positives, ratio
-from radrl.evaluation.summed import Metrics, SummedMetrics, join
+from radrl.algorithms.mccs import mccs
+from radrl.evaluation.summed import Metrics, SummedMetrics, join, mean_metrics
 from radrl.observations import FIVE_INDEX, OBSERVATIONS
 
 STATISTICS: Final = ("precision", "recall", "f1")
@@ -114,7 +118,7 @@ def clinical_efficacy_sums(
         zero_division: as in `clinical_efficacy`.
 
     Returns:
-        The family of all metrics under both readings.
+        The family of all metrics under both readings, and MCCS, whatever `zero_division`.
 
     Raises:
         ValueError: as `clinical_efficacy`.
@@ -133,7 +137,8 @@ def clinical_efficacy_sums(
                 ),
             )
             for uncertain_as_positive in (False, True)
-        )
+        ),
+        mean_metrics({f"ce_{labeler}_mccs": mccs(reference, hypothesis)}),
     )
 
 
