@@ -17,8 +17,8 @@ An undefined value (0 / 0: nothing predicted, nothing present) is `zero_division
 are scikit-learn's at zero_division=0); 1; or NaN, which leaves it out of the mean (CXRMate-2's macro).
 What is not the default is in the name.
 
-Beside these stands ``ce_{labeler}_mccs``: the mean over reports of MRG-R1's reward (eq. 3 to 6) at margin 0, which
-reads denials and doubts too; it has no averaging and no label set of its own (13 signed labels).
+Beside these stands ``ce_{labeler}_mccs``: the mean over reports of MRG-R1's reward (eq. 3 to 6) at margin 0,
+which reads denials and doubts too; it has no averaging and no label set of its own (13 signed labels).
 """
 
 from __future__ import annotations
