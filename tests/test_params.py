@@ -84,6 +84,35 @@ WRONG = [
         "(it is 'mimic')",
     ),
     ("ingest.phantom.studies", {"dev": 3}, "'pretrain', 'train', 'val' or 'test'"),
+    ("ingest.phantom.severity", [1.2], "ingest.phantom.severity: List should have at least 2 items"),
+    ("ingest.phantom.severity", [0.0, 1.8], "severity.0: Input should be greater than 0 (it is 0.0)"),
+    ("ingest.phantom.words", [0, 32], "words.0: Input should be greater than or equal to 1 (it is 0)"),
+    (
+        "ingest.phantom.words",
+        [32, 32],
+        "ingest.phantom.words: words must be [low, high] with 1 <= low < high, got [32, 32]",
+    ),
+    (
+        "ingest.phantom.prevalence",
+        {"Cardiomegali": 0.2},
+        "ingest.phantom.prevalence: 'Cardiomegali' is no observation that is drawn; did you mean "
+        "'Cardiomegaly'? Observations: Enlarged Cardiomediastinum, Cardiomegaly,",
+    ),
+    ("ingest.phantom.prevalence", {"No Finding": 0.2}, "'No Finding' is no observation that is drawn."),
+    (
+        "ingest.phantom.prevalence",
+        {"Edema": 1.0},
+        "ingest.phantom.prevalence: prevalence of Edema must lie between 0 and 1, got 1.0",
+    ),
+    ("ingest.phantom.prevalence", {"Edema": "0.2"}, "prevalence: Edema: must be a number (it is '0.2')"),
+    ("ingest.phantom.prevalence", 9.0, "prevalence of Cardiomegaly must lie between 0 and 1, got 1.8"),
+    ("ingest.phantom.prevalence", 0.0, "prevalence of Enlarged Cardiomediastinum must lie between 0 and 1"),
+    (
+        "ingest.phantom.prevalence",
+        True,
+        "ingest.phantom.prevalence: must be a number, which scales every share, or shares of single "
+        "observations (it is True)",
+    ),
     ("ingest.max_quarantined_share", 1.2, "less than or equal to 1 (it is 1.2)"),
     ("sft.tunes", "all", "sft.tunes: Input should be 'vision', 'full' or 'lora' (it is 'all')"),
     ("sft.learning_rate", "1e-3", "sft.learning_rate: Input should be a valid number"),
@@ -100,16 +129,6 @@ WRONG = [
         "selection.balanced.studies",
         721,
         "selection.balanced.studies is 721, but ingest.phantom.studies.train is 720; lower the one",
-    ),
-    (
-        "training.prompts_per_step",
-        301,
-        "training.prompts_per_step is 301, but the subset ddsampling of arm deer has at most 288 films;",
-    ),
-    (
-        "arms.grpo.training",
-        {"prompts_per_step": 1441},
-        "arms.grpo.training.prompts_per_step is 1441, but the subset full of arm grpo has at most 1440 films",
     ),
     ("training.mask_truncated", "no", "training.mask_truncated: Input should be a valid boolean"),
     ("training.loss", "ppo", "training.loss: Input should be 'grpo', 'bnpo', 'dr_grpo' or 'dapo'"),
@@ -151,6 +170,39 @@ WRONG = [
     ),
     ("arms.grpo.training", {"iterations": 997}, "arms.grpo.training: checkpoint_every"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("severity", "largest"), [([1.2, 1.8], 0.3192), ([5.0, 2.0], 0.0476), ([1.0, 1.0], 0.25)]
+)
+def test_more_hedges_than_the_severity_bears_are_refused(
+    values: Values, severity: Any, largest: float
+) -> None:
+    values = put(values, "ingest.phantom.severity", severity)
+    validate(put(values, "ingest.phantom.hedge_share", largest))
+    said = refusal(put(values, "ingest.phantom.hedge_share", largest + 0.001))
+    assert f"ingest.phantom: hedge_share must lie in [0, {largest}] with severity {severity}, got" in said
+
+
+@pytest.mark.parametrize("prevalence", [1, 0.5, {}, {"Pleural Other": 0.5}])
+def test_prevalence_is_a_scale_or_shares_of_single_observations(values: Values, prevalence: Any) -> None:
+    validate(put(values, "ingest.phantom.prevalence", prevalence))
+
+
+@pytest.mark.parametrize(("lateral_share", "of_a_study"), [(0.0, 1), (0.1, 2)])
+def test_a_step_of_more_films_than_its_subset_has_is_refused(
+    values: Values, lateral_share: float, of_a_study: int
+) -> None:
+    values = put(values, "ingest.phantom.lateral_share", lateral_share)
+    said = refusal(put(values, "training.prompts_per_step", 301))
+    assert "training.prompts_per_step is 301, but the subset ddsampling of arm deer has at most " in said
+    assert f"at most {144 * of_a_study} films;" in said
+    most = 720 * of_a_study
+    said = refusal(put(values, "arms.grpo.training", {"prompts_per_step": most + 1}))
+    assert (
+        f"arms.grpo.training.prompts_per_step is {most + 1}, but the subset full of arm grpo has at" in said
+    )
+    assert f"at most {most} films;" in said
 
 
 JUDGE = {

@@ -67,8 +67,8 @@ def test_recipe_is_one_whole_study_to_dvc(recipe: Path, workspace: Path) -> None
 
 
 def _targets(recipe: Path) -> list[str]:
-    """What the launch line asks `dvc repro` for."""
-    launch = re.search(r"&& dvc repro ?(\w*)", recipe.read_text())
+    """What the launch line asks `dvc repro`, or `make repro`, for."""
+    launch = re.search(r"&& (?:dvc|make) repro ?(\w*)", recipe.read_text())
     assert launch or recipe.stem == "phantom-laptop"
     return [launch[1]] if launch and launch[1] else []
 

@@ -102,8 +102,8 @@ def test_what_an_anchor_shares_is_not_shared() -> None:
     ("keys", "said"),
     [
         (
-            {"recipe": "phantom.yaml"},
-            r"recipe: there is no 'phantom.yaml'; did you mean 'phantom-laptop.yaml'",
+            {"recipe": "phantom-lap.yaml"},
+            r"recipe: there is no 'phantom-lap.yaml'; did you mean 'phantom-laptop.yaml'",
         ),
         ({"seed": [1]}, r"seed: no such key; did you mean 'seeds'"),
         ({"seeds": []}, "seeds: "),

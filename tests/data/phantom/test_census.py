@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from radrl.data.phantom.census import census, main
@@ -31,3 +33,25 @@ def test_the_command_prints_the_table(capsys: pytest.CaptureFixture[str]) -> Non
     printed = capsys.readouterr().out
     assert all(f"| {name} |" in printed for name in OBSERVATIONS)
     assert "8 studies" in printed
+
+
+def test_the_command_counts_the_films_of_a_params_file(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text(
+        "ingest: {phantom: {studies: {test: 1}, prevalence: {Edema: 0.999}, missing_findings: 0.0}}"
+    )
+    main(["--studies", "8", "--params", str(path)])
+    edema = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("| Edema |"))
+    assert sum(float(share) for share in edema.split("|")[2:4]) == 1
+    for shipped in ("params.yaml", "conf/recipes/phantom-hard.yaml"):
+        main(["--studies", "4", "--params", str(root / shipped)])
+        assert "4 studies" in capsys.readouterr().out
+
+
+def test_a_file_without_phantoms_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text("ingest: {source: csv}")
+    with pytest.raises(SystemExit, match=r"params.yaml has no section ingest.phantom; name a file that has"):
+        main(["--params", str(path)])

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,22 +10,37 @@ from hypothesis import strategies as st
 from radrl.data.phantom.findings import (
     DRAWN,
     PREVALENCE,
+    SEVERITY,
     SITES,
     Case,
+    Finding,
     case_from_labels,
+    check_hedges,
     draw_case,
     draw_patient,
+    hedge_chance,
+    most_hedges,
+    shares_of,
 )
 
 STUDIES = 4000
+SEVERITIES = [SEVERITY, (5.0, 2.0), (1.0, 1.0), (0.5, 3.0)]
+
+
+def draw(studies: int, hedge_share: float, severity: tuple[float, float] = SEVERITY) -> list[Case]:
+    rng = np.random.default_rng(0)
+    shares = {"prevalence": PREVALENCE, "hedge_share": hedge_share, "severity": severity}
+    return [draw_case(draw_patient(rng), rng, **shares) for _ in range(studies)]
+
+
+def diseases(cases: list[Case]) -> list[Finding]:
+    """All findings but devices, which are never hedged."""
+    return [f for case in cases for f in case.findings if f.label != "Support Devices"]
 
 
 @pytest.fixture(scope="module")
 def cases() -> list[Case]:
-    rng = np.random.default_rng(0)
-    return [
-        draw_case(draw_patient(rng), rng, prevalence=PREVALENCE, hedge_share=0.18) for _ in range(STUDIES)
-    ]
+    return draw(STUDIES, 0.18)
 
 
 @pytest.mark.parametrize("label", DRAWN)
@@ -62,11 +79,67 @@ def test_company_shares_the_place(cases: list[Case]) -> None:
 
 
 def test_hedges_have_their_share_and_lie_on_subtle_findings(cases: list[Case]) -> None:
-    findings = [f for case in cases for f in case.findings if f.label != "Support Devices"]
+    findings = diseases(cases)
     assert np.mean([f.hedged for f in findings]) == pytest.approx(0.18, abs=0.02)
     hedged = np.mean([f.severity for f in findings if f.hedged])
     assert hedged < 0.6 * np.mean([f.severity for f in findings if not f.hedged])
     assert not any(f.hedged for case in cases for f in case.of("Support Devices"))
+
+
+@pytest.mark.parametrize("severity", SEVERITIES)
+def test_severity_and_hedges_are_as_asked(severity: tuple[float, float]) -> None:
+    a, b = severity
+    share = 0.8 * most_hedges(severity)
+    findings = diseases(draw(1500, share, severity))
+    spread = np.sqrt(a * b / (a + b + 1)) / (a + b)
+    four_errors = 4 / np.sqrt(len(findings))
+    assert np.mean([f.severity for f in findings]) == pytest.approx(a / (a + b), abs=four_errors * spread)
+    assert np.mean([f.hedged for f in findings]) == pytest.approx(
+        share, abs=four_errors * np.sqrt(share * (1 - share))
+    )
+
+
+def test_a_larger_first_parameter_makes_findings_graver() -> None:
+    means = [np.mean([f.severity for f in diseases(draw(300, 0.0, (a, 2.0)))]) for a in (0.5, 1.2, 3.0, 8.0)]
+    assert means == sorted(means)
+
+
+@given(st.floats(0.1, 20), st.floats(0.1, 20))
+def test_with_the_most_hedges_a_finding_of_severity_0_is_always_hedged(a: float, b: float) -> None:
+    assert hedge_chance(0.0, (a, b), most_hedges((a, b))) == pytest.approx(1)
+    check_hedges(most_hedges((a, b)), (a, b))
+
+
+@pytest.mark.parametrize("severity", SEVERITIES)
+def test_the_mean_chance_of_a_hedge_is_its_share(severity: tuple[float, float]) -> None:
+    degrees = np.random.default_rng(0).beta(*severity, size=200_000)
+    share = 0.5 * most_hedges(severity)
+    assert np.mean([hedge_chance(d, severity, share) for d in degrees]) == pytest.approx(share, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("share", "severity", "message"),
+    [
+        (
+            0.05,
+            (5.0, 2.0),
+            r"hedge_share must lie in \[0, 0.0476\] with severity \[5.0, 2.0\], got 0.05; subtle",
+        ),
+        (-0.1, SEVERITY, r"hedge_share must lie in \[0, 0.3192\] with severity \[1.2, 1.8\], got -0.1"),
+        (0.1, (0.0, 1.0), "severity must be the two parameters of a Beta distribution, each above 0"),
+        (0.1, (1.0,), "severity must be the two parameters"),
+        (0.1, (float("inf"), 1.0), "severity must be the two parameters"),
+    ],
+)
+def test_hedges_that_cannot_be_kept_are_refused(share: float, severity: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        check_hedges(share, severity)
+
+
+def test_shares_are_scaled_or_replaced() -> None:
+    assert shares_of(1.0) == PREVALENCE
+    assert shares_of(2.0)["Fracture"] == 2 * PREVALENCE["Fracture"]
+    assert shares_of({"Fracture": 0.3}) == PREVALENCE | {"Fracture": 0.3}
 
 
 def test_chronic_findings_return() -> None:

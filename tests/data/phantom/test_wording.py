@@ -18,7 +18,7 @@ from radrl.data.phantom.findings import (
     draw_case,
     draw_patient,
 )
-from radrl.data.phantom.wording import Report, Sentence, print_section, write_report
+from radrl.data.phantom.wording import WORDS, Report, Sentence, check_words, print_section, write_report
 from radrl.observations import BLANK, INDEX, NEGATIVE, NO_FINDING, OBSERVATIONS, POSITIVE, UNCERTAIN
 
 
@@ -27,8 +27,12 @@ def case_of(seed: int) -> Case:
     return draw_case(draw_patient(rng), rng, prevalence=PREVALENCE, hedge_share=0.2)
 
 
-def report_of(case: Case, seed: int = 0) -> Report:
-    return write_report(case, np.random.default_rng(seed), lateral=False, prior=False)
+def report_of(case: Case, seed: int = 0, words: tuple[int, int] = WORDS) -> Report:
+    return write_report(case, np.random.default_rng(seed), lateral=False, prior=False, words=words)
+
+
+def length(report: Report) -> int:
+    return sum(len(sentence.text.split()) for sentence in report.findings)
 
 
 def told(report: Report, label: str) -> str:
@@ -118,9 +122,30 @@ def test_filled_lungs_are_not_called_clear_or_free_of_consolidation(seed: int) -
 
 
 def test_findings_have_the_length_of_real_ones() -> None:
-    words = [sum(len(s.text.split()) for s in report_of(case_of(seed), seed).findings) for seed in range(400)]
+    words = [length(report_of(case_of(seed), seed)) for seed in range(400)]
     assert 42 <= np.median(words) <= 54
     assert np.mean([32 <= count <= 65 for count in words]) > 0.9
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(1, 30))
+def test_findings_are_filled_to_the_least_length_and_state_the_same(seed: int, low: int, more: int) -> None:
+    case = case_of(seed)
+    report = report_of(case, seed, (low, low + more))
+    assert length(report) >= low
+    assert report.gold() == report_of(case, seed, (low + 20, low + 20 + more)).gold()
+
+
+def test_a_longer_range_makes_longer_reports() -> None:
+    ranges = [(18, 32), (32, 54), (60, 80)]
+    medians = [np.median([length(report_of(case_of(s), s, words)) for s in range(100)]) for words in ranges]
+    assert medians == sorted(set(medians))
+
+
+@pytest.mark.parametrize("words", [(5, 5), (6, 5), (0, 5), (5,), (1, 2, 3)])
+def test_a_range_without_a_length_is_refused(words: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"words must be \[low, high\] with 1 <= low < high, got \["):
+        check_words(words)
 
 
 def test_phrases_vary() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import pickle
 import re
 from collections import defaultdict
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from radrl.data.phantom.film import Drawing
+from radrl.data.phantom.findings import PREVALENCE
 from radrl.data.sources.phantom import SPLITS, read
 from radrl.data.study import Film, Record
 from radrl.observations import INDEX, POSITIVE, UNCERTAIN
@@ -48,6 +50,17 @@ def test_same_seed_same_records_other_seed_others() -> None:
     first, again, other = (content(drawn({"train": 12}, seed=seed), "train") for seed in (4, 4, 5))
     assert first == again
     assert first != other
+
+
+def test_default_settings_draw_the_films_and_reports_they_always_drew() -> None:
+    """Other callers, tables and pictures in docs count on these bytes."""
+    digest = hashlib.md5()
+    for record in drawn({"pretrain": 6, "train": 40, "test": 6}):
+        told = (record.findings, record.impression, record.gold)
+        names = (record.key, record.study_id, record.patient_id, record.view, record.split)
+        digest.update(pixels(record).tobytes())
+        digest.update(repr((*names, *told)).encode())
+    assert digest.hexdigest() == "97c5f0dc0b970df672a9a01e52364faa"
 
 
 def test_a_split_can_grow_and_nothing_else_changes() -> None:
@@ -133,6 +146,29 @@ def test_prevalence_can_be_scaled_and_set() -> None:
     assert share(often, "Pleural Effusion") == pytest.approx(0.23, abs=0.1)
 
 
+@pytest.mark.parametrize("prevalence", [{"Fracture": 0.4, "Pleural Other": 0.02, "Edema": 0.7}, 0.5])
+def test_shares_are_as_asked_and_the_rest_as_usual(prevalence: Any) -> None:
+    studies = 1200
+    whole: dict[str, Any] = {"missing_findings": 0.0, "missing_impression": 0.0, "lateral_share": 0.0}
+    gold = np.array([record.gold for record in drawn({"train": studies}, prevalence=prevalence, **whole)])
+    for label, usual in PREVALENCE.items():
+        asked = prevalence.get(label, usual) if isinstance(prevalence, dict) else prevalence * usual
+        # a patient's studies are alike, so that they count for less than as many apart
+        five_errors = 5 * np.sqrt(asked * (1 - asked) / studies)
+        found = np.mean(np.isin(gold[:, INDEX[label]], (POSITIVE, UNCERTAIN)))
+        assert found == pytest.approx(asked, abs=five_errors), label
+
+
+def test_severity_and_length_reach_the_reports() -> None:
+    def told(**options: Any) -> list[str]:
+        return [r.findings or "" for r in drawn({"train": 80}, hedge_share=0.0, **options)]
+
+    grave, mild = (" ".join(told(severity=pair)).lower() for pair in ([20.0, 1.0], [1.0, 20.0]))
+    assert len(re.findall(r"\b(severe|large)\b", grave)) > 10 * len(re.findall(r"\b(severe|large)\b", mild))
+    short, long = (np.mean([len(text.split()) for text in told(words=pair)]) for pair in ([1, 2], [60, 61]))
+    assert short + 10 < long
+
+
 def test_no_hedges_at_share_zero() -> None:
     assert not any(UNCERTAIN in (r.gold or ()) for r in drawn({"train": 100}, hedge_share=0.0))
 
@@ -145,7 +181,10 @@ def test_no_hedges_at_share_zero() -> None:
         ({"seed": -1}, "at least 0"),
         ({"prevalence": {"Scoliosis": 0.1}}, "no prevalence can be set for Scoliosis"),
         ({"prevalence": 9.0}, "prevalence of Cardiomegaly must lie between 0 and 1"),
-        ({"hedge_share": 0.5}, "hedge_share must lie in"),
+        ({"hedge_share": 0.5}, r"hedge_share must lie in \[0, 0.3192\] with severity \[1.2, 1.8\], got 0.5"),
+        ({"severity": (5.0, 2.0)}, r"hedge_share must lie in \[0, 0.0476\] with severity \[5.0, 2.0\]"),
+        ({"severity": (0.0, 2.0)}, "severity must be the two parameters of a Beta distribution"),
+        ({"words": (9, 9)}, r"words must be \[low, high\] with 1 <= low < high, got \[9, 9\]"),
         ({"lateral_share": 1.5}, "lateral_share must lie in"),
         ({"missing_findings": 0.6, "missing_impression": 0.6}, "must not exceed 1"),
     ],
