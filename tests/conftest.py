@@ -142,7 +142,7 @@ def small(root: Path, shape: dict[str, int]) -> dict[str, Any]:
     brief = {"epochs": 2, "batch_size": 4, "max_tokens": 16, "checkpoint_every": 2}
     values["prompts"] = {"plain": PROMPT, "think_report": "Think, then report."}
     values["ingest"] |= {"image_size": IMAGE_SIZE}
-    values["policy"] |= {"tiny": shape}
+    values["policy"] |= {"path": None, "tiny": shape}
     values["policy"]["vision"] |= {"epochs": 1, "batch_size": 4}
     values["policy"]["pretrain"] |= brief
     values["sft"] |= brief

@@ -12,7 +12,7 @@ from kedro.pipeline import Pipeline
 
 from radrl import pipeline_registry
 from radrl.hooks import stage_of
-from radrl.pipeline_registry import ONCE, PER_ARM, register_pipelines
+from radrl.pipeline_registry import APART, ONCE, PER_ARM, register_pipelines
 
 pytestmark = pytest.mark.filterwarnings("ignore:One or more dataset names contain")
 
@@ -38,16 +38,16 @@ def pipelines(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def test_there_is_a_pipeline_for_every_stage_and_one_for_all(pipelines: dict[str, Pipeline]) -> None:
-    assert set(pipelines) == {*ONCE, *PER_ARM, "compare", "__default__"}
-    assert len(pipelines["__default__"].nodes) == sum(
-        len(stage.nodes) for name, stage in pipelines.items() if name != "__default__"
-    )
+    assert set(pipelines) == {*ONCE, *PER_ARM, *APART, "compare", "__default__"}
+    of_the_study = {*pipelines} - {*APART, "__default__"}
+    assert len(pipelines["__default__"].nodes) == sum(len(pipelines[name].nodes) for name in of_the_study)
 
 
 def test_every_node_carries_its_stage(pipelines: dict[str, Pipeline]) -> None:
     for name in {*pipelines} - {"__default__"}:
         assert {stage_of(node) for node in pipelines[name].nodes} == {name}
-    assert {stage_of(node) for node in pipelines["__default__"].nodes} == {*pipelines} - {"__default__"}
+    of_the_study = {*pipelines} - {*APART, "__default__"}
+    assert {stage_of(node) for node in pipelines["__default__"].nodes} == of_the_study
 
 
 @pytest.mark.parametrize("stage", PER_ARM)
