@@ -36,7 +36,7 @@ class Ceilings(Section):
     """What reads labels off films and writes no text.
 
     `start` is the policy whose tower is probed beside the base policy's; `base` where a study has no cold
-    start. It stands outside `probe`, which may be null, because DVC reads off it which policy the stage needs.
+    start. It stands outside `probe`, which may be null, because it tells DVC which policy the stage needs.
     """
 
     start: Literal["base", "sft"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -51,8 +51,8 @@ def read_labels(
         threads: of torch.
 
     Returns:
-        sample_id, row and a class index for each observation, positive or blank, a line a row and film, no line
-        where the settings ask for nothing; and by row the films it learned from, its parameters and its F1.
+        sample_id, row and a class index for each observation, positive or blank, a line a row and film (none
+        where the settings ask for nothing); and by row the films it learned from, its parameters and its F1.
 
     Raises:
         ValueError: when there is no film to learn from or to score, naming the parameter.
@@ -61,33 +61,34 @@ def read_labels(
     from radrl.runtime import pin
 
     pin(threads)
-    lines, summary = [_lines("", pd.Series([], dtype=str), np.zeros((0, len(OBSERVATIONS)), dtype=bool))], {}
-    for row, own, reader in _readers(settings, base, start, dtype=dtype, seed=seed):
-        scored = _known(labels, [split], "generate.split")
-        learned = _drawn(_known(labels, own["splits"], "ceilings: splits"), own["films"], seed)
-        held_out = labels[(labels["split"] == "val") & (split != "val")]
-        found = _read(reader, corpus, learned, held_out, scored)
-        lines.append(_lines(row, scored["sample_id"], found))
-        summary[row] = {"films": len(learned), "parameters": reader.parameters}
-        summary[row] |= _scores(scored, lines[-1], labeler)
+    scored = _known(labels, [split], "generate.split")
+    tables: list[pd.DataFrame] = []
+    summary: dict[str, dict[str, float]] = {}
+    for row, part, reader in _readers(settings, base, start, dtype=dtype, seed=seed):
+        known = _known(labels, settings[part]["splits"], f"ceilings.{part}.splits")
+        learned = _drawn(known, settings[part]["films"], seed)
+        tables.append(_lines(row, scored["sample_id"], _read(reader, corpus, learned, scored)))
+        counts = {"films": len(learned), "parameters": reader.parameters}
+        summary[row] = counts | _scores(scored, tables[-1], labeler)
     table.show(summary)
-    return pd.concat(lines, ignore_index=True), summary
+    nothing = _lines("", [], np.zeros((0, len(OBSERVATIONS)), dtype=bool))
+    return pd.concat(tables or [nothing], ignore_index=True), summary
 
 
 def _readers(
     settings: dict[str, Any], base: Path, start: Path, *, dtype: str, seed: int
-) -> Iterator[tuple[str, dict[str, Any], Reader[Any]]]:
-    """Each row's name, settings and reader, made when its turn comes: one policy is in memory at a time."""
+) -> Iterator[tuple[str, str, Reader[Any]]]:
+    """Each row's name, part of the settings and reader, made in its turn: one policy is in memory at once."""
     from radrl.policy import folder
     from radrl.readers.network import LabelNetwork
     from radrl.readers.probe import TowerProbe
 
     if (own := settings["network"]) is not None:
-        yield NETWORK, own, LabelNetwork(own, seed=seed)
+        yield NETWORK, "network", LabelNetwork(own, seed=seed)
     if (own := settings["probe"]) is not None:
         if settings["start"] != "base":
-            yield PROBE, own, TowerProbe(folder.load(start, dtype=dtype), own)
-        yield PROBE_OF_BASE, own, TowerProbe(folder.load(base, dtype=dtype), own)
+            yield PROBE, "probe", TowerProbe(folder.load(start, dtype=dtype), own)
+        yield PROBE_OF_BASE, "probe", TowerProbe(folder.load(base, dtype=dtype), own)
 
 
 def _known(labels: pd.DataFrame, splits: Sequence[str], key: str) -> pd.DataFrame:
@@ -104,37 +105,25 @@ def _drawn(known: pd.DataFrame, at_most: int, seed: int) -> pd.DataFrame:
     return known.iloc[np.sort(drawn)]
 
 
-def _read(
-    reader: Reader[Any],
-    corpus: ds.Dataset,
-    learned: pd.DataFrame,
-    held_out: pd.DataFrame,
-    scored: pd.DataFrame,
-) -> BoolArray:
+def _read(reader: Reader[Any], corpus: ds.Dataset, learned: pd.DataFrame, scored: pd.DataFrame) -> BoolArray:
     """Let a reader learn, choose its thresholds, and read the scored films, shape (N, 14)."""
-    from radrl.readers.thresholds import Read, choose
+    from radrl.readers.thresholds import best_f1
 
     def prepare(known: pd.DataFrame) -> Any:
         return reader.prepare([*corpora.pictures(corpus, known["sample_id"].tolist()).values()])
 
-    def again(prepared: Any, known: pd.DataFrame) -> Read:
-        return Read(reader.probabilities(prepared), _targets(known))
-
-    films = prepare(learned)
-    reader.fit(films, _targets(learned))
-    unseen = again(prepare(held_out), held_out) if len(held_out) else None
-    thresholds = choose(again(films, learned), unseen)
+    films, targets = prepare(learned), positives(learned[list(OBSERVATIONS)].to_numpy())
+    reader.fit(films, targets)
+    thresholds = best_f1(reader.probabilities(films), targets)
     return np.asarray(reader.probabilities(prepare(scored)) >= thresholds)
 
 
-def _targets(known: pd.DataFrame) -> BoolArray:
-    return positives(known[list(OBSERVATIONS)].to_numpy())
-
-
-def _lines(row: str, sample_ids: pd.Series, found: BoolArray) -> pd.DataFrame:
+def _lines(row: str, sample_ids: Iterable[str], found: BoolArray) -> pd.DataFrame:
     classes = np.where(found, POSITIVE, BLANK).astype(np.int8)
-    names = pd.DataFrame({"sample_id": sample_ids.to_numpy(), "row": row})
-    return pd.concat([names, pd.DataFrame(classes, columns=list(OBSERVATIONS))], axis=1)
+    lines = pd.DataFrame(classes, columns=list(OBSERVATIONS))
+    lines.insert(0, "sample_id", pd.Series([*sample_ids], dtype=str))
+    lines.insert(1, "row", pd.Series([row] * len(lines), dtype=str))
+    return lines
 
 
 def _scores(known: pd.DataFrame, found: pd.DataFrame, labeler: str) -> dict[str, float]:
