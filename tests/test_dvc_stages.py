@@ -181,8 +181,9 @@ def test_what_a_stage_reads_is_there_or_made_by_another(stages: dict[str, Any]) 
     }
     read = {path for stage in stages.values() for path in stage["deps"]}
     start, subset = "data/06_models/${item.start}", "data/05_model_input/subsets/${item.selection}.parquet"
-    assert {start, subset} <= read
-    for path in read - {start, subset}:
+    probed = "data/06_models/${ceilings.start}"
+    assert {start, subset, probed} <= read
+    for path in read - {start, subset, probed}:
         known = any(out == path.replace("${key}", "x") or out.startswith(f"{path}/") for out in made)
         assert known or (ROOT / path).exists(), path
 

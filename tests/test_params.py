@@ -157,6 +157,14 @@ WRONG = [
         {"start": "sft", "selection": "full"},
         "arms.two-phase: an arm's name is letters, digits",
     ),
+    (
+        "ceilings.network.splits",
+        ["train", "test"],
+        "ceilings.network.splits holds test, whose films are scored (generate.split)",
+    ),
+    ("ceilings.probe.splits", [], "ceilings.probe.splits: List should have at least 1 item"),
+    ("ceilings.start", "grpo", "ceilings.start: Input should be 'base' or 'sft'"),
+    ("ingest.image_fit", "longest_side", "ceilings.network needs films of one size"),
     ("arms.base.training", {"steps": 2}, "arms.base.training is set but the arm has no reward"),
     (
         "arms.grpo.training",

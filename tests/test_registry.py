@@ -72,6 +72,19 @@ def test_an_arm_starts_and_learns_from_what_it_names(pipelines: dict[str, Pipeli
     assert {"base_policy", "subset_full", "params:arms.base"} <= {*inputs["base"]}
 
 
+@pytest.mark.parametrize("start", ["sft", "base"])
+def test_the_probed_policy_is_the_one_that_params_name(
+    start: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = yaml.safe_load((root / "params.yaml").read_text())
+    values["ceilings"]["start"] = start
+    path = tmp_path / "params.yaml"
+    path.write_text(yaml.safe_dump(values))
+    monkeypatch.setattr(pipeline_registry, "PARAMS_FILE", path)
+    stage = register_pipelines()["ceilings"]
+    assert {name for name in stage.inputs() if name.endswith("_policy")} == {"base_policy", f"{start}_policy"}
+
+
 def test_stages_join_into_one_study(pipelines: dict[str, Pipeline]) -> None:
     free = {name for name in pipelines["__default__"].inputs() if not name.startswith("params:")}
     assert {name for name in free if not name.endswith("workspace")} == {"step_report", "published_results"}

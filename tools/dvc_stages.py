@@ -37,6 +37,7 @@ DESCRIPTIONS = {
     "rollouts": "K samples a training film",
     "ddsampling": "diversity of rollouts, ranks, the subset drawn by them",
     "selection": "the subsets that need no policy",
+    "ceilings": "labels read off the films, by a network and by probes of frozen towers",
     "analyses": "rollouts looked at: tokens masked, rewards compared, weights drawn",
     "train": "one arm's reinforcement learning",
     "generate": "one arm's reports on the split that is scored",
@@ -97,6 +98,8 @@ def _stage(
 ) -> dict[str, Any]:
     inputs = sorted(i for i in pipeline.inputs() if not i.startswith("params:"))
     reads = {_path(i, catalog) for i in inputs if _kept(i, catalog)}
+    if name not in PER_ARM:  # its own section says where it starts
+        reads = {path.replace("${item.", f"${{{name}.") for path in reads}
     writes = {
         _path(o, catalog): _entry(o, catalog) for o in sorted(pipeline.all_outputs()) if _kept(o, catalog)
     }

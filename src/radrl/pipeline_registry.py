@@ -18,7 +18,18 @@ from radrl.settings import PARAMS_FILE
 # compare reads every arm's datasets under their namespaces, which is what the dot is for
 warnings.filterwarnings("ignore", message="One or more dataset names contain '.'", category=UserWarning)
 
-ONCE = ("ingest", "labeler", "label", "policy", "sft", "rollouts", "ddsampling", "selection", "analyses")
+ONCE = (
+    "ingest",
+    "labeler",
+    "label",
+    "policy",
+    "sft",
+    "rollouts",
+    "ddsampling",
+    "selection",
+    "ceilings",
+    "analyses",
+)
 """Stages that run once, before the arms part."""
 
 APART = ("base_card",)
@@ -33,8 +44,11 @@ SHARED = {"corpus", "labeler_models", "step_report"}
 
 def register_pipelines() -> dict[str, Pipeline]:
     """Build the pipelines of the arms that params.yaml lists."""
-    arms = read(PARAMS_FILE).arms
+    params = read(PARAMS_FILE)
+    arms = params.arms
     stages = {name: _tagged(name, _create(name)) for name in ONCE}
+    probed = {"start": f"{params.ceilings.start}_policy"}
+    stages["ceilings"] = pipeline(stages["ceilings"], inputs=probed)
     for name in PER_ARM:
         stage = _create(name)
         stages[name] = _tagged(

@@ -76,6 +76,7 @@ TRIVIAL = [
     "random_training_report",
     "nearest_training_film",
 ]
+NO_CEILINGS = pd.DataFrame(columns=["sample_id", "row", *OBSERVATIONS])
 LABELS = pd.DataFrame({"split": ["train"] * 2} | dict.fromkeys(OBSERVATIONS, BLANK))
 NO_MODELS = Path("no labeler has a model here")
 
@@ -158,10 +159,15 @@ def comparison(sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset) -> pd.
 
 
 def compared(
-    arms: dict[str, pd.DataFrame], corpus: ds.Dataset, scoring: dict[str, Any] | None = None, **settings: Any
+    arms: dict[str, pd.DataFrame],
+    corpus: ds.Dataset,
+    scoring: dict[str, Any] | None = None,
+    ceilings: pd.DataFrame = NO_CEILINGS,
+    **settings: Any,
 ) -> pd.DataFrame:
     return nodes.compare_arms(
         nodes.gather_reports(**arms),
+        ceilings,
         corpus,
         NO_MODELS,
         COMPARE | settings,
@@ -336,6 +342,82 @@ class TestTable:
         assert "▲" in printed
         # a table has the rows that have its metrics
         assert "every_label_positive" not in printed[printed.index("\nnlg") :]
+
+
+class TestReaders:
+    """Rows that read labels off the films."""
+
+    @pytest.fixture
+    def ceilings(self) -> pd.DataFrame:
+        """The network is right of all films, the probe finds every edema and nothing else; in no order."""
+        truth = (build_labeler(LABELER).label(REFERENCES) == POSITIVE).astype(np.int8)
+        edema = np.zeros_like(truth)
+        edema[:, INDEX["Edema"]] = truth[:, INDEX["Edema"]]
+        parts = []
+        for row, labels in (("label_network", truth), ("tower_probe", edema)):
+            films = pd.DataFrame({"sample_id": [f"f{i}" for i in range(len(REFERENCES))], "row": row})
+            parts.append(pd.concat([films, pd.DataFrame(labels, columns=list(OBSERVATIONS))], axis=1))
+        return pd.concat(parts).iloc[::-1]
+
+    @pytest.fixture
+    def found(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset, ceilings: pd.DataFrame
+    ) -> pd.DataFrame:
+        return compared({"sft": sft, "grpo": grpo}, corpus, ceilings=ceilings)
+
+    def test_they_stand_before_the_references_on_metrics_of_labels(self, found: pd.DataFrame) -> None:
+        assert [*dict.fromkeys(found["arm"])][-3:] == ["tower_probe", "label_network", "reference_report"]
+        own = found[found["kind"] == "reader"]
+        assert own["metric"].tolist() == ["ce_rules_sample14_f1", "ce_rules_micro5_f1"] * 2
+        assert at(found, "label_network", "ce_rules_micro5_f1")["value"] == 1
+        # four edemas found, four effusions missed
+        line = at(found, "tower_probe", "ce_rules_micro5_f1")
+        assert line["value"] == pytest.approx(2 * 4 / (2 * 4 + 0 + 4))
+        assert line["low"] < line["value"] < line["high"]
+
+    def test_they_are_no_hypotheses_and_mark_nobody(
+        self, found: pd.DataFrame, comparison: pd.DataFrame
+    ) -> None:
+        others = found[found["kind"] != "reader"].reset_index(drop=True)
+        pd.testing.assert_frame_equal(others, comparison)
+        own = found[found["kind"] == "reader"]
+        assert own[["difference", "p", "p_holm", "beaten_by"]].isna().all(axis=None)
+
+    def test_table_figure_and_page_say_what_they_are(
+        self,
+        sft: pd.DataFrame,
+        grpo: pd.DataFrame,
+        corpus: ds.Dataset,
+        ceilings: pd.DataFrame,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        arms, asked = {"sft": sft, "grpo": grpo}, {"metrics": COMPARE["metrics"][1:]}
+        said = "read labels off the films and write nothing"
+        found = compared(arms, corpus, ceilings=ceilings, **asked)
+        assert "tower_probe, label_network: no text" in " ".join(capsys.readouterr().out.split())
+        text = page(found, arms, corpus, **asked)
+        assert said in text
+        assert "a small network trained on labels; writes no text" in text
+        assert '<tr class="reader first-of-kind' in text
+        drawn = nodes.draw_comparison(found, COMPARE)
+        assert [tick.get_text() for tick in drawn.axes[0].get_yticklabels()][-2:] == [
+            "tower_probe",
+            "label_network",
+        ]
+        alone = compared(arms, corpus, **asked)
+        assert said not in page(alone, arms, corpus, **asked)
+        assert "no text" not in capsys.readouterr().out
+
+    def test_a_scored_film_that_was_not_read_is_named(
+        self, sft: pd.DataFrame, corpus: ds.Dataset, ceilings: pd.DataFrame
+    ) -> None:
+        fewer = ceilings[(ceilings["row"] != "tower_probe") | (ceilings["sample_id"] != "f3")]
+        with pytest.raises(ValueError, match=r"row 'tower_probe' lacks 1 .* f3; run ceilings again"):
+            compared({"sft": sft}, corpus, ceilings=fewer)
+
+    def test_an_arm_may_not_bear_their_name(self, sft: pd.DataFrame, corpus: ds.Dataset) -> None:
+        with pytest.raises(ValueError, match=r"arms\.tower_probe: the table has a row of this name"):
+            compared({"sft": sft, "tower_probe": sft}, corpus)
 
 
 class TestScores:
@@ -840,6 +922,7 @@ def test_pipeline_makes_every_output(
             columns=["paper", "table", "dataset", "protocol", "method", "rl_train_size", "metric", "value"],
         ),
         "ingest_summary": INGESTED | {"source": "csv", "drawn": False},
+        "ceilings": NO_CEILINGS,
         "labeler_models": NO_MODELS,
         "labels": LABELS,
         "labeler_report": {"labeler": "rules"},

@@ -54,6 +54,18 @@ def test_a_trivial_row_with_a_higher_mean_is_named(rows: pd.DataFrame, described
     assert cells(text, "reference_report", "f1", OVERALL)[-1] == "-"
 
 
+def test_a_row_that_reads_labels_off_films_is_listed_and_judges_nobody(
+    rows: pd.DataFrame, described: Make
+) -> None:
+    values = {"arm": "label_network", "kind": "reader", "metric": "f1", "value": 0.8}
+    read = pd.DataFrame([{"run": "", "seed": seed, **values} for seed in range(3)])
+    text = page(pd.concat([rows, read]), described())
+    assert cells(text, "label_network", "f1", OVERALL) == ["0.800 ± 0.000", "-", "-", "-"]
+    without = page(rows, described())
+    for arm in ("sft", "grpo", "dpo"):
+        assert cells(text, arm, "f1", OVERALL) == cells(without, arm, "f1", OVERALL)
+
+
 def test_only_arms_under_study_are_hypotheses(rows: pd.DataFrame, described: Make) -> None:
     text = page(rows, described())
     for arm in ("sft", "constant", "reference_report"):

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from radrl.params.analyses import Analyses
 from radrl.params.base import ParamsError, PositiveInt, Section
+from radrl.params.ceilings import Ceilings
 from radrl.params.data import Ingest
 from radrl.params.evaluation import Compare, Eval
 from radrl.params.labeler import Labeler
@@ -37,6 +38,7 @@ class Params(Section):
     generate: Generate
     eval: Eval
     compare: Compare
+    ceilings: Ceilings
     analyses: Analyses
 
     @model_validator(mode="after")
@@ -68,6 +70,21 @@ class Params(Section):
         scored = {"families": self.eval.families, "labelers": self.eval.labelers}
         group_names(self.compare.metrics, scored)
         require_scored(self.eval.headline, scored, key="eval.headline")
+        return self
+
+    @model_validator(mode="after")
+    def _ceilings_fit(self) -> Params:
+        for name, part in self.ceilings.learned().items():
+            if self.generate.split in part.splits:
+                raise ValueError(
+                    f"ceilings.{name}.splits holds {self.generate.split}, whose films are scored "
+                    "(generate.split); learn from other ones"
+                )
+        if self.ceilings.network is not None and self.ingest.image_fit == "longest_side":
+            raise ValueError(
+                "ceilings.network needs films of one size, and ingest.image_fit is longest_side; "
+                "set that to pad or stretch, or ceilings.network to null"
+            )
         return self
 
     @model_validator(mode="after")

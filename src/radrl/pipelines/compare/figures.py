@@ -16,7 +16,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from radrl.pages.colours import INK
 from radrl.pipelines.compare.rows import CEILING
 
-ARM, REFERENCE, TRIVIAL = "#2f81f7", "#d9822b", "#8b949e"
+ARM, REFERENCE = "#2f81f7", "#d9822b"
+KINDS = {"arm": ARM, "trivial": "#8b949e", "reader": "#8957e5"}
 
 
 def forest(comparison: pd.DataFrame, *, reference: str) -> Figure:
@@ -74,7 +75,7 @@ def svg(figure: Figure, *, name: str) -> str:
 def _forest_panel(panel: Axes, lines: pd.DataFrame, rows: Sequence[str], reference: str) -> None:
     for line in lines.to_dict("records"):
         at = rows.index(line["arm"])
-        colour = REFERENCE if line["arm"] == reference else TRIVIAL if line["kind"] == "trivial" else ARM
+        colour = REFERENCE if line["arm"] == reference else KINDS[line["kind"]]
         panel.plot([line["low"], line["high"]], [at, at], color=colour, linewidth=2, solid_capstyle="round")
         face = "none" if line["kind"] == "trivial" else colour
         panel.plot(

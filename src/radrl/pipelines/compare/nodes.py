@@ -63,6 +63,7 @@ def gather_histories(**histories: pd.DataFrame) -> ArmTables:
 
 def compare_arms(
     arm_reports: ArmTables,
+    ceilings: pd.DataFrame,
     corpus: ds.Dataset,
     labeler_models: Path,
     settings: dict[str, Any],
@@ -70,10 +71,11 @@ def compare_arms(
     labeler: dict[str, Any],
     seed: int,
 ) -> pd.DataFrame:
-    """Compare arms, trivial rows and the ceiling on the metrics of `compare.metrics`, and print the table.
+    """Compare arms and the rows beside them on the metrics of `compare.metrics`, and print the table.
 
     Args:
         arm_reports: of `gather_reports`.
+        ceilings: labels read off the films.
         corpus: the films; training reports and films are read from it.
         labeler_models: what the stage labeler wrote.
         settings: the section `compare`.
@@ -102,7 +104,9 @@ def compare_arms(
     ]
     nearest = training.loc[nearest_training_films(corpus, films["sample_id"].tolist())]
     cleaned = partial(clean, protocol=eval_settings["cleaning"], max_words=eval_settings["max_report_words"])
-    every = rows.all_rows(arm_reports, training.tolist(), nearest.tolist(), seed=seed, cleaned=cleaned)
+    every = rows.all_rows(
+        arm_reports, training.tolist(), nearest.tolist(), ceilings, seed=seed, cleaned=cleaned
+    )
     comparison = rows.tabulate(
         [scores.score_rows(every, group, films["reference"].tolist()) for group in groups.values()],
         list(every),

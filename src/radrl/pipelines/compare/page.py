@@ -18,6 +18,7 @@ from radrl.pages.page import banner, environment
 from radrl.pipelines.compare import figures
 from radrl.pipelines.compare.rows import CEILING, TRIVIAL
 from radrl.pipelines.compare.table import mark, short
+from radrl.readers.names import READERS
 from radrl.training.diagnosis import Finding
 
 FAMILIES: Final = {
@@ -97,6 +98,7 @@ def render(
         alpha=f"{1 - settings['bootstrap']['confidence']:.2g}",
         rows=_rows(comparison, arms, settings),
         findings=_findings(comparison, settings),
+        read_off=bool((comparison["kind"] == "reader").any()),
         forest=figures.svg(figures.forest(comparison, reference=settings["reference"]), name="forest"),
         curves=figures.svg(curves, name="curves") if curves else None,
         diagnoses=diagnoses,
@@ -148,8 +150,8 @@ def _what(name: str, arms: Mapping[str, Any]) -> str:
     """What a row is, in a few words."""
     if name == CEILING:
         return "the references against themselves, or gold labels; under 1 where 0 / 0 counts as 0"
-    if name in TRIVIAL:
-        return TRIVIAL[name]
+    if name in TRIVIAL | READERS:
+        return (TRIVIAL | READERS)[name]
     arm = arms[name]
     if not arm.get("reward"):
         return f"the {arm['start']} policy as it is"

@@ -37,6 +37,7 @@ def create_pipeline(arms: Sequence[str]) -> Pipeline:
                 compare_arms,
                 {
                     "arm_reports": "arm_reports",
+                    "ceilings": "ceilings",
                     "corpus": "corpus",
                     "labeler_models": "labeler_models",
                     **parameters,

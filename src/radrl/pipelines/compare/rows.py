@@ -1,4 +1,4 @@
-"""The rows of the comparison: the arms, what needs no model, and the references themselves as ceiling."""
+"""The rows of the comparison: arms, what needs no model, what reads labels off films, and the references."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
 from radrl.algorithms.f_measure import BoolArray
@@ -14,6 +15,8 @@ from radrl.evaluation.bootstrap import Interval, bootstrap_intervals
 from radrl.evaluation.comparison import ComparisonRow, compare
 from radrl.evaluation.summed import SummedMetrics
 from radrl.labelers.base import LabelMatrix
+from radrl.observations import OBSERVATIONS
+from radrl.readers.names import READERS
 
 CEILING: Final = "reference_report"
 TRIVIAL: Final = {
@@ -59,6 +62,7 @@ def all_rows(
     arms: Mapping[str, pd.DataFrame],
     training: Sequence[str],
     nearest: Sequence[str],
+    ceilings: pd.DataFrame,
     *,
     seed: int,
     cleaned: Callable[[str], str] = str,
@@ -69,6 +73,7 @@ def all_rows(
         arms: by arm, reports and what eval found of each, all over the same N films in the same order.
         training: training reports, for the row that draws from them.
         nearest: for each film the report of the nearest training film, N.
+        ceilings: of the stage ceilings, labels read off the films.
         seed: of that draw.
         cleaned: what eval did to the texts of the arms and the references before it scored them.
 
@@ -76,9 +81,9 @@ def all_rows(
         The rows by name.
 
     Raises:
-        ValueError: when an arm bears the name of another row.
+        ValueError: when an arm bears the name of another row, or `ceilings` lacks a film.
     """
-    if taken := arms.keys() & {*TRIVIAL, CEILING}:
+    if taken := arms.keys() & {*TRIVIAL, *READERS, CEILING}:
         raise ValueError(
             f"arms.{min(taken)}: the table has a row of this name already; give the arm another one"
         )
@@ -90,6 +95,7 @@ def all_rows(
     drawn = baselines.random_training_reports(training, count, seed=seed)
     rows["random_training_report"] = Row([*map(cleaned, drawn)])
     rows["nearest_training_film"] = Row([*map(cleaned, nearest)])
+    rows |= _readers(ceilings, films["sample_id"])
     rows[CEILING] = Row(films["reference"].tolist())
     return rows
 
@@ -116,29 +122,45 @@ def tabulate(
         seed: of the resamples.
 
     Returns:
-        A line a row and metric: arm, kind (arm, trivial or ceiling), metric, value with its interval, number
-        of runs, reports without a value, difference from the reference arm with interval, p of the paired
-        bootstrap and of approximate randomisation, Holm's correction of the former over the arms, and the
-        trivial rows that beat it.
+        A line a row and metric: arm, kind (arm, trivial, reader or ceiling), metric, value with its interval,
+        number of runs, reports without a value, difference from the reference arm with interval, p of the
+        paired bootstrap and of approximate randomisation, Holm's correction of the former over the arms, and
+        the trivial rows that beat it. Readers and the ceiling are tested against nothing and beat nobody.
     """
     lines: list[dict[str, Any]] = []
     options = {"resamples": bootstrap["resamples"], "level": bootstrap["confidence"], "seed": seed}
     for family in scores:
-        own = {name: [row.summed] for name, row in family.items() if name != CEILING}
+        apart = {name: "reader" for name in READERS if name in family} | {CEILING: "ceiling"}
+        own = {name: [row.summed] for name, row in family.items() if name not in apart}
         trivial = [name for name in TRIVIAL if name in own]
         who = _patients(family[reference], patients)
         found = compare(own, who, reference=reference, trivial=trivial, **options)
         lines += [_line(row, family[row.arm]) for row in found]
-        # apart from `compare`, whose Holm correction would count the ceiling as one more hypothesis
-        at_most = bootstrap_intervals([family[CEILING].summed], who, **options)
-        lines += [
-            _value(CEILING, "ceiling", metric, value, runs=1, scores=family[CEILING])
-            for metric, value in at_most.items()
-        ]
+        # apart from `compare`, whose Holm correction would count each as one more hypothesis
+        for name, kind in apart.items():
+            values = bootstrap_intervals([family[name].summed], who, **options)
+            lines += [
+                _value(name, kind, metric, value, runs=1, scores=family[name])
+                for metric, value in values.items()
+            ]
     frame = pd.DataFrame(lines).assign(
         _row=lambda t: t["arm"].map(list(rows).index), _column=lambda t: t["metric"].map(list(metrics).index)
     )
     return frame.sort_values(["_row", "_column"]).drop(columns=["_row", "_column"]).reset_index(drop=True)
+
+
+def _readers(ceilings: pd.DataFrame, sample_ids: pd.Series) -> dict[str, Row]:
+    """The rows that read labels off the films, each with its labels in the order of the films."""
+    rows: dict[str, Row] = {}
+    for name, own in ceilings.groupby("row", sort=False):
+        if lacking := sorted({*sample_ids} - {*own["sample_id"]}):
+            raise ValueError(
+                f"row {name!r} lacks {len(lacking)} of the films that were scored, such as {lacking[0]}; "
+                "run ceilings again"
+            )
+        labels = own.set_index("sample_id").loc[sample_ids, list(OBSERVATIONS)]
+        rows[str(name)] = Row(None, labels=labels.to_numpy(np.int8))
+    return rows
 
 
 def _patients(scores: RowScores, patients: Sequence[str]) -> Sequence[str]:

@@ -16,7 +16,7 @@ HIGHER, LOWER, BEATEN = "▲", "▼", "†"
 CELL = len("10.000▲†")
 """Characters of a value with its marks."""
 
-STYLES = {"arm": "", "trivial": "dim", "ceiling": "dim italic"}
+STYLES = {"arm": "", "trivial": "dim", "reader": "cyan", "ceiling": "dim italic"}
 
 
 def show(comparison: pd.DataFrame, groups: Mapping[str, Sequence[str]], settings: Mapping[str, Any]) -> None:
@@ -37,6 +37,8 @@ def show(comparison: pd.DataFrame, groups: Mapping[str, Sequence[str]], settings
         f"\n{HIGHER} {LOWER} differs from {settings['reference']} (Holm's p under {alpha:.2g})\n"
         f"{BEATEN}   a row that needs no model scores higher"
     )
+    if readers := comparison.loc[comparison["kind"] == "reader", "arm"].unique().tolist():
+        console.print(f"{', '.join(readers)}: no text, but labels read off the films; so much is in them")
 
 
 def show_findings(diagnoses: Mapping[str, Sequence[Finding]]) -> None:

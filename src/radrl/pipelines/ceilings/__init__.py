@@ -1,0 +1,1 @@
+"""What can be read off the films: labels by a network and by probes of frozen towers."""

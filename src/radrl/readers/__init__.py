@@ -1,0 +1,1 @@
+"""Labels read off films, without a report: what stands above the arms."""
