@@ -202,6 +202,23 @@ def watched() -> pd.DataFrame:
     return history().merge(looks, on="step", how="outer")
 
 
+SEEDS = pd.DataFrame(
+    {
+        "metric": ["ce_rules_sample14_f1"] * 3 + ["nlg_bleu4"],
+        "arm": ["sft", "grpo", "constant_normal_report", "grpo"],
+        "kind": ["arm", "arm", "trivial", "arm"],
+        "seeds": 3,
+        "mean": [0.5, 0.56, 0.2, 0.3],
+        "sd": [0.01, 0.02, 0.01, 0.01],
+        "difference": [np.nan, 0.06, -0.3, 0.0],
+        "difference_low": [np.nan, 0.02, -0.4, -0.1],
+        "difference_high": [np.nan, 0.1, -0.2, 0.1],
+        "p_holm": [np.nan, 0.03, np.nan, 0.9],
+    }
+)
+"""What a study over seeds gave."""
+
+
 def page(
     comparison: pd.DataFrame,
     arms: dict[str, pd.DataFrame],
@@ -219,6 +236,7 @@ def page(
         LABELS,
         corpus,
         pd.read_csv(results),
+        SEEDS,
         INGESTED | (ingested or {}),
         {"labeler": "rules", "reports": 10, "known": 10, "agreement": {"Edema": 0.987}},
         ARMS,
@@ -921,6 +939,7 @@ def test_pipeline_makes_every_output(
             [("P", "1", "D", "macro", "M", None, "f1", 0.5)],
             columns=["paper", "table", "dataset", "protocol", "method", "rl_train_size", "metric", "value"],
         ),
+        "seeds_results": SEEDS,
         "ingest_summary": INGESTED | {"source": "csv", "drawn": False},
         "ceilings": NO_CEILINGS,
         "labeler_models": NO_MODELS,
@@ -948,3 +967,44 @@ def test_pipeline_makes_every_output(
     assert {path.name for path in tmp_path.iterdir()} == {
         "comparison.csv", "metrics.png", "curves.png", "comparison.html",
     }  # fmt: skip
+
+
+class TestSeeds:
+    METRIC = "ce_rules_sample14_f1"
+
+    def test_page_and_terminal_say_what_one_seed_cannot_and_what_three_gave(
+        self,
+        comparison: pd.DataFrame,
+        sft: pd.DataFrame,
+        grpo: pd.DataFrame,
+        corpus: ds.Dataset,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        text = page(comparison, {"sft": sft, "grpo": grpo}, corpus, metrics=[self.METRIC])
+        assert "They are no test of training" in text
+        assert "What 3 seeds of the shipped parameters gave" in text
+        assert "0.560 ± 0.020" in text
+        assert "+0.060 (+0.020 to +0.100)" in text
+        nodes.show_seeds(comparison, SEEDS, INGESTED, COMPARE | {"metrics": [self.METRIC]})
+        said = " ".join(capsys.readouterr().out.split())
+        assert "They are no test of training" in said
+        assert (
+            "sft 0.500 ± 0.010 grpo 0.560 ± 0.020, +0.060 (+0.020 to +0.100) from sft, p 0.030 by Holm"
+            in said
+        )
+        assert "constant_normal_report" not in said
+
+    def test_other_films_have_the_caveat_alone(
+        self,
+        comparison: pd.DataFrame,
+        sft: pd.DataFrame,
+        grpo: pd.DataFrame,
+        corpus: ds.Dataset,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        real = {"source": "csv", "drawn": False}
+        text = page(comparison, {"sft": sft, "grpo": grpo}, corpus, ingested=real, metrics=[self.METRIC])
+        assert "They are no test of training" in text
+        assert "No study over seeds is at hand" in text
+        nodes.show_seeds(comparison, SEEDS, INGESTED | real, COMPARE)
+        assert "seeds of the shipped" not in capsys.readouterr().out

@@ -33,6 +33,10 @@ Examples:
   radrl repro --dry-run          what would run"""
 
 LOGS: Final = Path("build/repro")
+ONE_SEED: Final = (
+    "One seed: trained again with another one, an arm ends elsewhere. The page of the comparison says what "
+    "several seeds gave."
+)
 LAPTOP_BYTES: Final = 100e6
 """Weights up to this size leave room for other stages beside the one that trains them."""
 
@@ -86,6 +90,7 @@ def _show_headlines(root: Path, params: Mapping[str, Any]) -> None:
     subprocess.run([*DVC, "metrics", "show"], cwd=root, env=environment(), check=False)
     if drawn(params["ingest"]):
         click.echo(DRAWN, err=True)
+    click.echo(ONE_SEED, err=True)
 
 
 def default_jobs(params: Mapping[str, Any]) -> int:

@@ -144,6 +144,27 @@ def draw_curves(arm_histories: ArmTables, labels: pd.DataFrame) -> Figure:
     return curves.curves(arm_histories, curves.rare_labels(labels))
 
 
+def show_seeds(
+    comparison: pd.DataFrame,
+    seeds_results: pd.DataFrame,
+    ingest_summary: dict[str, Any],
+    settings: dict[str, Any],
+) -> None:
+    """Print below the table what one seed cannot say, and what several gave.
+
+    Args:
+        comparison: of `compare_arms`, which prints the table.
+        seeds_results: the table of the study of the shipped parameters over seeds.
+        ingest_summary: counts of the stage ingest.
+        settings: the section `compare`.
+    """
+    from radrl.pipelines.compare import seeds, table
+
+    metric = settings["metrics"][0]
+    lines = seeds.of_shipped(seeds_results, metric, {*comparison["arm"]}, drawn=ingest_summary["drawn"])
+    table.show_seeds(lines, metric, settings["reference"])
+
+
 def show_findings(comparison: pd.DataFrame, arm_histories: ArmTables, arms: dict[str, Any]) -> None:
     """Print what the arms' histories say is wrong, below the table.
 
@@ -164,6 +185,7 @@ def write_page(
     labels: pd.DataFrame,
     corpus: ds.Dataset,
     published: pd.DataFrame,
+    seeds_results: pd.DataFrame,
     ingest_summary: dict[str, Any],
     labeler_report: dict[str, Any],
     arms: dict[str, Any],
@@ -181,6 +203,7 @@ def write_page(
         labels: of the reference reports.
         corpus: the films.
         published: the papers' results.
+        seeds_results: the table of the study of the shipped parameters over seeds.
         ingest_summary: counts of the stage ingest.
         labeler_report: of the stage labeler.
         arms: the section `arms`.
@@ -192,7 +215,7 @@ def write_page(
     Returns:
         One HTML page that needs nothing else.
     """
-    from radrl.pipelines.compare import curves, page
+    from radrl.pipelines.compare import curves, page, seeds
     from radrl.scoring.names import group_names
 
     shown = page.draw_films(arm_reports, count=settings["examples"], seed=seed)
@@ -204,6 +227,9 @@ def write_page(
         diagnoses=_diagnoses(arm_histories, arms),
         films=corpora.pictures(corpus, shown),
         published=published,
+        over_seeds=seeds.of_shipped(
+            seeds_results, settings["metrics"][0], arm_reports, drawn=ingest_summary["drawn"]
+        ),
         about={
             "ingest": ingest_summary,
             "labelers": eval_settings["labelers"],

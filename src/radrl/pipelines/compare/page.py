@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from radrl.evaluation.clinical_efficacy import clinical_efficacy
 from radrl.evaluation.gold import GOLD
 from radrl.pages import examples
 from radrl.pages.page import banner, environment
-from radrl.pipelines.compare import figures
+from radrl.pipelines.compare import figures, seeds
 from radrl.pipelines.compare.rows import CEILING, TRIVIAL
 from radrl.pipelines.compare.table import mark, short
 from radrl.readers.names import READERS
@@ -60,6 +60,7 @@ def render(
     diagnoses: Mapping[str, Sequence[Finding]],
     films: Mapping[str, Sequence[bytes]],
     published: pd.DataFrame,
+    over_seeds: Sequence[Mapping[Hashable, Any]],
     about: Mapping[str, Any],
     groups: Mapping[str, Sequence[str]],
     arms: Mapping[str, Any],
@@ -75,6 +76,7 @@ def render(
         diagnoses: what the histories of the arms that trained say.
         films: the films to show, as PNG, by sample_id: one, or all of a study.
         published: the papers' results, a line a method and metric.
+        over_seeds: what several seeds gave, of `radrl.pipelines.compare.seeds.of_shipped`.
         about: the ingest summary, how texts were cleaned, names of the labelers, the report on the labeler.
         groups: the metrics of the table by who gives them.
         arms: the section `arms`.
@@ -98,6 +100,8 @@ def render(
         alpha=f"{1 - settings['bootstrap']['confidence']:.2g}",
         rows=_rows(comparison, arms, settings),
         findings=_findings(comparison, settings),
+        caveat=seeds.CAVEAT,
+        over_seeds=over_seeds,
         read_off=bool((comparison["kind"] == "reader").any()),
         forest=figures.svg(figures.forest(comparison, reference=settings["reference"]), name="forest"),
         curves=figures.svg(curves, name="curves") if curves else None,

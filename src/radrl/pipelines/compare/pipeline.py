@@ -11,6 +11,7 @@ from radrl.pipelines.compare.nodes import (
     gather_histories,
     gather_reports,
     show_findings,
+    show_seeds,
     write_page,
 )
 
@@ -48,6 +49,12 @@ def create_pipeline(arms: Sequence[str]) -> Pipeline:
             node(
                 draw_comparison, ["comparison", "params:compare"], "comparison_figure", name="draw_comparison"
             ),
+            node(
+                show_seeds,
+                ["comparison", "seeds_results", "ingest_summary", "params:compare"],
+                None,
+                name="show_seeds",
+            ),
             node(show_findings, ["comparison", "arm_histories", "params:arms"], None, name="show_findings"),
             node(draw_curves, ["arm_histories", "labels"], "curves_figure", name="draw_curves"),
             node(
@@ -59,6 +66,7 @@ def create_pipeline(arms: Sequence[str]) -> Pipeline:
                     "labels": "labels",
                     "corpus": "corpus",
                     "published": "published_results",
+                    "seeds_results": "seeds_results",
                     "ingest_summary": "ingest_summary",
                     "labeler_report": "labeler_report",
                     "arms": "params:arms",

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from radrl.pipelines.compare import seeds
 from radrl.training.diagnosis import Finding
 
 HIGHER, LOWER, BEATEN = "▲", "▼", "†"
@@ -39,6 +40,22 @@ def show(comparison: pd.DataFrame, groups: Mapping[str, Sequence[str]], settings
     )
     if readers := comparison.loc[comparison["kind"] == "reader", "arm"].unique().tolist():
         console.print(f"{', '.join(readers)}: no text, but labels read off the films; so much is in them")
+
+
+def show_seeds(lines: Sequence[Mapping[Hashable, Any]], metric: str, reference: str) -> None:
+    """Print what one seed cannot say, and what several gave.
+
+    Args:
+        lines: of `radrl.pipelines.compare.seeds.of_shipped`.
+        metric: that they are of.
+        reference: the arm the others are tested against.
+    """
+    console = Console(highlight=False)
+    console.print(f"\n{seeds.CAVEAT}")
+    if lines:
+        console.print(f"What {lines[0]['seeds']} seeds of the shipped parameters gave, {metric}:")
+    for line in lines:
+        console.print(f"  {line['arm']:18s} {seeds.said(line, reference)}", soft_wrap=True)
 
 
 def show_findings(diagnoses: Mapping[str, Sequence[Finding]]) -> None:

@@ -1,0 +1,52 @@
+"""What one seed cannot say: intervals over patients are no test of training, and what several seeds gave."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+import pandas as pd
+
+CAVEAT: Final = (
+    "Intervals and tests of one comparison are over its patients: on others the same trained policies would "
+    "score about so. They are no test of training: trained again with another seed, a method ends elsewhere."
+)
+
+
+def of_shipped(
+    results: pd.DataFrame, metric: str, arms: Collection[str], *, drawn: bool
+) -> list[dict[str, Any]]:
+    """What the shipped study gave over its seeds, of the arms that stand in this comparison too.
+
+    Args:
+        results: the table of `radrl study` on the shipped parameters, a line a metric, arm and run.
+        metric: the one to tell of.
+        arms: of this comparison.
+        drawn: whether its films are drawn; the shipped study's are.
+
+    Returns:
+        Lines of the table in its order; none where films are not drawn, or another metric leads.
+    """
+    if not drawn:
+        return []
+    own = results[
+        (results["metric"] == metric) & (results["kind"] == "arm") & results["arm"].isin(list(arms))
+    ]
+    return own.to_dict("records")
+
+
+def said(line: Mapping[str, Any], reference: str) -> str:
+    """One arm's line in words.
+
+    Args:
+        line: of `of_shipped`.
+        reference: the arm the others were tested against.
+
+    Returns:
+        Mean and spread, and for an arm that was tested the difference with its interval and Holm's p.
+    """
+    text = f"{line['mean']:.3f} ± {line['sd']:.3f}"
+    if pd.isna(line["difference"]):
+        return text
+    interval = f"{line['difference_low']:+.3f} to {line['difference_high']:+.3f}"
+    return f"{text}, {line['difference']:+.3f} ({interval}) from {reference}, p {line['p_holm']:.3f} by Holm"
