@@ -25,6 +25,7 @@ from trl import GRPOTrainer
 from trl.trainer.utils import use_adapter
 
 from radrl.algorithms.advantages import group_relative_advantages, zero_variance_groups
+from radrl.policy import shared_prefill
 from radrl.rewards.base import Part, RewardSum
 from radrl.rewards.total import group_totals
 from radrl.training.credit import Credit, Rollouts, by_token, weight_numbers
@@ -61,6 +62,10 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
     def _get_train_sampler(self, dataset: Dataset | None = None) -> EpochOrder:
         films = super()._get_train_sampler(dataset)
         return EpochOrder(films, seed=self.args.data_seed, epoch=lambda: int(self.state.epoch or 0))
+
+    def _generate_single_turn(self, *args: Any, **kwargs: Any) -> Any:
+        with shared_prefill.sharing(shared_prefill.bare(self.accelerator.unwrap_model(self.model))):
+            return super()._generate_single_turn(*args, **kwargs)
 
     def _calculate_rewards(
         self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any
