@@ -209,7 +209,7 @@ def test_log_probabilities_come_from_one_function(
     inside: list[str] = []
     asked: Counter[tuple[str, bool]] = Counter()  # with adapters or not, with gradients or not
     elsewhere: list[str] = []
-    function = GRPOTrainer._get_per_token_logps_and_entropies
+    function = grpo.ReportGRPOTrainer._get_per_token_logps_and_entropies
     generate = GRPOTrainer._generate_single_turn
     forward = Qwen2_5_VLForConditionalGeneration.forward
 
@@ -237,7 +237,7 @@ def test_log_probabilities_come_from_one_function(
             elsewhere.append("forward")
         return forward(*args, **kwargs)
 
-    monkeypatch.setattr(GRPOTrainer, "_get_per_token_logps_and_entropies", counted)
+    monkeypatch.setattr(grpo.ReportGRPOTrainer, "_get_per_token_logps_and_entropies", counted)
     monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", generating)
     monkeypatch.setattr(Qwen2_5_VLForConditionalGeneration, "forward", watched)
     run(oracle=MIXING | {"negatives": "all"}, kl=0.05, steps=2, **tuned)

@@ -11,6 +11,7 @@ from PIL import Image
 
 from radrl.policy.encoding import encode_prompts
 from radrl.policy.folder import Policy
+from radrl.policy.shared_prefill import prefilled
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +58,11 @@ def write(
     """
     inputs = encode_prompts(policy.processor, films, [prompt] * len(films)).to(policy.model.device)
     torch.manual_seed(seed)
-    ids = policy.model.generate(
-        **inputs,
-        max_new_tokens=max_new_tokens,
-        num_return_sequences=samples,
-        **_decoding(temperature, top_p),
-    )
+    asked = dict(inputs)
+    if samples > 1:
+        owners = torch.arange(len(films), device=policy.model.device).repeat_interleave(samples)
+        asked = prefilled(policy.model, inputs, owners)
+    ids = policy.model.generate(**asked, max_new_tokens=max_new_tokens, **_decoding(temperature, top_p))
     completions = ids[:, inputs["input_ids"].shape[1] :]  # (B * samples, T)
     texts = policy.processor.batch_decode(completions, skip_special_tokens=True)
     lengths, ended = _ends(completions, policy)

@@ -22,14 +22,22 @@ import torch
 from accelerate.utils import gather_object
 from datasets import Dataset
 from trl import GRPOTrainer
-from trl.trainer.utils import use_adapter
+from trl.trainer.utils import (
+    split_pixel_values_by_grid,
+    split_tensor_dict,
+    unsplit_pixel_values_by_grid,
+    use_adapter,
+)
 
 from radrl.algorithms.advantages import group_relative_advantages, zero_variance_groups
+from radrl.policy import shared_prefill
 from radrl.rewards.base import Part, RewardSum
 from radrl.rewards.total import group_totals
 from radrl.training.credit import Credit, Rollouts, by_token, weight_numbers
 from radrl.training.oracle import AveragedRates, Batch, Mixing, Oracle, mean_by_length, pair_losses, rows_of
+from radrl.training import shared_forward
 from radrl.training.resume import EpochOrder, RestoresWeights
+from radrl.training.shared_forward import Rollouts as Rows
 
 
 class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
@@ -52,6 +60,8 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
             arguments.beta = 1.0  # for the time being: TRL keeps the frozen start for a KL term alone
         super().__init__(reward_funcs=[_as_trl(part, reward) for part in reward.parts], args=arguments, **trl)
         self.beta = self.args.beta = kl
+        for known in filter(None, [self.model, self.ref_model]):
+            shared_forward.enable(self.accelerator.unwrap_model(known))
         self.reward, self.advantage, self.credit, self.oracle = reward, advantage, credit, oracle
         self.averaged_rates = AveragedRates()
         self.pair_sums = torch.zeros(3, device=self.accelerator.device)
@@ -61,6 +71,10 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
     def _get_train_sampler(self, dataset: Dataset | None = None) -> EpochOrder:
         films = super()._get_train_sampler(dataset)
         return EpochOrder(films, seed=self.args.data_seed, epoch=lambda: int(self.state.epoch or 0))
+
+    def _generate_single_turn(self, *args: Any, **kwargs: Any) -> Any:
+        with shared_prefill.sharing(shared_prefill.bare(self.accelerator.unwrap_model(self.model))):
+            return super()._generate_single_turn(*args, **kwargs)
 
     def _calculate_rewards(
         self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any
@@ -146,10 +160,49 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
             with use_adapter(self.accelerator.unwrap_model(self.model), None):
                 yield self.model
 
-    def _get_per_token_logps_and_entropies(self, *args: Any, **kwargs: Any) -> Any:
-        found = super()._get_per_token_logps_and_entropies(*args, **kwargs)
+    def _prepare_inputs(self, generation_batch: Any) -> Any:
+        """TRL's, but for its shuffling of rows, after which a film's rollouts would be in several parts of a step.
+
+        A step is the sum over its parts; which films come together is drawn by the sampler.
+        """
+        if not self.model.training:
+            return super()._prepare_inputs(generation_batch)
+        parts = self.args.steps_per_generation
+        if self._step % (parts * self.num_iterations) == 0 or self._buffered_inputs is None:
+            batch = split_pixel_values_by_grid(self._generate_and_score_completions(generation_batch))
+            self._buffered_inputs = [unsplit_pixel_values_by_grid(x) for x in split_tensor_dict(batch, parts)]
+        return self._buffered_inputs[self._step % parts]
+
+    def _get_per_token_logps_and_entropies(
+        self,
+        model: Any,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        logits_to_keep: int,
+        batch_size: int | None = None,
+        compute_entropy: bool = False,
+        **films: Any,
+    ) -> Any:
+        asked = (model, input_ids, attention_mask, logits_to_keep, batch_size, compute_entropy)
+        known = self.accelerator.unwrap_model(model)
+        if shared_forward.enabled(known):
+            rows = Rows.of(input_ids, attention_mask, logits_to_keep, films, known.config)
+            found = self._by_shared_rows(model, rows, batch_size or len(input_ids))
+        else:
+            found = super()._get_per_token_logps_and_entropies(*asked, **films)
         self.last_log_probabilities = found[0]  # with their graph: the oracle needs not ask again
         return found
+
+    def _by_shared_rows(self, model: Any, rows: Rows, size: int) -> tuple[torch.Tensor, Any, None]:
+        """Log-probabilities and, where the model gives them, entropies of rollouts, `size` at once."""
+        found, entropies = [], []
+        for start in range(0, len(rows.ids), size):
+            part = rows.part(slice(start, start + size))
+            with self.accelerator.autocast():
+                own = model(**part.inputs(self.accelerator.unwrap_model(model)), fused_lm_head=True)
+            found.append(part.spread(own.log_probs))
+            entropies += [] if own.entropy is None else [part.spread(own.entropy)]
+        return torch.cat(found), torch.cat(entropies) if entropies else None, None
 
     def _compute_loss(self, model: Any, inputs: Batch) -> torch.Tensor:
         loss = super()._compute_loss(model, inputs)
