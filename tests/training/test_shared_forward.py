@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -84,7 +83,7 @@ def model(policy: Policy, request: pytest.FixtureRequest) -> Any:
 def found(
     trainer: Any, model: Any, asked: dict[str, Any]
 ) -> tuple[torch.Tensor, torch.Tensor, dict[str, torch.Tensor]]:
-    """Log-probabilities and entropies, both (B, T), and gradients of a sum that weighs each token otherwise."""
+    """Log-probabilities and entropies, (B, T), and gradients of a sum in which tokens weigh differently."""
     model.zero_grad()
     logps, entropies, _ = trainer._get_per_token_logps_and_entropies(model, **asked)
     (logps * torch.linspace(-1, 2, logps.numel()).view_as(logps)).sum().backward()

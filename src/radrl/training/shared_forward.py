@@ -6,13 +6,13 @@ The rollouts of a micro-batch and its P distinct prompts are laid end to end in 
 
 each prompt without its last token, which begins each of its rollouts instead: so every token of a rollout
 predicts the next. A rollout sees its prompt and itself, with the positions it has behind its prompt alone.
-That is prefix sharing as in Hydragen (Juravsky et al. 2024) or tree training, in training: films, projections,
-feed-forward layers and the head are computed once a token. Attention alone takes the row apart: a mask of
-(tokens, tokens) would cost more than is saved, so who sees whom is told by `Row`, and `attend` asks torch
-for each prompt against itself and for each rollout against its prompt and itself.
+Films, projections, feed-forward layers and the head are computed once a token. Attention alone takes the row
+apart, as Hydragen does with shared prefixes in inference (Juravsky et al. 2024): a mask of (tokens, tokens)
+would cost more than is saved, so who sees whom is told by `Row`, and `attend` asks torch for each prompt
+against itself and for each rollout against its prompt and itself.
 
-`Row` travels where transformers takes a mask for each kind of layer, so it is the model's public forward that is
-called, with whatever wraps it (adapters, processes, checkpointing).
+`Row` travels where transformers takes a mask for each kind of layer, so it is the model's public forward
+that is called, with whatever wraps it (adapters, processes, checkpointing).
 
 Departure from separate rows: where adapters have dropout, a group's rollouts share what is dropped of their
 prompt.
@@ -92,11 +92,13 @@ def attend(
     attention_mask: Any,
     **settings: Any,
 ) -> tuple[torch.Tensor, None]:
-    """transformers' attention by torch's, which is asked by pieces where the mask is a `Row`.
+    """Attention as transformers asks for it, by torch's: by pieces where the mask is a `Row`.
 
     Args:
         module: the layer.
-        query, key, value: shape (1, heads, N, D) for a `Row`.
+        query: shape (1, heads, N, D) for a `Row`.
+        key: the same, of fewer heads where they are shared.
+        value: as key.
         attention_mask: a mask as torch takes it, or a `Row`.
         **settings: what torch's attention is told otherwise.
 
@@ -149,9 +151,9 @@ class Rollouts:
     """B prompts, each with a rollout.
 
     Args:
-        prompt_ids, prompt_mask, kinds: tokens left-padded, which are none, and 1 where one stands for a part of
-            a film; (B, P).
-        ids, mask: tokens of the rollouts right-padded, and which are none, (B, C).
+        prompt_ids, prompt_mask: tokens left-padded, and which of them are no padding, (B, L + 1).
+        kinds: 1 where a token stands for a part of a film, (B, L + 1).
+        ids, mask: tokens of the rollouts right-padded, and which of them are no padding, (B, C).
         pixels, grids: patches and grids of each row's films.
     """
 
@@ -175,7 +177,8 @@ class Rollouts:
         """From what TRL asks log-probabilities for.
 
         Args:
-            ids, mask: prompts and rollouts, (B, P + C).
+            ids: prompts and rollouts, (B, L + 1 + C).
+            mask: which of them are no padding.
             written: C.
             films: mm_token_type_ids of `ids`, pixel_values, image_grid_thw.
             config: the model's.

@@ -2,12 +2,15 @@
 
 TRL keeps the loop, generation, the clipped loss and the KL term. Overridden are only the places where the
 papers differ from it (how rewards become advantages, that rewards are kept exact on the way, and the oracle's
-term beside the loss) and what keeps a resumed run from being the unbroken one. All log-probabilities, of the
-policy, the frozen start and the oracle, come from `_get_per_token_logps_and_entropies`.
+term beside the loss), what keeps a resumed run from being the unbroken one, and what would be computed for
+each rollout though its film and prompt are the group's (`policy.shared_prefill`, `shared_forward`). All
+log-probabilities, of the policy, the frozen start and the oracle, come from
+`_get_per_token_logps_and_entropies`.
 
 Departures from TRL: a group is without variance when its rewards are equal, not when their standard deviation
 is near zero; advantages follow `algorithms.advantages` in the convention that params.yaml names; missing
-scores are not taken as 0 (`radrl.rewards.total`); weights of parts may change with the steps.
+scores are not taken as 0 (`radrl.rewards.total`); weights of parts may change with the steps; rollouts are
+not shuffled between generation and update.
 """
 
 from __future__ import annotations
@@ -33,9 +36,9 @@ from radrl.algorithms.advantages import group_relative_advantages, zero_variance
 from radrl.policy import shared_prefill
 from radrl.rewards.base import Part, RewardSum
 from radrl.rewards.total import group_totals
+from radrl.training import shared_forward
 from radrl.training.credit import Credit, Rollouts, by_token, weight_numbers
 from radrl.training.oracle import AveragedRates, Batch, Mixing, Oracle, mean_by_length, pair_losses, rows_of
-from radrl.training import shared_forward
 from radrl.training.resume import EpochOrder, RestoresWeights
 from radrl.training.shared_forward import Rollouts as Rows
 
@@ -161,9 +164,9 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
                 yield self.model
 
     def _prepare_inputs(self, generation_batch: Any) -> Any:
-        """TRL's, but for its shuffling of rows, after which a film's rollouts would be in several parts of a step.
+        """TRL's without its shuffling, which would scatter a film's rollouts over the parts of a step.
 
-        A step is the sum over its parts; which films come together is drawn by the sampler.
+        A step is the sum over its parts, and which films come together the sampler has drawn.
         """
         if not self.model.training:
             return super()._prepare_inputs(generation_batch)
