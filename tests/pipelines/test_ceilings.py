@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,7 @@ def test_summary_is_the_score_of_the_table(run: Callable[..., Any], make_corpus:
     truth, read = (frame[list(OBSERVATIONS)].to_numpy() == 1 for frame in (known, table))
     expected = 2 * (truth & read).sum() / (truth.sum() + read.sum())
     assert summary["label_network"]["ce_rules_micro14_f1"] == pytest.approx(expected)
+    assert json.loads(json.dumps(summary)) == summary
 
 
 def test_thresholds_are_chosen_on_the_films_that_were_learned_from(
@@ -156,4 +158,4 @@ def test_nothing_asked_gives_an_empty_table(
 def test_it_prints_a_line_a_row(run: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
     run()
     printed = capsys.readouterr().out
-    assert [row for row in ("label_network", "tower_probe", "tower_probe_base") if f"\n{row} " in printed]
+    assert all(f"\n{row} " in printed for row in ("label_network", "tower_probe", "tower_probe_base"))
