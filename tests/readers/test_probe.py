@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
+from radrl.policy.encoding import merged_tokens
 from radrl.policy.folder import Policy
 from radrl.readers.probe import TowerProbe
-from radrl.training.vision import _pixels, _pooled
 
 SETTINGS = {"inverse_regularisation": 1.0}
 Planted = Callable[..., tuple[list[tuple[bytes, ...]], Any]]
@@ -42,7 +42,7 @@ def test_features_are_mean_and_maximum_of_the_tokens(probe: TowerProbe, planted:
     features = probe.prepare(samples)
     films = [film for own in samples for film in own]
     with torch.no_grad():
-        mean = _pooled(probe.policy.model.model.visual, _pixels(probe.policy, films))
+        mean = torch.stack([own.mean(dim=0) for own in merged_tokens(probe.policy, films)])
     hidden = mean.shape[1]
     assert features.shape == (3, 2 * hidden)
     assert features[:, :hidden] == pytest.approx(mean.numpy(), abs=1e-5)

@@ -11,6 +11,7 @@ import torch
 from PIL import Image
 from transformers import BatchFeature, PreTrainedTokenizerBase
 
+from radrl.policy.folder import Policy
 from radrl.policy.processor import FilmProcessor
 
 IGNORED = -100
@@ -104,3 +105,20 @@ def encode_targets(
         ids[row, : len(target)] = torch.tensor(target)
         mask[row, : len(target)] = 1
     return ids, mask
+
+
+def merged_tokens(policy: Policy, films: Sequence[bytes]) -> list[torch.Tensor]:
+    """What the vision tower makes of films: the tokens that the language model is shown.
+
+    Args:
+        policy: its tower looks, with a graph where gradients are asked for.
+        films: N films as PNG bytes, of any sizes.
+
+    Returns:
+        The tokens of each film, shape (tokens, hidden).
+    """
+    image_processor, tower = policy.processor.image_processor, policy.model.model.visual
+    encoded = image_processor(images=[decode_film(film) for film in films], return_tensors="pt")
+    grids = encoded["image_grid_thw"]  # (N, 3)
+    tokens = tower(encoded["pixel_values"], grid_thw=grids).pooler_output  # (all tokens, hidden)
+    return list(tokens.split((grids.prod(dim=1) // image_processor.merge_size**2).tolist()))

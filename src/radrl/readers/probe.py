@@ -11,7 +11,7 @@ import torch
 from tqdm import tqdm
 
 from radrl.algorithms.f_measure import BoolArray
-from radrl.policy.encoding import decode_film
+from radrl.policy.encoding import merged_tokens
 from radrl.policy.folder import Policy
 from radrl.readers.base import Films, Probabilities, mean_of_films
 
@@ -78,10 +78,5 @@ class TowerProbe:
 @torch.no_grad()
 def _features(policy: Policy, films: Sequence[bytes]) -> npt.NDArray[np.float32]:
     """Mean and maximum over the merged tokens of each film, shape (B, 2 hidden)."""
-    image_processor, tower = policy.processor.image_processor, policy.model.model.visual
-    encoded = image_processor(images=[decode_film(film) for film in films], return_tensors="pt")
-    grids = encoded["image_grid_thw"]  # (B, 3)
-    tokens = tower(encoded["pixel_values"], grid_thw=grids).pooler_output.float()  # (all tokens, hidden)
-    counts = (grids.prod(dim=1) // image_processor.merge_size**2).tolist()
-    pooled = [torch.cat([own.mean(dim=0), own.amax(dim=0)]) for own in tokens.split(counts)]
-    return torch.stack(pooled).numpy()
+    tokens = [own.float() for own in merged_tokens(policy, films)]
+    return torch.stack([torch.cat([own.mean(dim=0), own.amax(dim=0)]) for own in tokens]).numpy()

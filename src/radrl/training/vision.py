@@ -26,7 +26,7 @@ from torch import nn
 from tqdm import tqdm
 from transformers import get_cosine_schedule_with_warmup
 
-from radrl.policy.encoding import decode_film
+from radrl.policy.encoding import merged_tokens
 from radrl.policy.folder import Policy
 from radrl.training.callbacks import Report, silent
 
@@ -87,7 +87,8 @@ def learn_phrases(
         for epoch in range(settings["epochs"]):
             losses = []
             for index in _batches(films, settings["batch_size"]):
-                logits = evidence(_tokens(policy, [films[i] for i in index]), readout)  # (B, W)
+                tokens = torch.stack(merged_tokens(policy, [films[i] for i in index]))  # (B, T, hidden)
+                logits = evidence(tokens, readout)  # (B, W)
                 target = _rows([held[i] for i in index], len(shares))
                 loss = nn.functional.binary_cross_entropy_with_logits(logits, target)
                 optimizer.zero_grad()
@@ -153,11 +154,3 @@ def _rows(held: Sequence[Sequence[int]], width: int) -> torch.Tensor:
     for row, own in zip(rows, held, strict=True):
         row[list(own)] = 1
     return rows
-
-
-def _tokens(policy: Policy, films: Sequence[bytes]) -> torch.Tensor:
-    """Merged tokens of each film, shape (B, T, hidden); encoded anew each time, since patches are large."""
-    encode = policy.processor.image_processor
-    found = encode(images=[decode_film(film) for film in films], return_tensors="pt")
-    tokens = policy.model.model.visual(found["pixel_values"], grid_thw=found["image_grid_thw"]).pooler_output
-    return tokens.view(len(films), -1, tokens.shape[-1])

@@ -25,14 +25,13 @@ def of_shipped(
         drawn: whether its films are drawn; the shipped study's are.
 
     Returns:
-        Lines of the table in its order; none where films are not drawn, or another metric leads.
+        Lines of the table in its order; none where films are not drawn, another metric
+        leads, or there is one seed so far.
     """
     if not drawn:
         return []
-    own = results[
-        (results["metric"] == metric) & (results["kind"] == "arm") & results["arm"].isin(list(arms))
-    ]
-    return own.to_dict("records")
+    of_arms = (results["metric"] == metric) & (results["kind"] == "arm") & (results["seeds"] > 1)
+    return results[of_arms & results["arm"].isin(list(arms))].to_dict("records")
 
 
 def said(line: Mapping[str, Any], reference: str) -> str:
