@@ -127,8 +127,8 @@ WRONG = [
     ("training.lora.targets", [], "training.lora.targets: List should have at least 1 item"),
     (
         "selection.balanced.studies",
-        721,
-        "selection.balanced.studies is 721, but ingest.phantom.studies.train is 720; lower the one",
+        1201,
+        "selection.balanced.studies is 1201, but ingest.phantom.studies.train is 1200; lower the one",
     ),
     ("training.mask_truncated", "no", "training.mask_truncated: Input should be a valid boolean"),
     ("training.loss", "ppo", "training.loss: Input should be 'grpo', 'bnpo', 'dr_grpo' or 'dapo'"),
@@ -202,10 +202,10 @@ def test_a_step_of_more_films_than_its_subset_has_is_refused(
     values: Values, lateral_share: float, of_a_study: int
 ) -> None:
     values = put(values, "ingest.phantom.lateral_share", lateral_share)
-    said = refusal(put(values, "training.prompts_per_step", 301))
-    assert "training.prompts_per_step is 301, but the subset ddsampling of arm deer has at most " in said
-    assert f"at most {144 * of_a_study} films;" in said
-    most = 720 * of_a_study
+    said = refusal(put(values, "training.prompts_per_step", 501))
+    assert "training.prompts_per_step is 501, but the subset ddsampling of arm deer has at most " in said
+    assert f"at most {240 * of_a_study} films;" in said
+    most = 1200 * of_a_study
     said = refusal(put(values, "arms.grpo.training", {"prompts_per_step": most + 1}))
     assert (
         f"arms.grpo.training.prompts_per_step is {most + 1}, but the subset full of arm grpo has at" in said
@@ -515,6 +515,7 @@ def test_a_source_without_its_section_names_it_and_where_to_copy_it_from(values:
 
 def test_a_laptop_policy_that_is_not_described_names_the_section(values: dict[str, Any]) -> None:
     del values["policy"]["vision"]
+    values["policy"]["path"] = None
     with pytest.raises(ParamsError, match=r"there is no policy\.vision"):
         validate(values)
     values["policy"]["path"] = "weights"

@@ -89,10 +89,10 @@ def test_defaults_are_the_functions_and_wired_keys_hold_them(row):
     called, argument = re.fullmatch(r"`([\w.]+:\w+)\((\w+)\)`", place).groups()
     expected = default(called, argument)
     assert stated == ("must be given" if expected is None else f"`{expected}`")
-    if wired := re.fullmatch(r"`([\w.]+)`", key):
+    if wired := re.fullmatch(r"`([\w.]+)`(?: = `(.+)`)?", key):
         value = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
         for part in wired[1].split("."):
             value = value[part]
-        assert expected is None or str(value) == expected
+        assert expected is None or str(value) == (wired[2] or expected)
     else:
         assert re.fullmatch(r"\(`[\w.*]+`\)", key)
