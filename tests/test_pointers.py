@@ -67,3 +67,22 @@ def test_what_is_gone_is_named(weights: Path, pointed: Path, as_file: bool) -> N
     weights.rename(weights.with_name("moved"))
     with pytest.raises(PointerError, match=f"{target} is gone; .*pointer.json points at it"):
         resolve(pointed, stage="s")
+
+
+def test_a_relative_path_is_of_the_project_that_the_pointer_lies_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two clones have the same pointer, and each its own weights, from wherever they are asked."""
+    digests = set()
+    for clone in ("one", "two"):
+        project = tmp_path / clone
+        (project / "models/shipped").mkdir(parents=True)
+        (project / "data/base").mkdir(parents=True)
+        (project / "models/shipped/model.pth").write_text("weights")
+        monkeypatch.chdir(project)
+        shipped = Path("models/shipped")
+        pointing(shipped, [shipped / "model.pth"])(project / "data/base")
+        digests.add(sha256(project / "data/base" / POINTER))
+        monkeypatch.chdir(tmp_path)
+        assert resolve(project / "data/base", stage="policy") == project / "models/shipped"
+    assert len(digests) == 1

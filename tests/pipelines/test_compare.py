@@ -28,7 +28,7 @@ from radrl.labelers.build import build as build_labeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.pages import examples
-from radrl.pipelines.compare import curves, figures, nodes
+from radrl.pipelines.compare import curves, figures, nodes, seeds
 from radrl.pipelines.compare.page import _what as describe_row
 from radrl.pipelines.compare.page import draw_films
 from radrl.pipelines.compare.pipeline import create_pipeline
@@ -1008,3 +1008,10 @@ class TestSeeds:
         assert "No study over seeds is at hand" in text
         nodes.show_seeds(comparison, SEEDS, INGESTED | real, COMPARE)
         assert "seeds of the shipped" not in capsys.readouterr().out
+
+    def test_another_reference_and_one_seed_have_none(self, comparison: pd.DataFrame) -> None:
+        given = {"metric": self.METRIC, "arms": ["sft", "grpo"], "source": "phantom"}
+        assert len(seeds.of_shipped(SEEDS, reference="sft", **given)) == 2
+        assert seeds.of_shipped(SEEDS, reference="grpo", **given) == []
+        assert seeds.of_shipped(SEEDS.assign(seeds=1), reference="sft", **given) == []
+        assert seeds.of_shipped(SEEDS.iloc[:0], reference="sft", **given) == []

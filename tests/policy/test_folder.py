@@ -232,3 +232,12 @@ def test_published_layout_loads_and_answers_as_ours(published: Path, policy: Pol
     text = "There is a small left pleural effusion.\nNo pneumothorax."
     assert loaded.processor.tokenizer(text)["input_ids"] == policy.processor.tokenizer(text)["input_ids"]
     assert torch.equal(logits(loaded), logits(policy))
+
+
+def test_a_model_card_may_be_reworded(copy: Path, tmp_path: Path, logits: Logits) -> None:
+    (copy / "README.md").write_text("A card.")
+    made = tmp_path / "made"
+    made.mkdir()
+    folder.write_pointer(copy, made)
+    (copy / "README.md").write_text("A better card.")
+    assert torch.equal(logits(folder.load(made)), logits(folder.load(copy)))

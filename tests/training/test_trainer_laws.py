@@ -23,6 +23,7 @@ from radrl.training import grpo, tuning
 from radrl.training.credit_kinds import build
 from radrl.training.grpo import optimise, prompt_dataset
 from radrl.training.oracle import Oracle
+from radrl.training.trainer import ReportGRPOTrainer
 
 Run = Callable[..., tuple[Policy, list[dict[str, float]]]]
 # "rank 128, alpha = 256, dropout 0.05" on attention and MLP projections (MRG-R1), at the tests' width
@@ -244,3 +245,22 @@ def test_log_probabilities_come_from_one_function(
     assert not elsewhere
     # a step asks the start of its rollouts and of the references, the policy of both with gradients
     assert asked == {("start", False): 4, ("policy", True): 4}
+
+
+def test_a_films_rollouts_stay_in_one_part_of_a_step(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that they can share a forward pass; TRL shuffles a step's rollouts over its parts."""
+    parts: list[tuple[torch.Tensor, ...]] = []
+    plain = ReportGRPOTrainer._compute_loss
+
+    def watched(self: Any, model: Any, inputs: Any) -> torch.Tensor:
+        parts.append(inputs["pixel_values"].chunk(len(inputs["prompt_ids"])))
+        return plain(self, model, inputs)
+
+    monkeypatch.setattr(ReportGRPOTrainer, "_compute_loss", watched)
+    run(gradient_accumulation=2, steps=2)
+    assert len(parts) == 4
+    for films in parts:
+        assert len(films) == 4
+        assert all(torch.equal(film, films[0]) for film in films)
+    for first, second in (parts[:2], parts[2:]):
+        assert not torch.equal(first[0], second[0])

@@ -33,10 +33,7 @@ Examples:
   radrl repro --dry-run          what would run"""
 
 LOGS: Final = Path("build/repro")
-ONE_SEED: Final = (
-    "One seed: trained again with another one, an arm ends elsewhere. The page of the comparison says what "
-    "several seeds gave."
-)
+ONE_SEED: Final = "One seed: trained again with another, an arm ends elsewhere (`radrl study` runs several)."
 LAPTOP_BYTES: Final = 100e6
 """Weights up to this size leave room for other stages beside the one that trains them."""
 

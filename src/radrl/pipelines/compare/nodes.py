@@ -161,7 +161,8 @@ def show_seeds(
     from radrl.pipelines.compare import seeds, table
 
     metric = settings["metrics"][0]
-    lines = seeds.of_shipped(seeds_results, metric, {*comparison["arm"]}, drawn=ingest_summary["drawn"])
+    given = {"source": ingest_summary["source"], "reference": settings["reference"]}
+    lines = seeds.of_shipped(seeds_results, metric, {*comparison["arm"]}, **given)
     table.show_seeds(lines, metric, settings["reference"])
 
 
@@ -228,7 +229,11 @@ def write_page(
         films=corpora.pictures(corpus, shown),
         published=published,
         over_seeds=seeds.of_shipped(
-            seeds_results, settings["metrics"][0], arm_reports, drawn=ingest_summary["drawn"]
+            seeds_results,
+            settings["metrics"][0],
+            arm_reports,
+            source=ingest_summary["source"],
+            reference=settings["reference"],
         ),
         about={
             "ingest": ingest_summary,

@@ -14,7 +14,7 @@ CAVEAT: Final = (
 
 
 def of_shipped(
-    results: pd.DataFrame, metric: str, arms: Collection[str], *, drawn: bool
+    results: pd.DataFrame, metric: str, arms: Collection[str], *, source: str, reference: str
 ) -> list[dict[str, Any]]:
     """What the shipped study gave over its seeds, of the arms that stand in this comparison too.
 
@@ -22,16 +22,19 @@ def of_shipped(
         results: the table of `radrl study` on the shipped parameters, a line a metric, arm and run.
         metric: the one to tell of.
         arms: of this comparison.
-        drawn: whether its films are drawn; the shipped study's are.
+        source: of its films; those of the shipped study are phantoms.
+        reference: the arm that this comparison tests against.
 
     Returns:
-        Lines of the table in its order; none where films are not drawn, another metric
-        leads, or there is one seed so far.
+        Lines of the table in its order; none where films are others, another metric leads, the study tested
+        against another arm, or it has one seed so far.
     """
-    if not drawn:
+    if source != "phantom":
         return []
     of_arms = (results["metric"] == metric) & (results["kind"] == "arm") & (results["seeds"] > 1)
-    return results[of_arms & results["arm"].isin(list(arms))].to_dict("records")
+    found = results[of_arms & results["arm"].isin(list(arms))]
+    tested_against = found.loc[found["difference"].isna(), "arm"].tolist()
+    return found.to_dict("records") if tested_against == [reference] else []
 
 
 def said(line: Mapping[str, Any], reference: str) -> str:
