@@ -113,6 +113,7 @@ metrics: $(INSTALLED)  ## score the report pairs of docs/metric_checks.csv anew,
 
 seeds: $(INSTALLED)  ## the shipped arms once a seed, into docs/results/; SEEDS="0 1 2"
 	radrl study conf/recipes/study-phantom-arms.yaml --seeds "$(SEEDS)" --out docs/results/phantom-arms.md
+	cp docs/results/phantom-arms.csv conf/base/seeds_results.csv   # what the comparison page says of seeds
 	radrl study conf/recipes/study-phantom-against-grpo.yaml --seeds "$(SEEDS)" --out docs/results/phantom-against-grpo.md
 
 clean:  ## caches of the tools; data, runs and the environment stay

@@ -18,14 +18,7 @@ import yaml
 
 from radrl.programs import DVC, without_git
 
-MATTERS: Final = (
-    "src",
-    "conf/base",
-    "dvc.yaml",
-    "pyproject.toml",
-    "data/06_models/radrl-tiny",
-    "docs/results/phantom-arms.csv",
-)
+MATTERS: Final = ("src", "conf/base", "dvc.yaml", "pyproject.toml", "data/06_models/radrl-tiny")
 """Tracked paths that decide an experiment's numbers, apart from params.yaml, which the study writes."""
 
 LINKED: Final = ("data/01_raw", "conf/local")
