@@ -203,3 +203,24 @@ def same() -> Callable[[dict[str, Any], dict[str, Any]], bool]:
         return one.keys() == other.keys() and all(bool((one[name] == other[name]).all()) for name in one)
 
     return compare
+
+
+@pytest.fixture
+def passes(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], list[tuple[int, ...]]]:
+    """What goes through the policy from now on: patches a look of the tower, (rows, tokens) a read."""
+    seen: list[int] = []
+    read: list[tuple[int, ...]] = []
+    visual, text = policy.model.model.visual, policy.model.model.language_model
+    look, think = visual.forward, text.forward
+
+    def looking(pixels: Any, **kwargs: Any) -> Any:
+        seen.append(len(pixels))
+        return look(pixels, **kwargs)
+
+    def thinking(**kwargs: Any) -> Any:
+        read.append(tuple(kwargs["inputs_embeds"].shape[:2]))
+        return think(**kwargs)
+
+    monkeypatch.setattr(visual, "forward", looking)
+    monkeypatch.setattr(text, "forward", thinking)
+    return seen, read

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from radrl.data.drawn import DRAWN_FROM
-from radrl.pipelines.base_card.nodes import measure_base, write_card
+from radrl.pipelines.base_card.nodes import FACTS, measure_base, write_card
 from radrl.pipelines.policy.nodes import make_base_policy
 from radrl.policy import folder
 
@@ -92,3 +92,8 @@ def test_no_recipe_and_no_study_draws_films_from_its_seed(root: Path, recipe: di
     for file in [root / "params.yaml", *(root / "conf/recipes").glob("*.yaml")]:
         values = yaml.safe_load(file.read_text())
         assert recipe["seed"] not in [values.get("seed"), *values.get("seeds", [])], file.name
+
+
+def test_the_card_scores_groups_with_facts_as_the_arm_has_it(root: Path) -> None:
+    values = yaml.safe_load((root / "params.yaml").read_text())
+    assert values["arms"]["orapo"]["reward"]["facts"] == FACTS

@@ -52,23 +52,9 @@ def test_generate_goes_on_as_after_a_prefill_of_every_row(
 
 
 def test_each_film_is_seen_once_and_each_prompt_read_once(
-    policy: Policy, asked: Any, monkeypatch: pytest.MonkeyPatch
+    policy: Policy, asked: Any, passes: tuple[list[int], list[tuple[int, ...]]]
 ) -> None:
-    seen: list[int] = []
-    read: list[tuple[int, ...]] = []
-    visual, text = policy.model.model.visual, policy.model.model.language_model
-    look, think = visual.forward, text.forward
-
-    def looking(pixels: torch.Tensor, **kwargs: Any) -> Any:
-        seen.append(len(pixels))
-        return look(pixels, **kwargs)
-
-    def thinking(**kwargs: Any) -> Any:
-        read.append(tuple(kwargs["inputs_embeds"].shape[:2]))
-        return think(**kwargs)
-
-    monkeypatch.setattr(visual, "forward", looking)
-    monkeypatch.setattr(text, "forward", thinking)
+    seen, read = passes
     inputs = rows(asked, [0, 0, 0, 1, 1, 2], policy)
     with sharing(policy.model):
         policy.model.generate(**inputs, max_new_tokens=3, do_sample=False)

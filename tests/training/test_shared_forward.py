@@ -111,25 +111,11 @@ def test_each_film_is_seen_once_and_each_token_read_once(
     trainer: Any,
     policy: Policy,
     asked: Callable[[Any], dict[str, Any]],
-    monkeypatch: pytest.MonkeyPatch,
+    passes: tuple[list[int], list[tuple[int, ...]]],
 ) -> None:
     add_fused_lm_head(policy.model, outputs=("log_probs", "entropy"))
     shared_forward.enable(policy.model)
-    seen: list[int] = []
-    read: list[tuple[int, ...]] = []
-    visual, text = policy.model.model.visual, policy.model.model.language_model
-    look, think = visual.forward, text.forward
-
-    def looking(pixels: torch.Tensor, **kwargs: Any) -> Any:
-        seen.append(len(pixels))
-        return look(pixels, **kwargs)
-
-    def thinking(**kwargs: Any) -> Any:
-        read.append(tuple(kwargs["inputs_embeds"].shape[:2]))
-        return think(**kwargs)
-
-    monkeypatch.setattr(visual, "forward", looking)
-    monkeypatch.setattr(text, "forward", thinking)
+    seen, read = passes
     rows = asked(FILMS["a film each"])
     with torch.no_grad():
         trainer._get_per_token_logps_and_entropies(policy.model, **rows)
