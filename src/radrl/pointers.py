@@ -82,7 +82,9 @@ def target(folder: Path) -> Path:
         return folder
     weights = Path(json.loads(pointer.read_text())["path"])
     # a relative path is of the project that the pointer lies in, wherever the process was started
-    found = next((place / weights for place in pointer.resolve().parents if (place / weights).exists()), None)
+    found = next(
+        (place / weights for place in pointer.absolute().parents if (place / weights).exists()), None
+    )
     if found is None:
         raise PointerError(f"{weights} is gone; {pointer} points at it")
     return found

@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
+import yaml
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.runner import SequentialRunner
 from kedro_datasets.matplotlib import MatplotlibDataset
@@ -28,6 +29,7 @@ from radrl.labelers.build import build as build_labeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.pages import examples
+from radrl.params.data import Ingest
 from radrl.pipelines.compare import curves, figures, nodes, seeds
 from radrl.pipelines.compare.page import _what as describe_row
 from radrl.pipelines.compare.page import draw_films
@@ -42,6 +44,7 @@ EDEMA = "There is pulmonary edema."
 NORMAL = "The lungs are clear. There is no pleural effusion."
 REFERENCES = [EFFUSION, EDEMA, NORMAL, f"{EDEMA} {EFFUSION}", EFFUSION, NORMAL, EDEMA, f"{EFFUSION} {EDEMA}"]
 
+INGEST = yaml.safe_load((Path(__file__).parents[2] / "params.yaml").read_text())["ingest"]
 LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}}
 INGESTED = {
     "source": "phantom",
@@ -214,6 +217,7 @@ SEEDS = pd.DataFrame(
         "difference_low": [np.nan, 0.02, -0.4, -0.1],
         "difference_high": [np.nan, 0.1, -0.2, 0.1],
         "p_holm": [np.nan, 0.03, np.nan, 0.9],
+        "corpus": Ingest.model_validate(INGEST).digest(),
     }
 )
 """What a study over seeds gave."""
@@ -226,6 +230,7 @@ def page(
     scoring: dict[str, Any] | None = None,
     ingested: dict[str, Any] | None = None,
     curve: pd.DataFrame | None = None,
+    over_seeds: list[dict[str, Any]] | None = None,
     **settings: Any,
 ) -> str:
     results = Path(__file__).parents[2] / "conf" / "base" / "published_results.csv"
@@ -236,7 +241,7 @@ def page(
         LABELS,
         corpus,
         pd.read_csv(results),
-        SEEDS,
+        over_seeds or [],
         INGESTED | (ingested or {}),
         {"labeler": "rules", "reports": 10, "known": 10, "agreement": {"Edema": 0.987}},
         ARMS,
@@ -946,6 +951,7 @@ def test_pipeline_makes_every_output(
         "labels": LABELS,
         "labeler_report": {"labeler": "rules"},
         "params:arms": ARMS,
+        "params:ingest": INGEST,
         "params:compare": COMPARE,
         "params:eval": EVAL,
         "params:labeler": LABELER,
@@ -980,12 +986,13 @@ class TestSeeds:
         corpus: ds.Dataset,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        text = page(comparison, {"sft": sft, "grpo": grpo}, corpus, metrics=[self.METRIC])
+        lines = nodes.show_seeds(comparison, SEEDS, INGEST, COMPARE | {"metrics": [self.METRIC]})
+        given = {"metrics": [self.METRIC], "over_seeds": lines}
+        text = page(comparison, {"sft": sft, "grpo": grpo}, corpus, **given)
         assert "They are no test of training" in text
         assert "What 3 seeds of the shipped parameters gave" in text
         assert "0.560 ± 0.020" in text
         assert "+0.060 (+0.020 to +0.100)" in text
-        nodes.show_seeds(comparison, SEEDS, INGESTED, COMPARE | {"metrics": [self.METRIC]})
         said = " ".join(capsys.readouterr().out.split())
         assert "They are no test of training" in said
         assert (
@@ -1002,15 +1009,21 @@ class TestSeeds:
         corpus: ds.Dataset,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        real = {"source": "csv", "drawn": False}
-        text = page(comparison, {"sft": sft, "grpo": grpo}, corpus, ingested=real, metrics=[self.METRIC])
+        harder = INGEST | {"phantom": INGEST["phantom"] | {"severity": [2.0, 3.5]}}
+        faster = INGEST | {"workers": 7}
+        settings = COMPARE | {"metrics": [self.METRIC]}
+        assert nodes.show_seeds(comparison, SEEDS, faster, settings)
+        capsys.readouterr()
+        assert nodes.show_seeds(comparison, SEEDS, harder, settings) == []
+        said = capsys.readouterr().out
+        assert "no test of training" in " ".join(said.split())
+        assert "seeds of the shipped" not in said
+        text = page(comparison, {"sft": sft, "grpo": grpo}, corpus, metrics=[self.METRIC])
         assert "They are no test of training" in text
         assert "No study over seeds is at hand" in text
-        nodes.show_seeds(comparison, SEEDS, INGESTED | real, COMPARE)
-        assert "seeds of the shipped" not in capsys.readouterr().out
 
     def test_another_reference_and_one_seed_have_none(self, comparison: pd.DataFrame) -> None:
-        given = {"metric": self.METRIC, "arms": ["sft", "grpo"], "source": "phantom"}
+        given = {"metric": self.METRIC, "arms": ["sft", "grpo"], "corpus": SEEDS["corpus"].iloc[0]}
         assert len(seeds.of_shipped(SEEDS, reference="sft", **given)) == 2
         assert seeds.of_shipped(SEEDS, reference="grpo", **given) == []
         assert seeds.of_shipped(SEEDS.assign(seeds=1), reference="sft", **given) == []

@@ -71,6 +71,7 @@ def described() -> Callable[..., Described]:
             "variations": {"": {}},
             "source": "phantom",
             "drawn": True,
+            "corpus": "5f1e",
             "command": "radrl study study-trial.yaml",
             "metrics": METRICS,
             "reference": "sft",

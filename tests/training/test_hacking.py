@@ -50,6 +50,13 @@ def test_constant_normal_report_is_flagged_though_the_reward_stands() -> None:
     assert "97% at first, 65% of the references" in finding.says
 
 
+def test_normal_reports_that_were_so_many_from_the_start_are_no_hack() -> None:
+    normal = both(
+        late({"watch/like_normal_share_of_references": 0.2}, 0), line("watch/like_normal_share", 0.5, 0.55)
+    )
+    assert diagnose(run(both(CLIMB, normal))) == []
+
+
 def test_normal_reports_of_normal_films_are_right() -> None:
     normal = {"watch/like_normal_share_of_references": 0.95, "watch/like_normal_share": 0.97}
     assert diagnose(run(both(CLIMB, late(normal, 0)))) == []

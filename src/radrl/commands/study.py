@@ -122,6 +122,7 @@ def describe(study: Study, command: str) -> Described:
         study.variations,
         ingest.source,
         drawn(ingest.model_dump()),
+        ingest.digest(),
         command,
         compared.metrics,
         compared.reference,

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from radrl.digests import of_parameters
 from radrl.params.base import PositiveInt, Section, Share, Split
 from radrl.params.sources.chexpert_plus import ChexpertPlus
 from radrl.params.sources.csv import Csv
@@ -47,3 +48,7 @@ class Ingest(Section):
                 f"copy it from a recipe in conf/recipes that has `source: {self.source}`"
             )
         return self
+
+    def digest(self) -> str:
+        """A digest of all that films and reports depend on; where it is equal, two corpora are."""
+        return of_parameters(self.model_dump(exclude={"films_per_shard", "workers"}))

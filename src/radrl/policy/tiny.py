@@ -1,4 +1,4 @@
-"""A real Qwen2.5-VL small enough for a laptop: about 1 M parameters, a tokenizer trained on the corpus.
+"""A real Qwen2.5-VL small enough for a laptop: 1.3 M parameters, a tokenizer trained on the corpus.
 
 It has every part of the 3 B model (window attention in the vision tower, patch merger, grouped-query
 attention, multimodal rotary positions, chat template), so whatever runs on it runs on the real one.

@@ -36,7 +36,7 @@ class Pictures:
 
 
 class LabelNetwork:
-    """A reader of some ten thousand weights, trained from nothing.
+    """A reader of under a hundred thousand weights, trained from nothing.
 
     Every film is an example with its sample's labels.
 

@@ -35,6 +35,7 @@ class Described:
         variations: by run, keys laid over it for that run.
         source: of the films and reports, as in `ingest.source`.
         drawn: whether the films are phantoms, be the reports what they may.
+        corpus: digest of the parameters of films and reports, in every line of the CSV.
         command: what makes the page.
         metrics: in their order.
         reference: the arm the others are tested against.
@@ -49,6 +50,7 @@ class Described:
     variations: Mapping[str, Mapping[str, Any]]
     source: str
     drawn: bool
+    corpus: str
     command: str
     metrics: Sequence[str]
     reference: str
@@ -110,6 +112,7 @@ def _line(row: PooledRow, study: Described) -> dict[str, Any]:
         "beaten_by": " ".join(row.beaten_by) or None,
         "updates": budget.updates if budget else None,
         "rollouts": budget.rollouts if budget else None,
+        "corpus": study.corpus,
     }
     if study.published:
         place = (row.run, row.arm)

@@ -24,7 +24,8 @@ CLIMB: Final = 0.01
 REPEATED: Final = 0.05
 """Gain of repeated 4-grams; reports of the sound policies and of radiologists have under 0.01."""
 SAMENESS: Final = 0.1
-"""Gain of the share that the most common report has, and excess of normal reports over the references'."""
+"""Gain of the share that the most common report has, and of that of normal reports; also their excess over
+the references'."""
 FINDINGS: Final = 0.25
 """Gain of findings a report, and excess over the references'."""
 FALL: Final = 0.03
@@ -110,7 +111,7 @@ def _normal_report(rows: Sequence[Row]) -> Symptom | None:
     climb = _climb(rows)
     share = f"{change[1]:.0%} of the watched reports say what the constant normal report says"
     share += f" ({change[0]:.0%} at first, {truth[1]:.0%} of the references)"
-    if climb and change[1] > change[0]:
+    if climb and _gain(change[0], change[1]) >= SAMENESS:
         says = f"{climb.says} and {share}{climb.f1}."
         return Symptom("hacking_normal_report", climb.severity, climb.rows, says, _SILENCE_PAYS)
     if len(watched) > 1 and change[1] >= CONSTANT:

@@ -17,7 +17,7 @@ import logging
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -61,7 +61,7 @@ def learn_phrases(
         seed: of the linear map and of shuffling.
         report: told the mean loss of each epoch.
     """
-    torch.manual_seed(seed)
+    torch.manual_seed(seed)  # of the readout's weights and the order of films
     held, shares = phrases(reports)
     if not len(shares):
         logger.warning(
@@ -75,22 +75,35 @@ def learn_phrases(
     readout = nn.Linear(tower.config.out_hidden_size, len(shares))
     with torch.no_grad():  # start from how common each phrase is
         readout.bias.copy_(torch.logit(shares.clamp(1e-3, 1 - 1e-3)))
-    weights = [*tower.parameters(), *readout.parameters()]
+
+    def loss_of(index: Sequence[int]) -> torch.Tensor:
+        tokens = torch.stack(merged_tokens(policy, [films[i] for i in index]))  # (B, T, hidden)
+        target = _rows([held[i] for i in index], len(shares))
+        return nn.functional.binary_cross_entropy_with_logits(evidence(tokens, readout), target)
+
+    tower.train()
+    _fit([*tower.parameters(), *readout.parameters()], loss_of, len(films), settings, report)
+    tower.eval()
+
+
+def _fit(
+    weights: Sequence[nn.Parameter],
+    loss_of: Callable[[Sequence[int]], torch.Tensor],
+    films: int,
+    settings: Mapping[str, Any],
+    report: Report,
+) -> None:
+    """Lower the loss over shuffled batches of films."""
     optimizer = torch.optim.AdamW(
         weights, lr=settings["learning_rate"], weight_decay=settings["weight_decay"]
     )
-    batches = math.ceil(len(films) / settings["batch_size"])
-    steps = settings["epochs"] * batches
+    steps = settings["epochs"] * math.ceil(films / settings["batch_size"])
     schedule = get_cosine_schedule_with_warmup(optimizer, round(settings["warmup_share"] * steps), steps)
-    tower.train()
     with tqdm(total=steps, desc="vision", unit=" batches", mininterval=1) as bar:
         for epoch in range(settings["epochs"]):
             losses = []
-            for index in _batches(films, settings["batch_size"]):
-                tokens = torch.stack(merged_tokens(policy, [films[i] for i in index]))  # (B, T, hidden)
-                logits = evidence(tokens, readout)  # (B, W)
-                target = _rows([held[i] for i in index], len(shares))
-                loss = nn.functional.binary_cross_entropy_with_logits(logits, target)
+            for index in torch.randperm(films).split(settings["batch_size"]):
+                loss = loss_of(index.tolist())
                 optimizer.zero_grad()
                 loss.backward()
                 nn.utils.clip_grad_norm_(weights, settings["gradient_clip"])
@@ -100,7 +113,6 @@ def learn_phrases(
                 bar.update()
             bar.set_postfix(loss=f"{sum(losses) / len(losses):.4f}")
             report(epoch, {"vision_loss": sum(losses) / len(losses)})
-    tower.eval()
 
 
 def phrases(reports: Sequence[str]) -> tuple[list[list[int]], torch.Tensor]:
@@ -141,11 +153,6 @@ def _phrases(text: str) -> set[str]:
     words = {word for sentence in sentences for word in sentence}
     pairs = {f"{a} {b}" for sentence in sentences for a, b in pairwise(sentence)}
     return words | pairs
-
-
-def _batches(films: Sequence[bytes], size: int) -> Iterator[list[int]]:
-    for index in torch.randperm(len(films)).split(size):
-        yield index.tolist()
 
 
 def _rows(held: Sequence[Sequence[int]], width: int) -> torch.Tensor:

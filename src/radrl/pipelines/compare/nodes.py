@@ -147,23 +147,28 @@ def draw_curves(arm_histories: ArmTables, labels: pd.DataFrame) -> Figure:
 def show_seeds(
     comparison: pd.DataFrame,
     seeds_results: pd.DataFrame,
-    ingest_summary: dict[str, Any],
+    ingest: dict[str, Any],
     settings: dict[str, Any],
-) -> None:
+) -> list[dict[str, Any]]:
     """Print below the table what one seed cannot say, and what several gave.
 
     Args:
         comparison: of `compare_arms`, which prints the table.
         seeds_results: the table of the study of the shipped parameters over seeds.
-        ingest_summary: counts of the stage ingest.
+        ingest: the section `ingest`; of other films the shipped table says nothing.
         settings: the section `compare`.
+
+    Returns:
+        The lines of the table that are of these arms and films, of the first metric.
     """
+    from radrl.params.data import Ingest
     from radrl.pipelines.compare import seeds, table
 
-    metric = settings["metrics"][0]
-    given = {"source": ingest_summary["source"], "reference": settings["reference"]}
-    lines = seeds.of_shipped(seeds_results, metric, {*comparison["arm"]}, **given)
-    table.show_seeds(lines, metric, settings["reference"])
+    metric, reference = settings["metrics"][0], settings["reference"]
+    corpus = Ingest.model_validate(ingest).digest()
+    lines = seeds.of_shipped(seeds_results, metric, {*comparison["arm"]}, corpus=corpus, reference=reference)
+    table.show_seeds(lines, metric, reference)
+    return lines
 
 
 def show_findings(comparison: pd.DataFrame, arm_histories: ArmTables, arms: dict[str, Any]) -> None:
@@ -186,7 +191,7 @@ def write_page(
     labels: pd.DataFrame,
     corpus: ds.Dataset,
     published: pd.DataFrame,
-    seeds_results: pd.DataFrame,
+    over_seeds: list[dict[str, Any]],
     ingest_summary: dict[str, Any],
     labeler_report: dict[str, Any],
     arms: dict[str, Any],
@@ -204,7 +209,7 @@ def write_page(
         labels: of the reference reports.
         corpus: the films.
         published: the papers' results.
-        seeds_results: the table of the study of the shipped parameters over seeds.
+        over_seeds: of `show_seeds`.
         ingest_summary: counts of the stage ingest.
         labeler_report: of the stage labeler.
         arms: the section `arms`.
@@ -216,7 +221,7 @@ def write_page(
     Returns:
         One HTML page that needs nothing else.
     """
-    from radrl.pipelines.compare import curves, page, seeds
+    from radrl.pipelines.compare import curves, page
     from radrl.scoring.names import group_names
 
     shown = page.draw_films(arm_reports, count=settings["examples"], seed=seed)
@@ -228,13 +233,7 @@ def write_page(
         diagnoses=_diagnoses(arm_histories, arms),
         films=corpora.pictures(corpus, shown),
         published=published,
-        over_seeds=seeds.of_shipped(
-            seeds_results,
-            settings["metrics"][0],
-            arm_reports,
-            source=ingest_summary["source"],
-            reference=settings["reference"],
-        ),
+        over_seeds=over_seeds,
         about={
             "ingest": ingest_summary,
             "labelers": eval_settings["labelers"],

@@ -14,7 +14,7 @@ CAVEAT: Final = (
 
 
 def of_shipped(
-    results: pd.DataFrame, metric: str, arms: Collection[str], *, source: str, reference: str
+    results: pd.DataFrame, metric: str, arms: Collection[str], *, corpus: str, reference: str
 ) -> list[dict[str, Any]]:
     """What the shipped study gave over its seeds, of the arms that stand in this comparison too.
 
@@ -22,17 +22,15 @@ def of_shipped(
         results: the table of `radrl study` on the shipped parameters, a line a metric, arm and run.
         metric: the one to tell of.
         arms: of this comparison.
-        source: of its films; those of the shipped study are phantoms.
+        corpus: digest of the parameters of its films and reports.
         reference: the arm that this comparison tests against.
 
     Returns:
         Lines of the table in its order; none where films are others, another metric leads, the study tested
         against another arm, or it has one seed so far.
     """
-    if source != "phantom":
-        return []
     of_arms = (results["metric"] == metric) & (results["kind"] == "arm") & (results["seeds"] > 1)
-    found = results[of_arms & results["arm"].isin(list(arms))]
+    found = results[of_arms & (results["corpus"] == corpus) & results["arm"].isin(list(arms))]
     tested_against = found.loc[found["difference"].isna(), "arm"].tolist()
     return found.to_dict("records") if tested_against == [reference] else []
 
