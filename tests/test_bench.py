@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 
 def test_ingest_in_miniature(root: Path, tmp_path: Path) -> None:
     written = tmp_path / "ingest.md"
@@ -32,3 +34,15 @@ def test_ingest_in_miniature(root: Path, tmp_path: Path) -> None:
     rows = re.findall(r"^\| ([^|]+) \| ([\d,]+) \|.*\((\d+) rows\) \|$", text, flags=re.MULTILINE)
     assert [name for name, _, _ in rows][:2] == ["0.005", "0.006"]
     assert all(int(films.replace(",", "")) - int(kept) < 3 for _, films, kept in rows)
+
+
+def test_grpo_step_in_miniature(root: Path, tmp_path: Path) -> None:
+    written = tmp_path / "grpo_step.md"
+    command = [sys.executable, str(root / "bench/grpo_step.py"), "--rounds", "1", "--steps", "2"]
+    subprocess.run([*command, "--write", str(written)], check=True, cwd=tmp_path, capture_output=True)
+    rows = re.findall(
+        r"^\| ([^|]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \(", written.read_text(), flags=re.MULTILINE
+    )
+    assert [name for name, *_ in rows] == ["generation", "frozen start", "forward", "backward", "step"]
+    for _, plain, shared, ratio in rows:  # the table's seconds are rounded to hundredths
+        assert float(ratio) == pytest.approx(float(plain) / float(shared), rel=0.1)
