@@ -50,6 +50,13 @@ def test_constant_normal_report_is_flagged_though_the_reward_stands() -> None:
     assert "97% at first, 65% of the references" in finding.says
 
 
+def test_one_normal_report_for_the_normal_films_is_right() -> None:
+    normal = late({"watch/like_normal_share_of_references": 0.22, "watch/like_normal_share": 0.35}, 0)
+    assert diagnose(run(both(CLIMB, normal, line("watch/most_common_share", 0.05, 0.27)))) == []
+    (finding,) = diagnose(run(both(CLIMB, normal, line("watch/most_common_share", 0.05, 0.5))))
+    assert finding.name == "hacking_one_report"
+
+
 def test_normal_reports_that_were_so_many_from_the_start_are_no_hack() -> None:
     normal = both(
         late({"watch/like_normal_share_of_references": 0.2}, 0), line("watch/like_normal_share", 0.5, 0.55)

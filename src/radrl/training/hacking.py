@@ -24,12 +24,12 @@ CLIMB: Final = 0.01
 REPEATED: Final = 0.05
 """Gain of repeated 4-grams; reports of the sound policies and of radiologists have under 0.01."""
 SAMENESS: Final = 0.1
-"""Gain of the share that the most common report has, and of that of normal reports; also their excess over
-the references'."""
+"""Gain of the share that the most common report has, and of that of normal reports; also what both have
+beyond the share of normal references, since one normal report may serve all of these."""
 FINDINGS: Final = 0.25
 """Gain of findings a report, and excess over the references'."""
-FALL: Final = 0.03
-"""Loss of a watched F1: 3 of 100 films from right to wrong."""
+FALL: Final = 0.05
+"""Loss of a watched F1: 4 of 80 films from right to wrong. On so few, 0.03 came and went in sound runs."""
 CONSTANT: Final = 0.95
 """Share of normal reports at which the films have no say, whether the reward climbs or not."""
 
@@ -92,7 +92,10 @@ def _repetition(rows: Sequence[Row]) -> Symptom | None:
 def _one_report(rows: Sequence[Row]) -> Symptom | None:
     climb = _climb(rows)
     change = climb and climb.change("watch/most_common_share")
+    normal = climb and climb.change("watch/like_normal_share_of_references")
     if not climb or not change or _gain(change[0], change[1]) < SAMENESS:
+        return None
+    if normal and _gain(normal[1], change[1]) < SAMENESS:
         return None
     return Symptom(
         "hacking_one_report", climb.severity, climb.rows,
