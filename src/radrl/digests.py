@@ -1,12 +1,9 @@
-"""SHA-256 of files and folders, read in pieces so that weights of any size fit, and of parameters."""
+"""SHA-256 of files and folders, read in pieces so that weights of any size fit."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 
 def sha256(path: Path, *, seed: bytes = b"") -> str:
@@ -28,15 +25,3 @@ def sha256(path: Path, *, seed: bytes = b"") -> str:
                 while chunk := stream.read(1 << 20):
                     digest.update(chunk)
     return digest.hexdigest()
-
-
-def of_parameters(values: Mapping[str, Any]) -> str:
-    """Digest parameters, whatever the order of their keys.
-
-    Args:
-        values: what JSON can hold.
-
-    Returns:
-        A hexadecimal digest.
-    """
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from radrl.digests import of_parameters
 from radrl.params.base import PositiveInt, Section, Share, Split
 from radrl.params.sources.chexpert_plus import ChexpertPlus
 from radrl.params.sources.csv import Csv
@@ -51,4 +50,6 @@ class Ingest(Section):
 
     def digest(self) -> str:
         """A digest of all that films and reports depend on; where it is equal, two corpora are."""
-        return of_parameters(self.model_dump(exclude={"films_per_shard", "workers"}))
+        from radrl.workspaces import fingerprint  # brings pandas, which checking parameters does not need
+
+        return fingerprint(self.model_dump(exclude={"films_per_shard", "workers"}))
