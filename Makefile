@@ -19,7 +19,7 @@ PIP_INSTALL = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-ch
 
 # dvc, kedro and mlflow start one another by name.
 export PATH := $(abspath $(VENV)/bin):$(PATH)
-# For commands that start before radrl.offline is imported, such as `mlflow ui`.
+# For commands that start before radrl.process.offline is imported, such as `mlflow ui`.
 # "true" and not "1": MLflow knows no other spelling.
 export DO_NOT_TRACK := true
 export TORCH_INDEX

@@ -30,15 +30,15 @@ from datasets import Dataset
 from PIL import Image
 from trl import GRPOTrainer
 
-from radrl import offline
 from radrl.data.sources import phantom
 from radrl.policy import folder, tiny
 from radrl.policy.folder import Policy
+from radrl.process import offline
+from radrl.process.runtime import pin
 from radrl.rewards.base import Part, RewardSum
-from radrl.runtime import pin
-from radrl.training import grpo
-from radrl.training.credit import Uniform
-from radrl.training.trainer import ReportGRPOTrainer
+from radrl.training.reinforcement import grpo
+from radrl.training.reinforcement.credit import Uniform
+from radrl.training.reinforcement.trainer import ReportGRPOTrainer
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PARTS: Final = ("generation", "frozen start", "forward", "backward", "step")

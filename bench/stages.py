@@ -26,7 +26,7 @@ from typing import Any, Final
 
 import yaml
 
-from radrl.programs import DVC, environment
+from radrl.process.programs import DVC, environment
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 ARMS: Final = ("base", "sft", "grpo", "deer", "orapo")

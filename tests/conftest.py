@@ -14,7 +14,7 @@ import pyarrow.dataset as ds
 import pytest
 from PIL import Image
 
-from radrl import offline
+from radrl.process import offline
 
 offline.apply()  # before any test file imports a library that reads the switches
 os.environ.setdefault("MLFLOW_TRACKING_URI", "off")

@@ -16,7 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from radrl import offline
+from radrl.process import offline
 
 ROOT = Path(__file__).parents[1]
 PLATFORMS = {
@@ -157,7 +157,7 @@ IN_FORCE = {
 @pytest.mark.parametrize("package", IN_FORCE)
 def test_switches_are_in_force(package: str) -> None:
     imports, expression = IN_FORCE[package]
-    switch_off = "from radrl import offline; offline.apply()"
+    switch_off = "from radrl.process import offline; offline.apply()"
     assert run_python(f"{switch_off}\n{imports}\nprint(bool({expression}))") == "True"
 
 
@@ -167,7 +167,9 @@ def test_every_package_that_calls_out_is_checked_in_force() -> None:
 
 
 def test_a_switch_set_by_the_user_wins() -> None:
-    code = "import os; from radrl import offline; offline.apply(); print(os.environ['HF_HUB_OFFLINE'])"
+    code = (
+        "import os; from radrl.process import offline; offline.apply(); print(os.environ['HF_HUB_OFFLINE'])"
+    )
     assert run_python(code, HF_HUB_OFFLINE="0") == "0"
 
 

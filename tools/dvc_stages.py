@@ -129,7 +129,7 @@ def _param(name: str) -> str:
 
 def _kept(name: str, catalog: dict[str, Any]) -> bool:
     kind = _entry(name, catalog)["type"] if name != "step_report" else "MemoryDataset"
-    return kind not in ("MemoryDataset", "radrl.datasets.Workspace")
+    return kind not in ("MemoryDataset", "radrl.wiring.datasets.Workspace")
 
 
 def _path(name: str, catalog: dict[str, Any]) -> str:

@@ -8,15 +8,15 @@ from typing import Any
 from kedro.config import OmegaConfigLoader
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from radrl import offline
+from radrl.process import offline
 
 offline.apply()
 # Threads that wait by spinning make torch many times slower as soon as another process wants the core; the
 # OpenMP runtime reads this once, when torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-from radrl.errors import say_plainly  # noqa: E402
-from radrl.hooks import ProjectHooks, TrackingHooks  # noqa: E402  (after the switches)
+from radrl.wiring.errors import say_plainly  # noqa: E402
+from radrl.wiring.hooks import ProjectHooks, TrackingHooks  # noqa: E402  (after the switches)
 
 say_plainly()
 

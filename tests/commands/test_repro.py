@@ -7,8 +7,8 @@ import os
 import pytest
 
 from radrl.commands import repro
-from radrl.locks import alone
 from radrl.reproduction.schedule import StageFailed
+from radrl.storage.locks import alone
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from radrl.commands import study as module
-from radrl.locks import alone
+from radrl.storage.locks import alone
 from radrl.studies.execution import COMPARISON
 
 ARMS = ("sft", "grpo")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from radrl.training.diagnosis import diagnose
+from radrl.training.watching.diagnosis import diagnose
 
 SOUND = {
     "loss": 0.002, "grad_norm": 0.3, "kl": 0.08, "entropy": 0.8, "reward": 0.4,

@@ -21,7 +21,7 @@ from radrl.params.schema import validate
 from radrl.pipelines.analyses import groups, lines, masking, page, published, rewards
 from radrl.pipelines.analyses.nodes import draw_analyses, mask_tokens, measure_rewards, write_token_weights
 from radrl.pipelines.label.nodes import label_reports
-from radrl.training.credit import Rollouts
+from radrl.training.reinforcement.credit import Rollouts
 
 LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}, "device": "cpu"}
 BOOTSTRAP = {"resamples": 50, "confidence": 0.95}

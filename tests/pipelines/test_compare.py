@@ -22,7 +22,6 @@ from kedro_datasets.pandas import CSVDataset
 from matplotlib.axes import Axes
 from PIL import Image
 
-from radrl.datasets import HtmlPage
 from radrl.evaluation import baselines
 from radrl.labelers.build import LABELERS
 from radrl.labelers.build import build as build_labeler
@@ -38,6 +37,7 @@ from radrl.scoring.base import Scores
 from radrl.scoring.build import FAMILIES
 from radrl.scoring.build import build as build_scorers
 from radrl.scoring.names import group_names
+from radrl.wiring.datasets import HtmlPage
 
 EFFUSION = "There is a small left pleural effusion."
 EDEMA = "There is pulmonary edema."

@@ -12,13 +12,13 @@ import pyarrow.dataset as ds
 import pytest
 from transformers import BertConfig
 
-from radrl.digests import sha256
 from radrl.labelers.base import LabelerError
 from radrl.labelers.build import build
 from radrl.observations import INDEX, NEGATIVE, NO_FINDING, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.pipelines.label.nodes import label_reports
 from radrl.pipelines.labeler.nodes import agreement, check_labelers, make_labelers
-from radrl.pointers import PointerError
+from radrl.storage.digests import sha256
+from radrl.storage.pointers import PointerError
 
 SPLITS = ("pretrain", "train", "val", "test")
 RULES: dict[str, Any] = {

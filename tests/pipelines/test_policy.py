@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-from radrl import pointers
 from radrl.data.drawn import SeenFilms, note_on
 from radrl.pipelines.policy.nodes import make_base_policy
-from radrl.training import pretraining
+from radrl.storage import pointers
 from radrl.training.resume import last_checkpoint
+from radrl.training.supervised import pretraining
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-from radrl.datasets import ParquetShards
 from radrl.pipelines.rollouts.nodes import sample_rollouts
 from radrl.policy import sampling
+from radrl.wiring.datasets import ParquetShards
 
 Row = dict[str, Any]
 

@@ -14,8 +14,8 @@ import pytest
 from small_arms import Letters
 
 from radrl.pipelines.train.nodes import train_arm
-from radrl.training import grpo
 from radrl.training.preflight import SettingsError
+from radrl.training.reinforcement import grpo
 from radrl.training.resume import last_checkpoint
 
 REWARD = {"ce_f1": {"weight": 1.0, "uncertain_as_positive": False, "both_empty": 1.0}}

@@ -13,10 +13,10 @@ import torch
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 
-from radrl.pointers import POINTER, PointerError
 from radrl.policy import folder
 from radrl.policy.encoding import decode_film, encode_prompts
 from radrl.policy.folder import Policy
+from radrl.storage.pointers import POINTER, PointerError
 
 Logits = Callable[[Policy], torch.Tensor]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from radrl.programs import environment
+from radrl.process.programs import environment
 from radrl.reproduction.graph import DvcError, out_of_date, stages
 from radrl.reproduction.schedule import StageFailed, run_stages
 from radrl.reproduction.stage import DvcStages

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from radrl.offline import SWITCHES
+from radrl.process.offline import SWITCHES
 from radrl.scoring.base import ScoringError
 from radrl.scoring.isolated import WORKERS, Worker, digest_of
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from radrl.programs import duration
+from radrl.process.programs import duration
 from radrl.studies.execution import (
     COMPARISON,
     Experiment,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import transformers.utils
 
-from radrl.pointers import pointing
+from radrl.storage.pointers import pointing
 from radrl.training.preflight import (
     SettingsError,
     check_bfloat16,

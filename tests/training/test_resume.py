@@ -9,8 +9,8 @@ from transformers.trainer_pt_utils import LengthGroupedSampler
 from trl.trainer.utils import RepeatSampler
 
 from radrl.policy.folder import Policy
+from radrl.storage.workspaces import claim
 from radrl.training.resume import EpochOrder, last_checkpoint, writing
-from radrl.workspaces import claim
 
 
 def checkpoint(workspace: Path, step: int, state: str | None) -> Path:

@@ -9,7 +9,7 @@ import sys
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-from radrl import offline
+from radrl.process import offline
 
 offline.apply()
 

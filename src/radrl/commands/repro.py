@@ -18,12 +18,12 @@ from tqdm import tqdm
 
 from radrl.commands.project import project, stopped
 from radrl.data.sources.base import drawn
-from radrl.locks import alone
 from radrl.pages.page import DRAWN
-from radrl.programs import DVC, duration, environment
+from radrl.process.programs import DVC, duration, environment
 from radrl.reproduction.graph import Graph, out_of_date, stages
 from radrl.reproduction.schedule import run_stages
 from radrl.reproduction.stage import DvcStages
+from radrl.storage.locks import alone
 
 _EXAMPLES: Final = """\b
 Examples:

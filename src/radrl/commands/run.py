@@ -16,13 +16,13 @@ from radrl.commands.common import build_labeler
 from radrl.commands.metrics import Wanted
 from radrl.commands.options import Given
 from radrl.commands.pairs import Pairs
-from radrl.digests import sha256
 from radrl.labelers.base import Labeler, LabelMatrix
 from radrl.labelers.remembering import Remembering
 from radrl.observations import OBSERVATIONS
 from radrl.scoring.base import Scorer, Scores, ScoringError
 from radrl.scoring.build import FAMILIES, build
 from radrl.scoring.names import WITHOUT_MODEL
+from radrl.storage.digests import sha256
 
 EVAL: Final[dict[str, Any]] = {"nlg": {"preparation": "basic", "meteor": True}}
 LABELER: Final[dict[str, Any]] = {"rules": {"alternatives": "uncertain", "other_findings": False}}

@@ -17,10 +17,10 @@ from radrl.commands.pairs import Columns, Pairs, describe, read_pairs
 from radrl.commands.result import Bootstrap, as_text, assemble
 from radrl.commands.run import run, set_up
 from radrl.commands.tables import show
-from radrl.digests import sha256
 from radrl.labelers.build import LABELERS
 from radrl.scoring.build import FAMILIES
 from radrl.scoring.names import WITHOUT_MODEL, names
+from radrl.storage.digests import sha256
 
 _EXAMPLES: Final = """\b
 Examples:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from radrl.commands.result import Figure, Result
-from radrl.terminal import new_table, number
+from radrl.process.terminal import new_table, number
 
 _WIDTH: Final = 100
 """Columns at least: a narrow terminal folds a line, and cuts no name."""

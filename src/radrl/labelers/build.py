@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from radrl import pointers
 from radrl.labelers.base import Labeler, LabelerError
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import POSITIVE, UNCERTAIN
+from radrl.storage import pointers
 
 _ALTERNATIVES: Final = {"positive": POSITIVE, "uncertain": UNCERTAIN}
 

@@ -50,6 +50,8 @@ class Ingest(Section):
 
     def digest(self) -> str:
         """A digest of all that films and reports depend on; where it is equal, two corpora are."""
-        from radrl.workspaces import fingerprint  # brings pandas, which checking parameters does not need
+        from radrl.storage.workspaces import (
+            fingerprint,  # brings pandas, which checking parameters does not need
+        )
 
         return fingerprint(self.model_dump(exclude={"films_per_shard", "workers"}))

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from radrl.programs import DVC, environment
+from radrl.process.programs import DVC, environment
 
 Graph = dict[str, set[str]]
 """By stage, the stages whose outputs it reads."""

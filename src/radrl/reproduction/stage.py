@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from radrl.programs import Programs, environment, tail
+from radrl.process.programs import Programs, environment, tail
 from radrl.reproduction.schedule import StageFailed
 
 

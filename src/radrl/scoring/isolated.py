@@ -23,9 +23,9 @@ from typing import IO, Any, Final
 
 from tqdm import tqdm
 
-from radrl.digests import sha256
-from radrl.offline import SWITCHES
+from radrl.process.offline import SWITCHES
 from radrl.scoring.base import ScoringError
+from radrl.storage.digests import sha256
 
 WORKERS: Final = Path(__file__).parent / "workers"
 SILENCE: Final = 1800.0

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import yaml
 
-from radrl.programs import DVC, without_git
+from radrl.process.programs import DVC, without_git
 
 MATTERS: Final = ("src", "conf/base", "dvc.yaml", "pyproject.toml", "data/06_models/radrl-tiny")
 """Tracked paths that decide an experiment's numbers, apart from params.yaml, which the study writes."""

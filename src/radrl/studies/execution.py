@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 import pandas as pd
 
-from radrl.programs import Programs, duration, environment, tail, without_git
+from radrl.process.programs import Programs, duration, environment, tail, without_git
 from radrl.studies.clones import GOAL
 
 COMPARISON: Final = Path("data/08_reporting/comparison/comparison.csv")

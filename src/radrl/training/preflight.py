@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from radrl import pointers
+from radrl.storage import pointers
 
 
 class SettingsError(ValueError):

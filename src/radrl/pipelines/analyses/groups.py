@@ -18,7 +18,7 @@ from radrl.observations import NO_FINDING, OBSERVATIONS, POSITIVE
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-    from radrl.training.credit import Rollouts, TokenWeights
+    from radrl.training.reinforcement.credit import Rollouts, TokenWeights
 
 
 def films_of(rollouts: ds.Dataset) -> list[str]:
@@ -106,7 +106,7 @@ def tokenised(frame: pd.DataFrame, tokenizer: PreTrainedTokenizerBase) -> Rollou
         tokenizer: the policy's.
     """
     from radrl.policy.spans import ByteLevelSpans
-    from radrl.training.credit import Rollouts
+    from radrl.training.reinforcement.credit import Rollouts
 
     spans = ByteLevelSpans(tokenizer)
     ids = tokenizer(frame["report"].tolist(), add_special_tokens=False)["input_ids"]
@@ -145,7 +145,7 @@ def load_tokenizer(policy: Path) -> PreTrainedTokenizerBase:
     """The tokenizer of a policy's folder, without the policy."""
     from transformers import AutoTokenizer
 
-    from radrl import pointers
+    from radrl.storage import pointers
 
     folder = pointers.resolve(policy, stage="policy")
     return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
@@ -168,7 +168,7 @@ def weigh(
     Raises:
         ValueError: when every credit is left out.
     """
-    from radrl.training.credit_kinds import build
+    from radrl.training.reinforcement.credit_kinds import build
 
     tokenizer = load_tokenizer(policy)
     tokens = tokenised(frame, tokenizer)

@@ -54,7 +54,7 @@ def mask_tokens(
         random with its tests, and how many films and rollouts. A strategy that cannot be had has no line.
     """
     from radrl.pipelines.analyses import masking, table
-    from radrl.runtime import pin
+    from radrl.process.runtime import pin
 
     pin(threads)
     own = settings["masking"]
@@ -184,7 +184,7 @@ def write_token_weights(
         One HTML page that needs nothing else.
     """
     from radrl.pipelines.analyses import page
-    from radrl.runtime import pin
+    from radrl.process.runtime import pin
 
     pin(threads)
     known = groups.asserting(groups.films_of(rollouts), labels)

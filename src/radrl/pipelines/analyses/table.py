@@ -10,7 +10,7 @@ from rich.console import Console
 
 from radrl.pages.page import DRAWN
 from radrl.pipelines.analyses import masking, published, rewards
-from radrl.terminal import new_table, number
+from radrl.process.terminal import new_table, number
 
 
 def show_masking(

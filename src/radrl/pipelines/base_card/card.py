@@ -21,7 +21,7 @@ SHOWN: Final = {
     "mean_length": "tokens a report",
     "unended_share": "cut off",
 }
-"""Numbers of `radrl.training.watch` and what the card calls them."""
+"""Numbers of `radrl.training.watching.watch` and what the card calls them."""
 
 
 def card(

@@ -55,14 +55,14 @@ def measure_base(
         threads: of torch.
 
     Returns:
-        The numbers of `radrl.training.watch` for greedy reports on the films' negatives, on the films, and on
-        the films when reasoning is asked for; and under `groups` what FactS makes of groups of rollouts.
+        The numbers of `radrl.training.watching.watch` for greedy reports on the films' negatives, on the
+        films, and on the films when reasoning is asked for; and under `groups` what FactS makes of groups of rollouts.
     """
     from radrl.labelers.build import build as build_labeler
     from radrl.policy import folder
-    from radrl.runtime import pin
-    from radrl.training.lessons import films_of
-    from radrl.training.watch import Watch
+    from radrl.process.runtime import pin
+    from radrl.training.supervised.lessons import films_of
+    from radrl.training.watching.watch import Watch
 
     pin(threads)
     frame = corpora.read(corpus, split=SPLIT, columns=["images", "report"])

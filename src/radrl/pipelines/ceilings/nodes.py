@@ -58,7 +58,7 @@ def read_labels(
         ValueError: when there is no film to learn from or to score, naming the parameter.
     """
     from radrl.pipelines.ceilings import table
-    from radrl.runtime import pin
+    from radrl.process.runtime import pin
 
     pin(threads)
     scored = _known(labels, [split], "generate.split")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rich.console import Console
 
-from radrl.terminal import new_table, number
+from radrl.process.terminal import new_table, number
 
 
 def show(summary: Mapping[str, Mapping[str, float]]) -> None:

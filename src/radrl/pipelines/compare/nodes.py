@@ -16,7 +16,7 @@ from radrl.reports.cleaning import clean
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from radrl.training.diagnosis import Finding
+    from radrl.training.watching.diagnosis import Finding
 
 ArmTables = dict[str, pd.DataFrame]
 """A table by arm."""
@@ -248,7 +248,7 @@ def write_page(
 
 
 def _diagnoses(arm_histories: ArmTables, arms: dict[str, Any]) -> dict[str, list[Finding]]:
-    from radrl.training.diagnosis import diagnose
+    from radrl.training.watching.diagnosis import diagnose
 
     return {
         arm: diagnose(history.to_dict("records"), arms.get(arm)) for arm, history in arm_histories.items()

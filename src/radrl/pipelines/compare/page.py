@@ -19,7 +19,7 @@ from radrl.pipelines.compare import figures, seeds
 from radrl.pipelines.compare.rows import CEILING, TRIVIAL
 from radrl.pipelines.compare.table import mark, short
 from radrl.readers.names import READERS
-from radrl.training.diagnosis import Finding
+from radrl.training.watching.diagnosis import Finding
 
 FAMILIES: Final = {
     "ce": "Clinical efficacy: agreement of labels, read by the labeler",

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from radrl.pipelines.compare import seeds
-from radrl.training.diagnosis import Finding
+from radrl.training.watching.diagnosis import Finding
 
 HIGHER, LOWER, BEATEN = "▲", "▼", "†"
 CELL = len("10.000▲†")

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from radrl.evaluation.gold import GOLD
-from radrl.terminal import new_table, number
+from radrl.process.terminal import new_table, number
 
 
 def show_arm(scores: Mapping[str, Any], headline: Mapping[str, float], per_label: pd.DataFrame) -> None:

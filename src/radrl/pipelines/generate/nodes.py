@@ -43,8 +43,8 @@ def write_reports(
     from radrl.policy import folder
     from radrl.policy.encoding import decode_films
     from radrl.policy.generation import write
+    from radrl.process.runtime import pin
     from radrl.reports.output import report_of
-    from radrl.runtime import pin
 
     pin(threads)
     frame = corpora.read(

@@ -12,7 +12,7 @@ from radrl.data.ingest import Ingestion, ingest
 from radrl.data.shards import shards
 from radrl.data.sources.base import drawn
 from radrl.data.sources.registry import open_source
-from radrl.workspaces import claim, fingerprint
+from radrl.storage.workspaces import claim, fingerprint
 
 _NO_MATTER: Final = ("workers", "max_quarantined_share")
 """Keys that change no byte of a shard: a run that was stopped goes on when they are changed."""

@@ -53,8 +53,8 @@ def make_labelers(
         writers["chexbert"] = _pointing(Path(settings["chexbert"]))
     if settings["compact"] is not None:
         from radrl.labelers.chexbert import folder
-        from radrl.runtime import pin
-        from radrl.training.compact_labeler import train
+        from radrl.process.runtime import pin
+        from radrl.training.compact_labeler.fitting import train
 
         pin(threads)
         teacher = build(settings, name="rules")
@@ -136,7 +136,7 @@ def _texts(corpus: ds.Dataset, splits: Sequence[str]) -> list[str]:
 def _pointing(published: Path) -> Callable[[Path], None]:
     """A writer of a pointer to weights that load, with the digests of what was loaded."""
     from radrl.labelers.chexbert import folder
-    from radrl.pointers import pointing
+    from radrl.storage.pointers import pointing
 
     folder.load(published)
     weights = published if published.is_file() else published / folder.WEIGHTS

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from radrl.terminal import new_table, number
+from radrl.process.terminal import new_table, number
 
 READINGS: Final = ("", "_uncertain_pos")
 """Ends of the names of figures: positive alone, positive or uncertain."""

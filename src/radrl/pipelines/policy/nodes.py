@@ -52,10 +52,10 @@ def make_base_policy(
         refuse_seen(weights, source=source, seed=seed)
         return partial(folder.write_pointer, weights), pd.DataFrame({"step": []})
 
-    from radrl.runtime import pin
-    from radrl.training.pretraining import pretrained
+    from radrl.process.runtime import pin
+    from radrl.storage.workspaces import claim, digest_rows, fingerprint
     from radrl.training.resume import writing
-    from radrl.workspaces import claim, digest_rows, fingerprint
+    from radrl.training.supervised.pretraining import pretrained
 
     pin(threads)
     frame = corpora.read(corpus, split="pretrain", columns=["sample_id", "images", "report", "impression"])

@@ -42,8 +42,8 @@ def sample_rollouts(
     """
     from radrl.policy import folder
     from radrl.policy.sampling import sample_shards
-    from radrl.runtime import pin
-    from radrl.workspaces import claim, digest_rows, fingerprint
+    from radrl.process.runtime import pin
+    from radrl.storage.workspaces import claim, digest_rows, fingerprint
 
     pin(threads)
     frame = corpora.read(corpus, split="train", columns=["sample_id", "images"])

@@ -9,7 +9,7 @@ import pandas as pd
 from rich.console import Console
 
 from radrl.observations import OBSERVATIONS, POSITIVE
-from radrl.terminal import new_table, number
+from radrl.process.terminal import new_table, number
 
 
 def of(known: pd.DataFrame, chosen: pd.Series) -> dict[str, int]:

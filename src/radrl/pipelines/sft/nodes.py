@@ -40,11 +40,11 @@ def cold_start(
         What writes the policy's folder, and the training curve.
     """
     from radrl.policy import folder
-    from radrl.runtime import pin
+    from radrl.process.runtime import pin
+    from radrl.storage.workspaces import claim, digest_rows, fingerprint
     from radrl.training.preflight import check_targets
     from radrl.training.resume import writing
-    from radrl.training.supervised import Examples, fine_tune
-    from radrl.workspaces import claim, digest_rows, fingerprint
+    from radrl.training.supervised.fine_tuning import Examples, fine_tune
 
     pin(threads)
     if settings["tunes"] == "lora":

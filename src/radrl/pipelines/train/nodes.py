@@ -56,11 +56,11 @@ def train_arm(
         return partial(shutil.copytree, start, dirs_exist_ok=True), pd.DataFrame({"step": []})
 
     from radrl.policy import folder
-    from radrl.runtime import pin
-    from radrl.training.grpo import optimise, prompt_dataset
+    from radrl.process.runtime import pin
     from radrl.training.preflight import check_training
+    from radrl.training.reinforcement.grpo import optimise, prompt_dataset
     from radrl.training.resume import writing
-    from radrl.training.watch import draw_sample
+    from radrl.training.watching.watch import draw_sample
 
     pin(threads)
     settings = training | arm.get("training", {})
@@ -94,7 +94,7 @@ def _claim(
     **settings: Any,
 ) -> None:
     """Keep the workspace for the work that policy, labeler, films and settings name, and for no other."""
-    from radrl.workspaces import claim, digest_rows, fingerprint
+    from radrl.storage.workspaces import claim, digest_rows, fingerprint
 
     tables = {"films": digest_rows(films), "watched": digest_rows(watched)}
     claim(workspace, fingerprint(settings | tables, start, labeler_models))
@@ -113,9 +113,9 @@ def _parts(
     """What the arm is trained with, as `optimise` takes it: reward, credit, oracle and watched films."""
     from radrl.labelers.build import build as build_labeler
     from radrl.rewards.build import build as build_reward
-    from radrl.training.credit_kinds import build as build_credit
-    from radrl.training.oracle import Oracle
-    from radrl.training.watch import build as build_watch
+    from radrl.training.reinforcement.credit_kinds import build as build_credit
+    from radrl.training.reinforcement.oracle import Oracle
+    from radrl.training.watching.watch import build as build_watch
 
     # one object a labeler, so that credit and reward share what it has read
     reader = cache(lambda name: build_labeler(labeler, labeler_models, name=name))

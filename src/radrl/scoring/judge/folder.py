@@ -10,10 +10,10 @@ from typing import Any, Final
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig, PreTrainedTokenizerFast
 
-from radrl.digests import sha256
 from radrl.scoring.base import ScoringError
 from radrl.scoring.judge.base import Answer, Check, Keep, answer_through_cache
 from radrl.scoring.judge.cache import AnswerCache, cache_key
+from radrl.storage.digests import sha256
 
 DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 

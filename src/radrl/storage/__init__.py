@@ -1,0 +1,1 @@
+"""Artifacts on disk: digests, pointers to weights, folders that outlive a kill, one writer at a time."""

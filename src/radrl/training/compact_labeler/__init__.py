@@ -1,0 +1,1 @@
+"""The compact CheXbert: its texts, its optimizer, its training."""

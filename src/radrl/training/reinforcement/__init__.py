@@ -1,0 +1,1 @@
+"""Learning from rewards: group-relative policy optimisation with credit and oracle."""

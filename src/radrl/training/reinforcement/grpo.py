@@ -1,0 +1,194 @@
+"""Group-relative policy optimisation on reports: settings, films and the four parts become a training run.
+
+    selection   which films it sees         -> `prompt_dataset`
+    reward      what a report is worth      -> `radrl.rewards`
+    credit      how a report's advantage is spread over its tokens -> `.credit_kinds`
+    oracle      what the reference report adds to the loss -> `.oracle`
+
+The trainer that uses them is `radrl.training.reinforcement.trainer`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from transformers import ProgressCallback
+from trl import GRPOConfig
+
+from radrl.policy.encoding import Films, decode_films
+from radrl.policy.folder import Policy
+from radrl.rewards.base import RewardSum
+from radrl.training import tuning
+from radrl.training.callbacks import Report, StepReport, history, silent
+from radrl.training.preflight import SettingsError, check_films
+from radrl.training.reinforcement.credit import Credit
+from radrl.training.reinforcement.oracle import Oracle
+from radrl.training.reinforcement.trainer import ReportGRPOTrainer
+from radrl.training.resume import last_checkpoint
+from radrl.training.watching.spoken import Bar, Diagnosis
+from radrl.training.watching.watch import Watch, Watching
+
+
+def prompt_dataset(
+    films: Sequence[Films], reports: Sequence[str], sample_ids: Sequence[str], prompt: str
+) -> Dataset:
+    """The selected samples with the instruction, as TRL asks for them; references ride along for the reward.
+
+    Args:
+        films: the films of N samples as PNG bytes, decoded when they are drawn.
+        reports: their reference reports.
+        sample_ids: their ids, named when a reward fails.
+        prompt: the instruction.
+
+    Returns:
+        Rows of prompt, images, reference and sample_id.
+    """
+
+    def decode(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        images = [decode_films(own) for own in rows.pop("films")]
+        return {**rows, "prompt": [[{"role": "user", "content": prompt}]] * len(images), "images": images}
+
+    table = {"films": list(films), "reference": list(reports), "sample_id": list(sample_ids)}
+    return Dataset.from_dict(table).with_transform(decode)
+
+
+def optimise(
+    policy: Policy,
+    prompts: Dataset,
+    *,
+    reward: RewardSum,
+    credit: Credit,
+    oracle: Oracle | None = None,
+    settings: Mapping[str, Any],
+    seed: int,
+    workspace: Path,
+    report: Report = silent,
+    watch: Watch | None = None,
+    arm: Mapping[str, Any] | None = None,
+) -> tuple[Policy, list[dict[str, float]]]:
+    """Train a policy on its own reports.
+
+    Args:
+        policy: where training starts; its model is changed in place.
+        prompts: the selected films.
+        reward: what a report is worth.
+        credit: how a report's advantage is spread over its tokens.
+        oracle: what the reference report adds to the loss; nothing for GRPO alone.
+        settings: the keys of `radrl.params.Training`.
+        seed: of the order of films, the draws of rollouts and dropout.
+        workspace: folder of checkpoints; training goes on from the last one in it.
+        report: told each step's numbers.
+        watch: validation films whose reports are read as training goes on; it changes no weight.
+        arm: its entry under `arms`, so that what is said of a run advises nothing that the arm has.
+
+    Returns:
+        The trained policy and its training curve, one row a step; before them one of step 0 if watched.
+
+    Raises:
+        radrl.training.watching.diagnosis.NotFinite: when a loss, gradient or KL is no number; no weights are
+            written.
+        SettingsError: when there are fewer films than a step takes; the trainer would end at once, untrained.
+    """
+    check_films(len(prompts), settings)
+    lora = settings["tunes"] == "lora"
+    model = policy.model if lora else tuning.prepare(policy.model, settings["tunes"], {})
+    looks = [Watching(watch, policy.processor, report)] if watch else []
+    trainer = ReportGRPOTrainer(
+        reward=reward,
+        advantage=settings["advantage"],
+        credit=credit,
+        oracle=oracle,
+        model=model,
+        args=_arguments(settings, reward, seed, workspace),
+        train_dataset=prompts,
+        processing_class=policy.processor,
+        peft_config=tuning.lora_config(settings["lora"]) if lora else None,
+        callbacks=[*looks, StepReport(report), Diagnosis(arm)],
+    )
+    if not trainer.args.disable_tqdm:
+        trainer.remove_callback(ProgressCallback)
+        trainer.add_callback(Bar())
+    trainer.train(resume_from_checkpoint=last_checkpoint(workspace))
+    return Policy(
+        tuning.finished(trainer.accelerator.unwrap_model(trainer.model)), policy.processor
+    ), history(trainer.state)
+
+
+def _micro_batch(settings: Mapping[str, Any]) -> int:
+    """Rollouts that a process takes at once: a step has as many however many processes share it."""
+    rollouts = settings["prompts_per_step"] * settings["rollouts"]
+    processes = int(os.environ.get("WORLD_SIZE", 1))  # what every launcher of several sets
+    size, rest = divmod(rollouts, settings["gradient_accumulation"] * processes)
+    if rest:
+        raise SettingsError(
+            f"the {rollouts} rollouts of a step (training.prompts_per_step * rollouts) do not divide among "
+            f"{processes} processes in {settings['gradient_accumulation']} parts each "
+            "(training.gradient_accumulation); change one of the three"
+        )
+    return size
+
+
+def _arguments(settings: Mapping[str, Any], reward: RewardSum, seed: int, workspace: Path) -> GRPOConfig:
+    """Every setting TRL has changed the default of between releases is written out."""
+    return GRPOConfig(
+        output_dir=str(workspace),
+        max_steps=settings["steps"],
+        per_device_train_batch_size=_micro_batch(settings),
+        gradient_accumulation_steps=settings["gradient_accumulation"],
+        steps_per_generation=settings["gradient_accumulation"],
+        num_generations=settings["rollouts"],
+        num_iterations=settings["iterations"],
+        learning_rate=settings["learning_rate"],
+        lr_scheduler_type=settings["schedule"],
+        warmup_steps=settings["warmup_share"],
+        adam_beta1=settings["adam_betas"][0],
+        adam_beta2=settings["adam_betas"][1],
+        adam_epsilon=1e-8,
+        weight_decay=settings["weight_decay"],
+        max_grad_norm=settings["gradient_clip"],
+        optim="adamw_torch",
+        temperature=settings["temperature"],
+        top_p=settings["top_p"],
+        top_k=0,
+        min_p=None,
+        repetition_penalty=1.0,
+        max_completion_length=settings["max_new_tokens"],
+        loss_type=settings["loss"],
+        scale_rewards="none",
+        multi_objective_aggregation="sum_then_normalize",
+        reward_weights=reward.weights(0.0),  # of the first step; the trainer sets those of each
+        importance_sampling_level="token",
+        epsilon=settings["clip_low"],
+        epsilon_high=settings["clip_high"],
+        delta=None,
+        beta=settings["kl"],
+        use_bias_correction_kl=False,  # the papers' k3, not DeepSeek-V3.2's weighting of it by the ratio
+        sync_ref_model=False,
+        mask_truncated_completions=settings["mask_truncated"],
+        off_policy_mask_threshold=None,
+        entropy_coef=0.0,
+        top_entropy_quantile=1.0,
+        shuffle_dataset=True,
+        bf16=settings["bf16"],
+        gradient_checkpointing=settings["gradient_checkpointing"],
+        disable_dropout=settings["tunes"] != "lora",
+        use_vllm=False,
+        use_liger_kernel=False,
+        seed=seed,
+        data_seed=seed,
+        save_steps=settings["checkpoint_every"],
+        save_total_limit=2,
+        logging_steps=1,
+        logging_nan_inf_filter=False,  # it would write a finite loss in place of one that is none
+        log_completions=False,
+        report_to="none",
+        remove_unused_columns=False,
+        dataloader_num_workers=0,
+        dataloader_pin_memory=torch.cuda.is_available(),
+        push_to_hub=False,
+    )

@@ -1,0 +1,334 @@
+"""TRL's trainer with the parts it is handed: reward, credit and oracle.
+
+TRL keeps the loop, generation, the clipped loss and the KL term. Overridden are only the places where the
+papers differ from it (how rewards become advantages, that rewards are kept exact on the way, and the oracle's
+term beside the loss), what keeps a resumed run from being the unbroken one, and what would be computed for
+each rollout though its film and prompt are the group's (`policy.shared_prefill`, `shared_forward`). All
+log-probabilities, of the policy, the frozen start and the oracle, come from
+`_get_per_token_logps_and_entropies`.
+
+Departures from TRL: a group is without variance when its rewards are equal, not when their standard deviation
+is near zero; advantages follow `algorithms.advantages` in the convention that params.yaml names; missing
+scores are not taken as 0 (`radrl.rewards.total`); weights of parts may change with the steps; rollouts are
+not shuffled between generation and update.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate.utils import gather_object
+from datasets import Dataset
+from trl import GRPOTrainer
+from trl.trainer.utils import (
+    split_pixel_values_by_grid,
+    split_tensor_dict,
+    unsplit_pixel_values_by_grid,
+    use_adapter,
+)
+
+from radrl.algorithms.advantages import group_relative_advantages, zero_variance_groups
+from radrl.policy import shared_prefill
+from radrl.rewards.base import Part, RewardSum
+from radrl.rewards.total import group_totals
+from radrl.training.reinforcement import shared_forward
+from radrl.training.reinforcement.credit import Credit, Rollouts, by_token, weight_numbers
+from radrl.training.reinforcement.oracle import (
+    AveragedRates,
+    Batch,
+    Mixing,
+    Oracle,
+    mean_by_length,
+    pair_losses,
+    rows_of,
+)
+from radrl.training.reinforcement.shared_forward import Rollouts as Rows
+from radrl.training.resume import EpochOrder, RestoresWeights
+
+
+class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
+    """TRL's trainer with radrl's advantages and credit.
+
+    Args:
+        reward: scores reports against references; its parts are logged apart.
+        advantage: a convention of `radrl.algorithms.advantages`.
+        credit: weighs the tokens that advantages are spread over.
+        oracle: prefers reference reports over failed rollouts; nothing for GRPO alone.
+        **trl: everything `trl.GRPOTrainer` takes but the reward functions.
+    """
+
+    def __init__(
+        self, *, reward: RewardSum, advantage: str, credit: Credit, oracle: Oracle | None = None, **trl: Any
+    ) -> None:
+        arguments = trl.pop("args")
+        kl = arguments.beta
+        if oracle is not None and kl == 0:
+            arguments.beta = 1.0  # for the time being: TRL keeps the frozen start for a KL term alone
+        super().__init__(reward_funcs=[_as_trl(part, reward) for part in reward.parts], args=arguments, **trl)
+        self.beta = self.args.beta = kl
+        for known in filter(None, [self.model, self.ref_model]):
+            shared_forward.enable(self.accelerator.unwrap_model(known))
+        self.reward, self.advantage, self.credit, self.oracle = reward, advantage, credit, oracle
+        self.averaged_rates = AveragedRates()
+        self.pair_sums = torch.zeros(3, device=self.accelerator.device)
+        if oracle is not None:
+            self.add_callback(self.averaged_rates)
+
+    def _get_train_sampler(self, dataset: Dataset | None = None) -> EpochOrder:
+        films = super()._get_train_sampler(dataset)
+        return EpochOrder(films, seed=self.args.data_seed, epoch=lambda: int(self.state.epoch or 0))
+
+    def _generate_single_turn(self, *args: Any, **kwargs: Any) -> Any:
+        with shared_prefill.sharing(shared_prefill.bare(self.accelerator.unwrap_model(self.model))):
+            return super()._generate_single_turn(*args, **kwargs)
+
+    def _calculate_rewards(
+        self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any
+    ) -> torch.Tensor:
+        # before the rewards, which then find what the credit's labeler has read in its memory
+        self.token_weights = self.credit.weigh(self._rollouts(inputs, completions, completion_ids_list))
+        # the state is in every checkpoint, so a resumed run is in the same phase as an unbroken one
+        weights = self.reward.weights(self.state.global_step / self.args.max_steps)
+        self.reward_weights = torch.tensor(weights, dtype=torch.float32)
+        with _silenced("trl.trainer.grpo_trainer"):  # it would print reports that no part has a score for
+            rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+        self.part_scores = rewards.double().cpu().numpy()  # (all B, parts), raw; NaN is missing
+        return rewards
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        batch = super()._generate_and_score_completions(inputs)
+        size = self._group_size
+        parts = self.part_scores.reshape(-1, size, len(self.reward.parts))  # (prompts, G, parts)
+        groups = group_totals(parts, self.reward_weights.double().numpy())  # (prompts, G)
+        advantages = _advantages(groups, self.advantage).reshape(-1)
+        mine = slice(
+            self.accelerator.process_index * len(inputs), (self.accelerator.process_index + 1) * len(inputs)
+        )
+        spread = by_token(advantages[mine], self.token_weights, batch["completion_mask"].shape[1])
+        if self.oracle is not None:
+            mixing = self._mix(inputs, batch)
+            spread *= mixing.grpo.repeat(size)[mine, None]
+            if mixing.pairs.any():  # as a whole, so that all processes ask for the same forward passes
+                batch |= self._references(inputs, batch, mixing.pairs.reshape(-1)[mine])
+        batch["advantages"] = torch.as_tensor(spread, dtype=torch.float32, device=self.accelerator.device)
+        self._log_groups(groups)
+        self._log_parts(groups)
+        self._log_credit()
+        return batch
+
+    def _mix(self, inputs: list[dict[str, Any]], batch: Batch) -> Mixing:
+        """How this step's losses are mixed, the same on all processes."""
+        size = self._group_size
+        prompts = gather_object([row["sample_id"] for row in inputs])[::size]
+        written = self.accelerator.gather(batch["completion_mask"].any(dim=1)).cpu().numpy()
+        clinical = [i for i, part in enumerate(self.reward.parts) if part.reward.clinical]
+        earned = np.abs(self.part_scores[:, clinical]).sum(axis=1).reshape(-1, size)  # NaN where one is
+        mixing, self.averaged_rates.rates = self.oracle.mix(
+            self.averaged_rates.rates, prompts, earned, written.reshape(-1, size)
+        )
+        for name, value in mixing.numbers.items():
+            self._metrics["train"][name].append(value)
+        return mixing
+
+    def _references(self, inputs: list[dict[str, Any]], batch: Batch, pairs: np.ndarray) -> Batch:
+        """What the oracle's term needs in a micro-batch: a row a rollout, as everything TRL shuffles."""
+        device = self.accelerator.device
+        ids, mask = (own.to(device) for own in self.oracle.encode([row["reference"] for row in inputs]))
+        films = [row["sample_id"] for row in inputs]
+        first = [films.index(film) for film in films]  # rollouts of a film share its reference
+        once = torch.tensor(sorted(set(first)), device=device)
+        place = {row: i for i, row in enumerate(once.tolist())}
+        rollouts = batch.get("ref_per_token_logps")
+        with torch.no_grad(), self._frozen_start() as start:
+            part = self.args.per_device_train_batch_size  # as TRL asks the frozen start: memory is a part's
+            asked = rows_of(batch, once, ids[once], mask[once])
+            found = self._get_per_token_logps_and_entropies(start, batch_size=part, **asked)[0]
+            own = mean_by_length(found, mask[once])
+            if rollouts is None:
+                every = torch.arange(len(films), device=device)
+                asked = rows_of(batch, every, batch["completion_ids"], batch["completion_mask"])
+                rollouts = self._get_per_token_logps_and_entropies(start, batch_size=part, **asked)[0]
+        return {
+            "pair_weight": torch.as_tensor(pairs, dtype=torch.float32, device=device),
+            "film": torch.tensor(first, device=device),
+            "reference_ids": ids,
+            "reference_mask": mask,
+            "reference_start": own[torch.tensor([place[row] for row in first], device=device)],
+            "rollout_start": mean_by_length(rollouts, batch["completion_mask"]),
+        }
+
+    @contextmanager
+    def _frozen_start(self) -> Iterator[Any]:
+        """The policy that training started from; of adapters their base."""
+        if self.ref_model is not None:
+            yield self.ref_model
+        else:
+            with use_adapter(self.accelerator.unwrap_model(self.model), None):
+                yield self.model
+
+    def _prepare_inputs(self, generation_batch: Any) -> Any:
+        """TRL's without its shuffling, which would scatter a film's rollouts over the parts of a step.
+
+        A step is the sum over its parts, and which films come together the sampler has drawn.
+        """
+        if not self.model.training:
+            return super()._prepare_inputs(generation_batch)
+        parts = self.args.steps_per_generation
+        if self._step % (parts * self.num_iterations) == 0 or self._buffered_inputs is None:
+            batch = split_pixel_values_by_grid(self._generate_and_score_completions(generation_batch))
+            self._buffered_inputs = [unsplit_pixel_values_by_grid(x) for x in split_tensor_dict(batch, parts)]
+        return self._buffered_inputs[self._step % parts]
+
+    def _get_per_token_logps_and_entropies(
+        self,
+        model: Any,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        logits_to_keep: int,
+        batch_size: int | None = None,
+        compute_entropy: bool = False,
+        **films: Any,
+    ) -> Any:
+        asked = (model, input_ids, attention_mask, logits_to_keep, batch_size, compute_entropy)
+        known = self.accelerator.unwrap_model(model)
+        if shared_forward.enabled(known):
+            rows = Rows.of(input_ids, attention_mask, logits_to_keep, films, known.config)
+            found = self._by_shared_rows(model, rows, batch_size or len(input_ids))
+        else:
+            found = super()._get_per_token_logps_and_entropies(*asked, **films)
+        self.last_log_probabilities = found[0]  # with their graph: the oracle needs not ask again
+        return found
+
+    def _by_shared_rows(self, model: Any, rows: Rows, size: int) -> tuple[torch.Tensor, Any, None]:
+        """Log-probabilities and, where the model gives them, entropies of rollouts, `size` at once."""
+        found, entropies = [], []
+        for start in range(0, len(rows.ids), size):
+            part = rows.part(slice(start, start + size))
+            with self.accelerator.autocast():
+                own = model(**part.inputs(self.accelerator.unwrap_model(model)), fused_lm_head=True)
+            found.append(part.spread(own.log_probs))
+            entropies += [] if own.entropy is None else [part.spread(own.entropy)]
+        return torch.cat(found), torch.cat(entropies) if entropies else None, None
+
+    def _compute_loss(self, model: Any, inputs: Batch) -> torch.Tensor:
+        loss = super()._compute_loss(model, inputs)
+        if "pair_weight" not in inputs:
+            return loss
+        return loss + self._preference(model, inputs) / self.current_gradient_accumulation_steps
+
+    def _preference(self, model: Any, inputs: Batch) -> torch.Tensor:
+        """The oracle's term of a micro-batch: mean over its rollouts (OraPO, eq. 7 and 11)."""
+        weight = inputs["pair_weight"]
+        asked = inputs["film"][weight > 0] if (weight > 0).any() else inputs["film"][:1]
+        films = asked.unique()  # sorted
+        rows = torch.stack([(inputs["film"] == film).nonzero()[0, 0] for film in films])
+        policy = mean_by_length(self.last_log_probabilities, inputs["completion_mask"])
+        mask = inputs["reference_mask"][rows]
+        arguments = rows_of(inputs, rows, inputs["reference_ids"][rows], mask)
+        reference = mean_by_length(self._get_per_token_logps_and_entropies(model, **arguments)[0], mask)
+        own = torch.searchsorted(films, inputs["film"]).clamp(max=len(films) - 1)
+        margins = (reference[own] - inputs["reference_start"]) - (policy - inputs["rollout_start"])
+        losses = pair_losses(margins, self.oracle.tau)
+        self._log_pairs(torch.stack([margins, losses, torch.ones_like(losses)]).detach(), weight > 0)
+        return (weight * losses).sum() / len(weight)
+
+    def _log_pairs(self, numbers: torch.Tensor, chosen: torch.Tensor) -> None:
+        """Mean margin and loss over a step's pairs: parts have different numbers of them."""
+        self.pair_sums = self.pair_sums + (numbers * chosen).sum(dim=1)
+        if not self.accelerator.sync_gradients:  # not yet the last part of the step
+            return
+        margin, loss, count = self.accelerator.reduce(self.pair_sums, reduction="sum").tolist()
+        self.pair_sums = torch.zeros_like(self.pair_sums)
+        self._metrics["train"]["oracle/margin"].append(margin / count)
+        self._metrics["train"]["oracle/loss"].append(loss / count)
+
+    @property
+    def _group_size(self) -> int:
+        size: int = self.num_generations if self.model.training else self.num_generations_eval
+        return size
+
+    def _rollouts(self, inputs: Any, completions: Any, completion_ids_list: Any) -> Rollouts:
+        return Rollouts(
+            ids=completion_ids_list,
+            outputs=[completion[0]["content"] for completion in completions],
+            references=[row["reference"] for row in inputs],
+            sample_ids=[row["sample_id"] for row in inputs],
+            group=self._group_size,
+            form=self.reward.output,
+        )
+
+    def _log_groups(self, groups: np.ndarray) -> None:
+        metrics = self._metrics["train" if self.model.training else "eval"]
+        scored = [group[~np.isnan(group)] for group in groups]
+        equal = [bool(group.size == 0 or zero_variance_groups(group)) for group in scored]
+        metrics["groups/zero_variance_share"].append(float(np.mean(equal)))
+        zero = [bool(group.size and (group == 0).all()) for group in scored]
+        metrics["groups/all_zero_share"].append(float(np.mean(zero)))
+        metrics["groups/zero_reward_share"].append(float((groups == 0).sum() / max(1, sum(map(len, scored)))))
+        metrics["groups/unique_rewards"].append(float(np.mean([len(np.unique(group)) for group in scored])))
+
+    def _log_parts(self, groups: np.ndarray) -> None:
+        """What TRL does not log of the parts: weights that change, scores that are missing."""
+        metrics = self._metrics["train" if self.model.training else "eval"]
+        for i, part in enumerate(self.reward.parts):
+            if part.has_phases:
+                metrics[f"rewards/{part.name}/weight"].append(self.reward_weights[i].item())
+            if part.missing == "skip":
+                missing = np.isnan(self.part_scores[:, i])
+                metrics[f"rewards/{part.name}/missing_share"].append(float(missing.mean()))
+        if np.isnan(self.part_scores).any():  # TRL's sum takes a missing part as 0
+            scored = groups[~np.isnan(groups)]
+            metrics["reward"][-1] = float(scored.mean()) if scored.size else float("nan")
+            metrics["reward_std"][-1] = float(scored.std(ddof=1)) if scored.size > 1 else float("nan")
+
+    def _log_credit(self) -> None:
+        if self.token_weights is not None:
+            metrics = self._metrics["train" if self.model.training else "eval"]
+            for name, value in weight_numbers(gather_object(self.token_weights.of_text())).items():
+                metrics[name].append(value)
+
+
+def _advantages(groups: np.ndarray, convention: Any) -> np.ndarray:
+    """Advantages among a group's rollouts that have a reward, 0 for one that has none; shape (prompts, G)."""
+    advantages = np.zeros_like(groups)
+    for own, group in zip(advantages, groups, strict=True):
+        scored = ~np.isnan(group)
+        if scored.any():
+            own[scored] = group_relative_advantages(group[scored], convention=convention)
+    return advantages
+
+
+@contextmanager
+def _silenced(name: str) -> Iterator[None]:
+    """A block in which a logger says nothing."""
+    logger = logging.getLogger(name)
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
+
+
+def _as_trl(part: Part, reward: RewardSum) -> Callable[..., list[float]]:
+    """TRL's calling convention around one part of the reward."""
+
+    def score(
+        completions: Sequence[Sequence[Mapping[str, str]]],
+        reference: Sequence[str],
+        sample_id: Sequence[str],
+        log_metric: Callable[[str, float], None],
+        **_: Any,
+    ) -> list[float]:
+        outputs = [completion[0]["content"] for completion in completions]
+        scores = reward.score_part(part, outputs, reference, sample_id)
+        for name, value in part.reward.told.items():
+            log_metric(f"rewards/{part.name}/{name}", value)
+        return scores
+
+    score.__name__ = part.name
+    return score

@@ -1,0 +1,73 @@
+"""The laptop policy from nothing: a tokenizer, a tower that learns to look, a whole that learns to write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from radrl.policy import folder, tiny
+from radrl.policy.folder import Policy
+from radrl.training.callbacks import Report, silent
+from radrl.training.supervised.fine_tuning import Example, Examples, fine_tune
+from radrl.training.supervised.lessons import asked_and_answered, films_of
+from radrl.training.supervised.vision import learn_phrases
+
+LOOKING = "looking"
+"""In the workspace: the policy after its tower has learnt phrases, before it learns to write."""
+
+
+def pretrained(
+    studies: pd.DataFrame,
+    *,
+    settings: Mapping[str, Any],
+    image_size: int,
+    prompts: Mapping[str, str],
+    seed: int,
+    workspace: Path,
+    report: Report = silent,
+) -> tuple[Policy, list[dict[str, float]]]:
+    """Build the laptop policy and pretrain it.
+
+    Args:
+        studies: images (tuples of PNG bytes), report and impression, a row a study.
+        settings: the section `policy`, with `tiny`, `radiographs`, `vision` and `pretrain`.
+        image_size: side of the films in pixels.
+        prompts: the instruction for each form of output.
+        seed: of the weights, the films' polarity, what is asked, and training.
+        workspace: a folder of this work alone; a run that was killed goes on from what is in it.
+        report: told each step's numbers.
+
+    Returns:
+        The policy and the curve of its learning to write.
+    """
+    pretrain = settings["pretrain"]
+    lessons = asked_and_answered(studies, prompts, pretrain["think_report"], seed=seed)
+    films = films_of(studies["images"], radiographs=settings["radiographs"], seed=seed)
+    looking = workspace / LOOKING
+    if not looking.is_dir():
+        texts = [*prompts.values(), *lessons["text"]]
+        tokenizer = tiny.train_tokenizer(texts, settings["tiny"]["vocab_size"])
+        policy = tiny.build(tokenizer, image_size=image_size, shape=settings["tiny"], seed=seed)
+        seen = [(film, text) for own, text in zip(films, studies["report"], strict=True) for film in own]
+        learn_phrases(policy, *zip(*seen, strict=True), settings=settings["vision"], seed=seed, report=report)
+        _keep(policy, looking)
+    return fine_tune(
+        folder.load(looking),
+        Examples(list(map(Example, films, lessons["prompt"], lessons["text"]))),
+        settings=pretrain,
+        seed=seed,
+        workspace=workspace,
+        tunes=pretrain["tunes"],
+        report=report,
+    )
+
+
+def _keep(policy: Policy, target: Path) -> None:
+    """Write a policy, whole or not at all."""
+    unfinished = target.with_suffix(".unfinished")
+    unfinished.mkdir(exist_ok=True)
+    folder.save(policy, unfinished)
+    unfinished.rename(target)

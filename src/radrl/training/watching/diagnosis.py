@@ -1,0 +1,107 @@
+"""What a training history says is going wrong, and which parameter to change.
+
+Two kinds of trouble: a run that cannot learn (`radrl.training.watching.cannot_learn`, and here numbers that
+are none), and a reward that climbs because it is being hacked (`radrl.training.watching.hacking`). Pure
+functions of the rows of a history; the same rows give the same findings while training runs, at its end, and from the CSV afterwards.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from radrl.training.watching import cannot_learn, hacking
+from radrl.training.watching.history_rows import Row, is_gap
+from radrl.training.watching.mends import Arm, Mend
+from radrl.training.watching.symptoms import SEVERITIES, Rule, Severity, Symptom
+
+FINITE: Final = ("loss", "grad_norm", "kl")
+"""What must be a number at every step that logs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a history says.
+
+    Args:
+        name: of the rule; a history has each at most once.
+        severity: one of `SEVERITIES`.
+        first: the step it began at.
+        last: the last step it holds at.
+        says: a sentence with the numbers.
+        mend: which parameter to change, and how.
+    """
+
+    name: str
+    severity: Severity
+    first: int
+    last: int
+    says: str
+    mend: str
+
+    @property
+    def steps(self) -> str:
+        """Where it holds, in words."""
+        return f"step {self.first}" if self.first == self.last else f"steps {self.first} to {self.last}"
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.severity}, {self.steps}): {self.says} {self.mend}"
+
+
+class NotFinite(ArithmeticError):
+    """Training produced a number that is none; the message names the step and the mend."""
+
+
+def diagnose(rows: Iterable[Row], arm: Arm | None = None) -> list[Finding]:
+    """Read a history.
+
+    Args:
+        rows: of `radrl.training.callbacks.history`, or of its CSV; `step` and what was logged, by name.
+        arm: its entry under `arms` in params.yaml; no mend names what it has. Without it all are named.
+
+    Returns:
+        The findings, gravest first.
+    """
+    kept = sorted(rows, key=lambda row: row["step"])
+    found = [_finding(symptom, arm) for rule in _RULES if (symptom := rule(kept)) is not None]
+    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def require_finite(row: Row) -> None:
+    """Refuse a step whose loss, gradient or KL is no number.
+
+    Args:
+        row: as the trainer logs it; TRL writes nothing (None) in place of a NaN.
+
+    Raises:
+        NotFinite: naming the step, the number and the mend.
+    """
+    for name in FINITE:
+        if name in row and (row[name] is None or not math.isfinite(row[name])):
+            value = "nan" if row[name] is None else row[name]
+            raise NotFinite(
+                f"{name} is {value} at step {row['step']}: the weights are spoilt and are not written. Lower "
+                "training.learning_rate or training.gradient_clip, raise training.warmup_share, or set "
+                "training.bf16 to false; the last checkpoint is from before"
+            )
+
+
+def _not_finite(rows: Sequence[Row]) -> Symptom | None:
+    for row in rows:
+        try:
+            # in a CSV NaN is a gap; infinite it cannot be by accident
+            require_finite({name: value for name, value in row.items() if not is_gap(value)})
+        except NotFinite as error:
+            says, _, mend = str(error).partition(" Lower ")
+            return Symptom("not_finite", "stop", [row], says, Mend(f"Lower {mend}."))
+    return None
+
+
+_RULES: Final[tuple[Rule, ...]] = (_not_finite, *cannot_learn.RULES, *hacking.RULES)
+
+
+def _finding(symptom: Symptom, arm: Arm | None) -> Finding:
+    first, last = (int(symptom.rows[i]["step"]) for i in (0, -1))
+    return Finding(symptom.name, symptom.severity, first, last, symptom.says, symptom.mend.told(arm))

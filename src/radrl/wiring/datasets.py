@@ -1,0 +1,136 @@
+"""Kedro dataset types for what the kept ones do not cover: shards, model folders, resumable work.
+
+All write beside the target and rename, so that a kill never leaves half an artifact under its name.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from kedro.io import AbstractDataset, DatasetError
+
+Writer = Callable[[Path], None]
+"""Writes an artifact into the empty folder it is given."""
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Give an empty folder that takes the target's place when the block ends well.
+
+    Args:
+        target: the folder to replace.
+
+    Yields:
+        The folder to write into, beside the target.
+    """
+    partial = target.with_name(f".{target.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    yield partial
+    shutil.rmtree(target, ignore_errors=True)
+    partial.rename(target)
+
+
+class _Local(AbstractDataset[Any, Any]):
+    """A dataset at a path of the project.
+
+    Args:
+        filepath: where it lies.
+        metadata: for other tools; `mlflow` says what the tracker keeps of it (`radrl.wiring.hooks`).
+    """
+
+    def __init__(self, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        self._filepath = Path(filepath)
+        self.metadata = metadata
+
+    def _exists(self) -> bool:
+        return self._filepath.exists()
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": str(self._filepath)}
+
+    def _require(self) -> Path:
+        if not self._filepath.exists():
+            raise DatasetError(
+                f"{self._filepath} is not there: run the stage that writes it (`dvc dag` shows which)"
+            )
+        return self._filepath
+
+
+class ParquetShards(_Local):
+    """A table too large to hold: saved from an iterable of shards, loaded lazily.
+
+    A shard is a table, or a Parquet file that is linked where the file system can, and copied elsewhere.
+    """
+
+    def load(self) -> ds.Dataset:
+        """Open the shards as one pyarrow dataset; nothing is read yet."""
+        return ds.dataset(self._require(), format="parquet")
+
+    def save(self, data: Iterable[pa.Table | Path]) -> None:
+        """Write each shard, in order."""
+        with replacing(self._filepath) as folder:
+            for number, shard in enumerate(data):
+                target = folder / f"part-{number:05d}.parquet"
+                if isinstance(shard, Path):
+                    _link(shard, target)
+                else:
+                    pq.write_table(shard, target, compression="zstd")
+
+
+def _link(file: Path, target: Path) -> None:
+    try:
+        target.hardlink_to(file)
+    except OSError:  # another file system, or one without links
+        shutil.copyfile(file, target)
+
+
+class Folder(_Local):
+    """A folder some library writes, such as a model's: saved by calling a writer, loaded as its path."""
+
+    def load(self) -> Path:
+        """The folder's path."""
+        return self._require()
+
+    def save(self, data: Writer) -> None:
+        """Let the writer fill a new folder, then put it in place."""
+        with replacing(self._filepath) as folder:
+            data(folder)
+
+
+class Workspace(_Local):
+    """A folder where work in progress survives a kill; no stage declares it as an output."""
+
+    def load(self) -> Path:
+        """The folder's path, made when it is not there."""
+        self._filepath.mkdir(parents=True, exist_ok=True)
+        return self._filepath
+
+    def save(self, data: Any) -> None:
+        """Refused: the stage that owns the workspace writes into it by itself."""
+        raise DatasetError(f"{self._filepath} is a workspace; nothing is saved to it as a whole")
+
+    def _exists(self) -> bool:
+        return True
+
+
+class HtmlPage(_Local):
+    """One self-contained page."""
+
+    def load(self) -> str:
+        """The page's text."""
+        return self._require().read_text(encoding="utf-8")
+
+    def save(self, data: str) -> None:
+        """Write the page."""
+        self._filepath.parent.mkdir(parents=True, exist_ok=True)
+        partial = self._filepath.with_name(f".{self._filepath.name}.partial")
+        partial.write_text(data, encoding="utf-8")
+        partial.rename(self._filepath)

@@ -1,0 +1,61 @@
+"""Errors a user can mend are said in their own words alone; RADRL_TRACEBACK=1 brings the traceback back."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import TracebackType
+
+from kedro.config import MissingConfigException
+from kedro.io import DatasetError
+
+from radrl.data.quarantine import TooManyQuarantined
+from radrl.data.splits import PatientInTwoSplits
+from radrl.data.tables import SourceError
+from radrl.labelers.base import LabelerError
+from radrl.params.base import ParamsError
+from radrl.rewards.base import RewardError
+from radrl.scoring.base import ScoringError
+from radrl.storage.pointers import PointerError
+from radrl.training.preflight import SettingsError
+
+MENDABLE = (
+    ParamsError,
+    SourceError,
+    TooManyQuarantined,
+    PatientInTwoSplits,
+    LabelerError,
+    PointerError,
+    RewardError,
+    ScoringError,
+    SettingsError,
+    MissingConfigException,
+    DatasetError,
+)
+"""Their messages name the file, row or key and the mend."""
+
+
+def say_plainly() -> None:
+    """From now on, end on a mendable error with its message alone."""
+    if not os.environ.get("RADRL_TRACEBACK"):
+        sys.excepthook = _hook
+
+
+def _hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    mendable = [link for link in _chain(error) if isinstance(link, MENDABLE)]
+    if not mendable:
+        sys.__excepthook__(kind, error, trace)
+        return
+    # Kedro puts whatever a dataset raises into a DatasetError; the innermost message is the one that helps
+    cause = mendable[-1].__cause__
+    hint = f" ({cause})" if isinstance(mendable[-1], DatasetError) and cause else ""
+    print(f"\nerror: {mendable[-1]}{hint}", file=sys.stderr)
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    links: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None:
+        links.append(link)
+        link = link.__cause__ or link.__context__
+    return links

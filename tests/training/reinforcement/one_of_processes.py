@@ -1,0 +1,126 @@
+"""What one process of several does in `test_two_processes`: trains on every case it is handed.
+
+Started as a script, with the variables a launcher sets (RANK, WORLD_SIZE, ...) or without any, and a folder
+that holds job.pt. The first process writes done-<processes>.pt there: gradients and curve of each case.
+"""
+
+from __future__ import annotations
+
+import math
+import runpy
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from accelerate import PartialState
+from transformers import TrainerCallback
+
+from radrl.policy import folder
+from radrl.process import offline
+from radrl.rewards.base import Part, RewardSum
+from radrl.training.reinforcement import grpo
+from radrl.training.reinforcement.credit_kinds import build
+from radrl.training.reinforcement.grpo import prompt_dataset
+from radrl.training.reinforcement.oracle import Oracle
+
+offline.apply()
+LABELER = runpy.run_path(str(Path(__file__).with_name("conftest.py")))["energy_labeler"]
+
+
+class Letters:
+    """A score of each report; some have none, some earn nothing."""
+
+    name, clinical = "letters", True
+    reads: Literal["report", "output"] = "report"
+    told: Mapping[str, float] = {}
+
+    def __call__(
+        self, reports: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
+    ) -> list[float]:
+        sums = [sum(map(ord, report)) for report in reports]
+        return [{0: math.nan, 1: 0.0, 2: 0.0}.get(x % 7, x % 97 / 97) for x in sums]
+
+
+class Drawn(grpo.ReportGRPOTrainer):
+    """Rollout k of a film is a function of the film and k, whichever process draws it."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.gradients: list[dict[str, torch.Tensor]] = []
+        self.add_callback(Gradients(self.gradients))
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        first = self.accelerator.process_index * len(inputs)
+        self.asked = [
+            (int(row["sample_id"].removeprefix("film")), (first + i) % self._group_size)
+            for i, row in enumerate(inputs)
+        ]
+        return super()._generate_and_score_completions(inputs)
+
+    def _generate_single_turn(self, *_: Any, **__: Any) -> tuple[list[list[int]], None]:
+        tokenizer = self.processing_class.tokenizer
+        plain = [i for i in range(len(tokenizer)) if i not in tokenizer.all_special_ids]
+        drawn = []
+        for film, rollout in self.asked:
+            rng = np.random.default_rng([film, rollout, self.state.global_step])
+            words = rng.choice(plain, size=rng.integers(2, 6)).tolist()
+            drawn.append([*words, tokenizer.eos_token_id])
+        return drawn, None
+
+
+class Gradients(TrainerCallback):
+    """Keeps what the optimiser is about to be given."""
+
+    def __init__(self, kept: list[dict[str, torch.Tensor]]) -> None:
+        self.kept = kept
+
+    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+        found = {name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None}
+        self.kept.append({name.removeprefix("module."): grad.clone() for name, grad in found.items()})
+
+
+def train(job: dict[str, Any], case: dict[str, Any], workspace: Path) -> dict[str, Any]:
+    """Gradients of every optimiser step, and the curve."""
+    made: list[Drawn] = []
+
+    class Kept(Drawn):
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**settings)
+            made.append(self)
+
+    grpo.ReportGRPOTrainer = Kept  # type: ignore[misc]
+    policy = folder.load(job["policy"])
+    films = [(film,) for film in job["films"]]
+    ids = [f"film{i}" for i in range(len(films))]
+    _, curve = grpo.optimise(
+        policy,
+        prompt_dataset(films, job["references"], ids, job["prompt"]),
+        reward=RewardSum([Part(Letters(), 1.0, missing="skip")]),
+        credit=build(case["credit"], policy.processor.tokenizer, lambda _: LABELER()),
+        settings=job["settings"] | case["settings"],
+        seed=3,
+        workspace=workspace,
+        oracle=Oracle(policy.processor.tokenizer, **case["oracle"]) if case["oracle"] else None,
+    )
+    return {"gradients": made[0].gradients, "curve": curve}
+
+
+def main(work: Path) -> None:
+    """Train on every case."""
+    torch.set_num_threads(1)
+    job = torch.load(work / "job.pt", weights_only=False)
+    state = PartialState(cpu=True)
+    done = {
+        name: train(job, case, work / f"{name} {state.num_processes}") for name, case in job["cases"].items()
+    }
+    if state.is_main_process:
+        torch.save(done, work / f"done-{state.num_processes}.pt")
+    state.wait_for_everyone()
+    state.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

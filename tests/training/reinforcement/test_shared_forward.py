@@ -1,0 +1,188 @@
+"""Log-probabilities of rollouts that share their prompts are those of separate rows, and so are gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from accelerate import Accelerator
+from peft import LoraConfig, get_peft_model
+from trl import GRPOTrainer
+from trl.trainer.utils import add_fused_lm_head
+
+from radrl.policy.encoding import decode_film, encode_prompts
+from radrl.policy.folder import Policy
+from radrl.training.reinforcement import shared_forward
+from radrl.training.reinforcement.trainer import ReportGRPOTrainer
+
+LENGTHS = (3, 7, 1, 0, 5, 7, 2, 4)  # of rollouts; one is left out of the loss
+FILMS = {
+    "a film each": [["a"]] * 3 + [["b"]] * 3 + [["c"]] * 2,
+    "studies of several films": [["a", "b"]] * 3 + [["c"]] * 3 + [["b", "a"]] * 2,
+    "films of two sizes": [["large"]] * 3 + [["a"]] * 3 + [["b", "large"]] * 2,
+    "no two prompts alike": [["a"], ["b"], ["a"], ["c"], ["b", "c"], ["b"], ["large"], ["c"]],
+}
+
+
+@pytest.fixture
+def trainer() -> ReportGRPOTrainer:
+    """Of which only what its log-probabilities need is there."""
+    trainer = object.__new__(ReportGRPOTrainer)
+    trainer.accelerator = Accelerator(cpu=True)
+    trainer.args = SimpleNamespace(report_to=[])
+    return trainer
+
+
+@pytest.fixture
+def asked(policy: Policy, films: Callable[..., list[bytes]], prompt: str) -> Callable[[Any], dict[str, Any]]:
+    """What TRL asks log-probabilities for."""
+    pictures = {name: decode_film(film) for name, film in zip("abc", films(3), strict=True)}
+    pictures["large"] = decode_film(films(1, size=84)[0])
+
+    def make(named: list[list[str]]) -> dict[str, Any]:
+        own = [[pictures[name] for name in row] for row in named]
+        inputs = dict(encode_prompts(policy.processor, own, [prompt] * len(own)))
+        drawn = torch.Generator().manual_seed(0)
+        ids = torch.randint(10, 300, (len(own), max(LENGTHS)), generator=drawn)
+        mask = (torch.arange(max(LENGTHS)) < torch.tensor(LENGTHS)[:, None]).long()
+        kinds = torch.cat([inputs["mm_token_type_ids"], torch.zeros_like(ids)], dim=1)
+        return {
+            "input_ids": torch.cat([inputs["input_ids"], ids], dim=1),
+            "attention_mask": torch.cat([inputs["attention_mask"], mask], dim=1),
+            "logits_to_keep": ids.shape[1],
+            "compute_entropy": True,
+            "num_images": [len(row) for row in own],
+            "mm_token_type_ids": kinds,
+            "pixel_values": inputs["pixel_values"],
+            "image_grid_thw": inputs["image_grid_thw"],
+        }
+
+    return make
+
+
+@pytest.fixture(params=["bare", "adapters", "checkpointing"])
+def model(policy: Policy, request: pytest.FixtureRequest) -> Any:
+    """As the trainer wraps it; temperature is not 1, so that one left out is seen."""
+    model = policy.model.train()
+    add_fused_lm_head(model, temperature=0.7, outputs=("log_probs", "entropy"))
+    if request.param == "checkpointing":
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    if request.param == "adapters":
+        model = get_peft_model(
+            model, LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj", "v_proj", "up_proj"])
+        )
+        for name, weight in model.named_parameters():
+            if "lora_B" in name:
+                torch.nn.init.normal_(weight, std=0.1, generator=torch.Generator().manual_seed(len(name)))
+    return model
+
+
+def found(
+    trainer: Any, model: Any, asked: dict[str, Any]
+) -> tuple[torch.Tensor, torch.Tensor, dict[str, torch.Tensor]]:
+    """Log-probabilities and entropies, (B, T), and gradients of a sum in which tokens weigh differently."""
+    model.zero_grad()
+    logps, entropies, _ = trainer._get_per_token_logps_and_entropies(model, **asked)
+    (logps * torch.linspace(-1, 2, logps.numel()).view_as(logps)).sum().backward()
+    gradients = {name: w.grad.clone() for name, w in model.named_parameters() if w.grad is not None}
+    return logps.detach(), entropies.detach(), gradients
+
+
+@pytest.mark.parametrize("size", [None, 5], ids=["whole", "parts across groups"])
+@pytest.mark.parametrize("named", FILMS.values(), ids=FILMS)
+def test_shared_rows_are_separate_rows(
+    trainer: Any, model: Any, asked: Callable[[Any], dict[str, Any]], named: list[list[str]], size: int | None
+) -> None:
+    plain = found(trainer, model, asked(named))
+    shared_forward.enable(model)
+    shared = found(trainer, model, asked(named) | {"batch_size": size})
+    torch.testing.assert_close(shared[0], plain[0], rtol=0, atol=1e-5)
+    torch.testing.assert_close(shared[1], plain[1], rtol=0, atol=1e-5)
+    assert shared[2].keys() == plain[2].keys()
+    for name, gradient in plain[2].items():
+        assert (shared[2][name] - gradient).norm() <= 1e-4 * gradient.norm() + 1e-7, name
+    assert trainer.last_log_probabilities.tolist() == shared[0].tolist()
+
+
+def test_each_film_is_seen_once_and_each_token_read_once(
+    trainer: Any,
+    policy: Policy,
+    asked: Callable[[Any], dict[str, Any]],
+    passes: tuple[list[int], list[tuple[int, ...]]],
+) -> None:
+    add_fused_lm_head(policy.model, outputs=("log_probs", "entropy"))
+    shared_forward.enable(policy.model)
+    seen, read = passes
+    rows = asked(FILMS["a film each"])
+    with torch.no_grad():
+        trainer._get_per_token_logps_and_entropies(policy.model, **rows)
+    assert seen == [len(rows["pixel_values"]) * 3 // 8]
+    prompt = rows["input_ids"].shape[1] - max(LENGTHS)
+    assert read == [(1, 3 * (prompt - 1) + sum(LENGTHS))]
+
+
+def test_no_rollout_in_the_loss_is_no_error(
+    trainer: Any, policy: Policy, asked: Callable[[Any], dict[str, Any]]
+) -> None:
+    add_fused_lm_head(policy.model, outputs=("log_probs", "entropy"))
+    shared_forward.enable(policy.model)
+    rows = asked(FILMS["a film each"])
+    rows["attention_mask"][:, -max(LENGTHS) :] = 0
+    logps = trainer._get_per_token_logps_and_entropies(policy.model, **rows)[0]
+    logps.sum().backward()
+    assert not logps.any()
+    assert all(torch.isfinite(w.grad).all() for w in policy.model.parameters() if w.grad is not None)
+
+
+def test_model_of_another_attention_is_asked_row_by_row(
+    trainer: Any, policy: Policy, asked: Callable[[Any], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy.model.set_attn_implementation("eager")
+    add_fused_lm_head(policy.model, outputs=("log_probs", "entropy"))
+    shared_forward.enable(policy.model)
+    assert not shared_forward.enabled(policy.model)
+    rows = asked(FILMS["a film each"])
+    function = GRPOTrainer._get_per_token_logps_and_entropies
+    calls: list[Any] = []
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        calls.append(args)
+        return function(*args, **kwargs)
+
+    monkeypatch.setattr(GRPOTrainer, "_get_per_token_logps_and_entropies", counted)
+    with torch.no_grad():
+        trainer._get_per_token_logps_and_entropies(policy.model, **rows)
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("on", [False, True])
+def test_everything_else_is_as_with_torchs_attention(
+    policy: Policy, asked: Callable[[Any], dict[str, Any]], on: bool
+) -> None:
+    """Generation and plain forward passes, padded on the left."""
+    rows = asked(FILMS["studies of several films"])
+    inputs = {name: rows[name] for name in ("pixel_values", "image_grid_thw")}
+    inputs |= {
+        name: rows[name][:, : -max(LENGTHS)] for name in ("input_ids", "attention_mask", "mm_token_type_ids")
+    }
+    with torch.no_grad():
+        logits = policy.model(**inputs).logits
+        ids = policy.model.generate(**inputs, max_new_tokens=5, do_sample=False)
+        shared_forward.enable(policy.model)
+        assert torch.equal(policy.model(**inputs).logits, logits)
+        assert torch.equal(policy.model.generate(**inputs, max_new_tokens=5, do_sample=False), ids)
+
+
+def test_layout_by_hand() -> None:
+    row = shared_forward.lay_out(torch.tensor([2, 1]), torch.tensor([1, 2, 0]), torch.tensor([0, 0, 1]))
+    assert row.prompts.tolist() == [[0, 1], [2, 0]]
+    assert row.rollouts.tolist() == [[3, 0], [4, 5], [0, 0]]
+    assert row.places.tolist() == [0, 1, 2, 4, 6, 7]
+    assert row.mask[:, 0].int().tolist() == [
+        [[1, 1, 1, 0], [1, 1, 1, 1]],
+        [[1, 1, 1, 0], [1, 1, 1, 1]],
+        [[1, 0, 1, 0], [1, 0, 1, 1]],
+    ]

@@ -1,0 +1,139 @@
+"""Two processes that share a step's rollouts make the update that one would."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from small_arms import GRADIENT, MIXING, RULE
+
+SCRIPT = Path(__file__).with_name("one_of_processes.py")
+REFERENCES = ["The heart is big.", "a", "big", "is", "Is the heart big?", "b a"]
+ACROSS = {"prompts_per_step": 3, "rollouts": 2}  # of three films, the second one's two are in two processes
+TWICE = {"gradient_accumulation": 2, "iterations": 2}
+
+
+def case(credit: Any = "uniform", oracle: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
+    return {"credit": credit, "oracle": oracle, "settings": settings}
+
+
+CASES = {
+    "uniform, groups across": case(**ACROSS),
+    "tf_idf": case(RULE),
+    "gradient, groups across": case(GRADIENT, **ACROSS),
+    "gradient and dapo, used twice in parts": case(GRADIENT, loss="dapo", **TWICE),
+    "oracle, groups across": case(oracle=MIXING, **ACROSS),
+    "oracle and tf_idf": case(RULE, MIXING),
+    "oracle and tf_idf in four parts": case(RULE, MIXING, gradient_accumulation=4),
+    "oracle and dapo in four parts": case(oracle=MIXING, loss="dapo", gradient_accumulation=4),
+    "oracle without kl, used twice in parts": case(
+        oracle=MIXING | {"negatives": "all", "per": "batch"}, kl=0.0, **TWICE
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def done(
+    root: Path,
+    policy_folder: Path,
+    films: Callable[..., list[bytes]],
+    prompt: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[int, Any]:
+    """What one process and two made of every case."""
+    import yaml
+
+    settings = yaml.safe_load((root / "params.yaml").read_text())["training"]
+    settings |= {"steps": 2, "prompts_per_step": 2, "rollouts": 4, "gradient_accumulation": 1}
+    settings |= {"iterations": 1, "learning_rate": 1e-3, "max_new_tokens": 6, "checkpoint_every": 4}
+    job = {
+        "policy": policy_folder,
+        "films": films(6),
+        "references": REFERENCES,
+        "prompt": prompt,
+        "settings": settings,
+        "cases": CASES,
+    }
+    work = tmp_path_factory.mktemp("processes")
+    torch.save(job, work / "job.pt")
+    for processes in (1, 2):
+        run(work, processes)
+    return {n: torch.load(work / f"done-{n}.pt", weights_only=False) for n in (1, 2)}
+
+
+def run(work: Path, processes: int) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    launched = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(processes)}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("RANK")}
+    environment |= {"CUDA_VISIBLE_DEVICES": "", "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+    started = []
+    for rank in map(str, range(processes)):
+        own = launched | {"RANK": rank, "LOCAL_RANK": rank} if processes > 1 else {}
+        with (work / f"log-{processes}-{rank}").open("w") as log:
+            started.append(
+                subprocess.Popen(
+                    [sys.executable, SCRIPT, work],
+                    env=environment | own,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                )
+            )
+    try:
+        codes = [process.wait(timeout=170) for process in started]
+    finally:
+        for process in started:
+            process.kill()
+    assert not any(codes), "\n".join((work / f"log-{processes}-{i}").read_text() for i in range(processes))
+
+
+def check_updates(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> None:
+    assert len(one) == len(other) == 2
+    largest = max(float(gradient.abs().max()) for step in one for gradient in step.values())
+    assert largest > 1e-2
+    for step, again in zip(one, other, strict=True):
+        assert step.keys() == again.keys()
+        for weight, gradient in step.items():
+            torch.testing.assert_close(again[weight], gradient, rtol=1e-3, atol=1e-5 * largest)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_two_processes_make_the_update_of_one(done: dict[int, Any], name: str) -> None:
+    check_updates(done[1][name]["gradients"], done[2][name]["gradients"])
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_parts_of_a_step_make_its_update(done: dict[int, Any], processes: int) -> None:
+    whole, parts = (
+        done[processes][name] for name in ("oracle and tf_idf", "oracle and tf_idf in four parts")
+    )
+    check_updates(whole["gradients"], parts["gradients"])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_two_processes_write_the_curve_of_one(done: dict[int, Any], name: str) -> None:
+    one, two = done[1][name]["curve"], done[2][name]["curve"]
+    assert [row["step"] for row in two] == [1, 2]
+    for alone, shared in zip(one, two, strict=True):
+        assert shared.keys() == alone.keys()
+        for number in alone:
+            assert shared[number] == pytest.approx(alone[number], rel=1e-3, abs=1e-5), number
+
+
+def test_rollouts_that_processes_cannot_share_are_refused(
+    monkeypatch: pytest.MonkeyPatch, small: dict[str, Any]
+) -> None:
+    from radrl.training.reinforcement import grpo
+
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    settings = small["training"] | {"prompts_per_step": 4, "rollouts": 2}
+    with pytest.raises(ValueError, match=r"the 8 rollouts of a step .* do not divide among 3 processes"):
+        grpo._micro_batch(settings)

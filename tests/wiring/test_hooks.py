@@ -1,0 +1,286 @@
+"""The record of runs: what MLflow holds after pipelines of two nodes, and what is refused before."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from kedro.framework.hooks.manager import _create_hook_manager
+from kedro.io import DataCatalog, MemoryDataset
+from kedro.pipeline import Pipeline, node, pipeline
+from kedro.runner import SequentialRunner
+from kedro_datasets.json import JSONDataset
+from kedro_datasets.pandas import CSVDataset
+from mlflow import MlflowClient
+from mlflow.entities import Run
+
+from radrl.params.base import ParamsError
+from radrl.wiring.datasets import Folder
+from radrl.wiring.hooks import STEP_REPORT, ProjectHooks, TrackingHooks
+
+TRAINING = {"steps": 2, "lora": {"rank": 4}, "betas": [0.9, 0.99]}
+PARAMS = {
+    "training": TRAINING,
+    "arms": {"sft": {"start": "base"}, "grpo": {"start": "sft", "training": {"steps": 9}}},
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder to keep records in; the data base is made once, which takes seconds."""
+    return tmp_path_factory.mktemp("project")
+
+
+@pytest.fixture
+def experiment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each test has its own."""
+    for name in ("MLFLOW_TRACKING_URI", "DVC_ROOT", "DVC_STAGE", "DVC_EXP_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    name: str = request.node.name
+    return name
+
+
+def context(project: Path, experiment: str) -> Any:
+    conf = {"tracking_uri": "sqlite:///mlflow.db", "artifacts": "mlartifacts", "experiment": experiment}
+    return SimpleNamespace(config_loader={"tracking": conf}, project_path=project, params=PARAMS)
+
+
+def run_kedro(stages: Pipeline, catalog: DataCatalog, session: Any) -> None:
+    """Run as Kedro's session does, with the hooks it would call."""
+    manager = _create_hook_manager()
+    manager.register(TrackingHooks())
+    manager.hook.after_context_created(context=session)
+    manager.hook.after_catalog_created(
+        catalog=catalog, conf_catalog={}, conf_creds={}, parameters={}, save_version="", load_versions={}
+    )
+    try:
+        SequentialRunner().run(stages, catalog, hook_manager=manager)
+    except Exception as error:
+        manager.hook.on_pipeline_error(error=error, run_params={}, pipeline=stages, catalog=catalog)
+        raise
+    manager.hook.after_pipeline_run(run_params={}, run_result={}, pipeline=stages, catalog=catalog)
+
+
+def recorded(project: Path, experiment: str, where: str = "") -> list[Run]:
+    client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+    found = client.get_experiment_by_name(experiment)
+    return sorted(
+        client.search_runs([found.experiment_id], where), key=lambda run: run.data.tags["mlflow.runName"]
+    )
+
+
+def learn(corpus: list[int], settings: dict[str, Any], step_report: Callable[..., None]) -> Any:
+    for step in (1, 2):
+        step_report(step, {"reward": step / 4})
+    return (lambda folder: (folder / "weights").write_text("1")), {"films": len(corpus)}
+
+
+def score(policy: Path, settings: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    import pandas as pd
+
+    scores = {"f1": 0.5, "by": {"edema": 0.25}, "sure": True, "skipped": {"meteor": "no Java"}}
+    return scores, pd.DataFrame({"label": ["edema"]})
+
+
+def pick(scores: dict[str, Any]) -> dict[str, Any]:
+    return {"f1": scores["f1"]}
+
+
+def show(corpus: list[int]) -> None:
+    assert corpus
+
+
+def study(*arms: str) -> Pipeline:
+    """Two stages of each arm; the runner takes the arms' nodes in turns."""
+    train = pipeline(
+        [node(learn, ["corpus", "params:training", STEP_REPORT], ["policy", "summary"], name="learn")],
+        tags="stage.train",
+    )
+    evaluate = pipeline(
+        [
+            node(score, ["policy", "params:eval"], ["scores", "table"], name="score"),
+            node(pick, "scores", "headline", name="pick"),
+        ],
+        tags="stage.eval",
+    )
+    return sum(
+        (
+            pipeline(stage, namespace=arm, inputs=shared, parameters=parameters)
+            for arm in arms
+            for stage, shared, parameters in (
+                (train, {"corpus", STEP_REPORT}, {"params:training"}),
+                (evaluate, None, {"params:eval"}),
+            )
+        ),
+        pipeline([node(show, "corpus", None, name="show", tags="stage.eval")]),
+    )
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Callable[..., DataCatalog]:
+    def make(*arms: str) -> DataCatalog:
+        (tmp_path / "corpus.json").write_text("[1, 2, 3]")
+        datasets: dict[str, Any] = {
+            "corpus": JSONDataset(filepath=str(tmp_path / "corpus.json")),
+            "params:training": MemoryDataset(TRAINING),
+            "params:eval": MemoryDataset({"nlg": True}),
+        }
+        for arm in arms:
+            datasets |= {
+                f"{arm}.policy": Folder(str(tmp_path / arm)),
+                f"{arm}.scores": JSONDataset(
+                    filepath=str(tmp_path / f"{arm}.json"), metadata={"mlflow": "metrics"}
+                ),
+                f"{arm}.table": CSVDataset(
+                    filepath=str(tmp_path / f"{arm}.csv"), metadata={"mlflow": "artifact"}
+                ),
+            }
+        return DataCatalog(datasets)
+
+    return make
+
+
+def test_one_run_a_stage_and_arm_however_nodes_take_turns(
+    project: Path, experiment: str, catalog: Callable[..., DataCatalog]
+) -> None:
+    run_kedro(study("sft", "grpo"), catalog("sft", "grpo"), context(project, experiment))
+    runs = recorded(project, experiment)
+    named = [(run.data.tags["mlflow.runName"], run.data.tags["stage"], run.data.tags["arm"]) for run in runs]
+    assert named == [
+        ("eval grpo", "eval", "grpo"),
+        ("eval sft", "eval", "sft"),
+        ("train grpo", "train", "grpo"),
+        ("train sft", "train", "sft"),
+    ]
+    assert {run.info.status for run in runs} == {"FINISHED"}
+    assert [run.data.tags["arm"] for run in recorded(project, experiment, "tags.stage = 'eval'")] == [
+        "grpo",
+        "sft",
+    ]
+
+
+def test_run_holds_params_steps_metrics_and_artifacts(
+    project: Path, experiment: str, catalog: Callable[..., DataCatalog]
+) -> None:
+    run_kedro(study("sft"), catalog("sft"), context(project, experiment))
+    evaluated, trained = recorded(project, experiment)
+    section = {"training.steps": "2", "training.lora.rank": "4", "training.betas": "[0.9, 0.99]"}
+    assert trained.data.params == section | {"arm.start": "base"}
+    client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+    steps = client.get_metric_history(trained.info.run_id, "reward")
+    assert [(metric.step, metric.value) for metric in steps] == [(1, 0.25), (2, 0.5)]
+    assert evaluated.data.params == section | {"arm.start": "base", "eval.nlg": "True"}
+    assert evaluated.data.metrics == {"f1": 0.5, "by.edema": 0.25}
+    assert [entry.path for entry in client.list_artifacts(evaluated.info.run_id)] == ["sft.csv"]
+    assert (project / "mlartifacts" / evaluated.info.run_id / "artifacts" / "sft.csv").is_file()
+
+
+def test_runs_that_score_arms_carry_what_sets_the_arms_apart(
+    project: Path, experiment: str, catalog: Callable[..., DataCatalog]
+) -> None:
+    run_kedro(study("sft", "grpo"), catalog("sft", "grpo"), context(project, experiment))
+    grpo, sft = recorded(project, experiment, "tags.stage = 'eval'")
+    different = {key for key in grpo.data.params if grpo.data.params[key] != sft.data.params.get(key)}
+    assert different == {"arm.start", "arm.training.steps", "training.steps"}
+    assert grpo.data.params["training.steps"] == "9"
+
+
+def test_run_holds_digests_of_what_it_read_and_wrote(
+    project: Path, experiment: str, catalog: Callable[..., DataCatalog], tmp_path: Path
+) -> None:
+    data = catalog("sft")
+    run_kedro(study("sft"), data, context(project, experiment))
+    evaluated, trained = recorded(project, experiment)
+    inputs = {entry.dataset.name: entry.dataset for entry in trained.inputs.dataset_inputs}
+    assert set(inputs) == {"corpus", "sft.policy"}
+    known = {entry.dataset.name: entry.dataset.digest for entry in evaluated.inputs.dataset_inputs}
+    assert set(known) == {"sft.policy", "sft.scores", "sft.table"}
+    assert known["sft.policy"] == inputs["sft.policy"].digest
+    assert "[1, 2, 3]" not in f"{inputs['corpus'].source}{inputs['corpus'].profile}"
+
+    os.utime(tmp_path / "corpus.json", (0, 0))
+    run_kedro(study("sft"), data, context(project, experiment))
+    (tmp_path / "corpus.json").write_text("[1, 2, 4]")
+    run_kedro(study("sft"), data, context(project, experiment))
+    runs = sorted(recorded(project, experiment, "tags.stage = 'train'"), key=lambda run: run.info.start_time)
+    digests = [
+        entry.dataset.digest
+        for run in runs
+        for entry in run.inputs.dataset_inputs
+        if entry.dataset.name == "corpus"
+    ]
+    assert digests[0] == digests[1] != digests[2]  # time does not count, content does
+
+
+def test_run_that_breaks_is_marked_and_the_others_are_not(
+    project: Path, experiment: str, catalog: Callable[..., DataCatalog], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def collapse(policy: Path, settings: dict[str, Any]) -> Any:
+        raise RuntimeError("no such metric")
+
+    monkeypatch.setitem(globals(), "score", collapse)
+    with pytest.raises(RuntimeError, match="no such metric"):
+        run_kedro(study("sft"), catalog("sft"), context(project, experiment))
+    status = {run.data.tags["stage"]: run.info.status for run in recorded(project, experiment)}
+    assert status == {"train": "FINISHED", "eval": "FAILED"}
+
+
+def test_tracking_off_records_nothing_and_steps_go_nowhere(
+    experiment: str, catalog: Callable[..., DataCatalog], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "off")
+    run_kedro(study("sft"), catalog("sft"), context(tmp_path, experiment))
+    assert (tmp_path / "sft.csv").is_file()
+    assert not (tmp_path / "mlflow.db").exists()
+    assert not (tmp_path / "mlartifacts").exists()
+
+
+def test_records_of_an_experiment_in_a_copy_go_to_the_real_project(
+    project: Path,
+    experiment: str,
+    catalog: Callable[..., DataCatalog],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DVC_ROOT", str(project))
+    monkeypatch.setenv("DVC_EXP_NAME", "hazy-film")
+    run_kedro(study("sft"), catalog("sft"), context(tmp_path / "copy", experiment))
+    assert {run.data.tags["dvc.exp_name"] for run in recorded(project, experiment)} == {"hazy-film"}
+    assert not (tmp_path / "copy").exists()
+
+
+def test_wrong_parameters_are_refused_before_anything_loads() -> None:
+    with pytest.raises(ParamsError, match=r"(?s)params.yaml is not valid.*sed: no such key"):
+        ProjectHooks().after_context_created(SimpleNamespace(params={"sed": 0}))
+
+
+@pytest.mark.parametrize(
+    ("option", "good", "asked", "message"),
+    [
+        ("namespaces", ["grpo"], "gropo", "no such arm; did you mean 'grpo'? Arms: base, sft, grpo"),
+        ("namespaces", ["grpo"], "x", "no such arm. Arms: base"),
+        ("pipelines", ["eval"], "evla", "no such stage; did you mean 'eval'? Stages: ingest, labeler"),
+        ("pipeline", "eval", "evla", "no such stage; did you mean 'eval'? Stages: ingest, labeler"),
+    ],
+)
+def test_arms_and_stages_that_there_are_none_of_are_refused_with_those_there_are(
+    root: Path, option: str, good: str | list[str], asked: str, message: str
+) -> None:
+    import click
+    import yaml
+    from kedro.framework.startup import bootstrap_project
+
+    bootstrap_project(root)
+    context = SimpleNamespace(params=yaml.safe_load((root / "params.yaml").read_text()))
+    command = click.Context(click.Command("run"))
+    command.params = {option: good}
+    with command:
+        ProjectHooks().after_context_created(context)
+        command.params = {option: asked if isinstance(good, str) else [*good, asked]}
+        with pytest.raises(ParamsError) as caught:
+            ProjectHooks().after_context_created(context)
+    assert str(caught.value).startswith(f"--{option}={asked}: {message}")
