@@ -56,7 +56,8 @@ def measure_base(
 
     Returns:
         The numbers of `radrl.training.watching.watch` for greedy reports on the films' negatives, on the
-        films, and on the films when reasoning is asked for; and under `groups` what FactS makes of groups of rollouts.
+        films, and on the films when reasoning is asked for; and under `groups` what FactS makes of groups of
+        rollouts.
     """
     from radrl.labelers.build import build as build_labeler
     from radrl.policy import folder

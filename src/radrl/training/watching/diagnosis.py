@@ -2,7 +2,8 @@
 
 Two kinds of trouble: a run that cannot learn (`radrl.training.watching.cannot_learn`, and here numbers that
 are none), and a reward that climbs because it is being hacked (`radrl.training.watching.hacking`). Pure
-functions of the rows of a history; the same rows give the same findings while training runs, at its end, and from the CSV afterwards.
+functions of the rows of a history; the same rows give the same findings while training runs, at its end, and
+from the CSV afterwards.
 """
 
 from __future__ import annotations
