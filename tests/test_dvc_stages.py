@@ -15,7 +15,8 @@ import pytest
 import yaml
 from kedro.pipeline import Pipeline, node, pipeline
 
-from radrl.pipeline_registry import APART, register_pipelines
+from radrl.pipeline_registry import register_pipelines
+from radrl.pipelines.stages import APART
 
 pytestmark = pytest.mark.filterwarnings("ignore:One or more dataset names contain")
 ROOT = Path(__file__).parents[1]

@@ -11,7 +11,8 @@ import yaml
 from kedro.pipeline import Pipeline
 
 from radrl import pipeline_registry
-from radrl.pipeline_registry import APART, ONCE, PER_ARM, register_pipelines
+from radrl.pipeline_registry import register_pipelines
+from radrl.pipelines.stages import APART, ONCE, PER_ARM
 from radrl.wiring.hooks import stage_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:One or more dataset names contain")

@@ -1,34 +1,39 @@
-"""Write dvc.yaml from what it has to agree with: the Kedro pipelines, the catalog and the import graph.
+"""Write dvc.yaml from what it has to agree with: the Kedro pipelines and the catalog.
 
     python tools/dvc_stages.py            write dvc.yaml
     python tools/dvc_stages.py --check    say what differs and exit 1 (a test does this)
 
-A stage depends on the artifacts its pipeline reads, on every first-party module its nodes import (directly
-or through others) with the data files that lie beside it (templates, word lists), and on the parameters its
-nodes take; its outs are what its pipeline writes. Wiring (catalog, parameters.yml, hooks, registry) is no
-dependency: it decides where things are, not what they are.
+A stage depends on the artifacts its pipeline reads, on the parameters its nodes take, and on what its code
+does (`radrl code`, the first stage, writes a digest of it); its outs are what its pipeline writes. Wiring
+(catalog, parameters.yml, hooks, registry) is no dependency: it decides where things are, not what they are.
 """
 
 from __future__ import annotations
 
 import argparse
 import difflib
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import grimp
 import yaml
 from kedro.pipeline import Pipeline
 
-from radrl.pipeline_registry import ONCE, PER_ARM
+from radrl.pipelines.stages import LAST, ONCE, PER_ARM
+from radrl.provenance.code import CODE_FILE
 
 ROOT = Path(__file__).resolve().parents[1]
 DVC_FILE = ROOT / "dvc.yaml"
-HEADER = "# Written by `make stages` from pipelines, catalog and import graph; a test holds it to them.\n"
+HEADER = """\
+# The pipeline. Written by `make stages` from the Kedro pipelines and the catalog; a test holds it to them.
+# STAGE@ARM runs once for each entry of `arms` in params.yaml. A stage runs again when what it reads, its
+# parameters or what its code does has changed (`radrl code STAGE` lists the files that are its code).
+"""
 
 DESCRIPTIONS = {
+    "code": "what each stage's code does, as digests: always, first, in seconds",
     "ingest": "source -> corpus and quarantine",
     "labeler": "how far the labeler agrees with what is known apart from the texts",
     "label": "reference reports -> 14 labels",
@@ -46,56 +51,52 @@ DESCRIPTIONS = {
 }
 # What a stage reads that no dataset stands for: the user's own files, the policy that is shipped.
 RAW = {"ingest": ["data/01_raw"], "policy": ["data/06_models/radrl-tiny"]}
-# Scripts that a module runs by their path, which no import shows.
-SCRIPTS = {"radrl.scoring.isolated": "src/radrl/scoring/workers"}
+
+
+class _Inline(list[Any]):
+    """A list that is written in one line."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes names in one line and paths one a line."""
+
+
+_Dumper.add_representer(
+    _Inline, lambda dumper, names: dumper.represent_sequence("tag:yaml.org,2002:seq", names, flow_style=True)
+)
 
 
 def stages() -> dict[str, Any]:
     """dvc.yaml as a mapping."""
     catalog = _catalog()
-    # no cache: it keeps what a module imported before the imported module was there
-    graph = grimp.build_graph("radrl", cache_dir=None)
-    described: dict[str, Any] = {}
+    described: dict[str, Any] = {"code": _code()}
     for name in ONCE:
-        described[name] = _stage(name, _pipeline(name), catalog, graph)
+        described[name] = _stage(name, _pipeline(name), catalog)
     for name in PER_ARM:
-        stage = _stage(name, _pipeline(name), catalog, graph)
+        stage = _stage(name, _pipeline(name), catalog)
         stage["cmd"] += " --namespaces=${key}"
         described[name] = {"foreach": "${arms}", "do": stage}
-    described["compare"] = _stage("compare", _pipeline("compare", ["{arm}"]), catalog, graph)
+    described[LAST] = _stage(LAST, _pipeline(LAST, ["{arm}"]), catalog)
     return {"stages": described}
+
+
+def _code() -> dict[str, Any]:
+    # always: what it reads are the project's modules and those of parts that lie anywhere
+    return {
+        "desc": DESCRIPTIONS["code"],
+        "cmd": "radrl code",
+        "always_changed": True,
+        "outs": [str(CODE_FILE)],
+    }
 
 
 def text() -> str:
     """dvc.yaml as it should be written."""
-    # block style throughout: DVC cannot parse ${} in a flow list
-    return HEADER + yaml.safe_dump(stages(), sort_keys=False, default_flow_style=False, width=200)
+    written = yaml.dump(stages(), Dumper=_Dumper, sort_keys=False, default_flow_style=False, width=200)
+    return HEADER + re.sub(r"\n  (?=\w)", r"\n\n  ", written)  # a blank line before each stage
 
 
-def sources(name: str, graph: grimp.ImportGraph) -> list[str]:
-    """Files of a stage's modules, of the first-party modules they import, and of the data beside them."""
-    package = f"radrl.pipelines.{name}"
-    found = graph.find_upstream_modules(package, as_package=True) | graph.find_descendants(package)
-    files = {Path("src", *module.split(".")).with_suffix(".py") for module in found}
-    files |= {
-        script.relative_to(ROOT)
-        for module, folder in SCRIPTS.items()
-        if module in found
-        for script in (ROOT / folder).glob("*.py")
-    }
-    files = {file for file in files if (ROOT / file).is_file()}
-    return sorted(str(file) for file in files | {data for file in files for data in _data_beside(file)})
-
-
-def _data_beside(module: Path) -> list[Path]:
-    """What a module may open without importing it: the files of its package that are no Python."""
-    beside = (ROOT / module).parent.iterdir()
-    return [f.relative_to(ROOT) for f in beside if f.is_file() and f.suffix not in (".py", ".pyc", ".typed")]
-
-
-def _stage(
-    name: str, pipeline: Pipeline, catalog: dict[str, Any], graph: grimp.ImportGraph
-) -> dict[str, Any]:
+def _stage(name: str, pipeline: Pipeline, catalog: dict[str, Any]) -> dict[str, Any]:
     inputs = sorted(i for i in pipeline.inputs() if not i.startswith("params:"))
     reads = {_path(i, catalog) for i in inputs if _kept(i, catalog)}
     if name not in PER_ARM:  # its own section says where it starts
@@ -107,8 +108,13 @@ def _stage(
     stage = {
         "desc": DESCRIPTIONS[name],
         "cmd": f"kedro run --pipelines={name}",
-        "deps": sorted(reads | set(RAW.get(name, []))) + sources(name, graph),
-        "params": sorted(_param(p) for p in pipeline.inputs() if p.startswith("params:")),
+        "deps": sorted(reads | set(RAW.get(name, []))),
+        "params": _Inline(
+            [
+                *sorted(_param(p) for p in pipeline.inputs() if p.startswith("params:")),
+                {str(CODE_FILE): [f"{name}.${{key}}" if name in PER_ARM else name]},
+            ]
+        ),
     }
     for kind in ("outs", "metrics", "plots"):
         paths = sorted(path for path, of in kinds.items() if of == kind)

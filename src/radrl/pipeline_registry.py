@@ -13,30 +13,11 @@ from kedro.pipeline import Pipeline, pipeline
 
 from radrl.params.schema import read
 from radrl.params.training import Arm
+from radrl.pipelines.stages import APART, LAST, ONCE, PER_ARM
 from radrl.settings import PARAMS_FILE
 
 # compare reads every arm's datasets under their namespaces, which is what the dot is for
 warnings.filterwarnings("ignore", message="One or more dataset names contain '.'", category=UserWarning)
-
-ONCE = (
-    "ingest",
-    "labeler",
-    "label",
-    "policy",
-    "sft",
-    "rollouts",
-    "ddsampling",
-    "selection",
-    "ceilings",
-    "analyses",
-)
-"""Stages that run once, before the arms part."""
-
-APART = ("base_card",)
-"""Pipelines that are no stage of the study: `make base` runs this one."""
-
-PER_ARM = ("train", "generate", "eval")
-"""Stages that run for each arm, under its name as namespace."""
 
 SHARED = {"corpus", "labeler_models", "step_report"}
 """Datasets of those stages that all arms have in common."""
@@ -56,7 +37,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         )
     summary = import_module("radrl.pipelines.eval.pipeline").create_summary(list(arms))
     stages["eval"] += _tagged("eval", summary)
-    stages["compare"] = _tagged("compare", _create("compare", list(arms)))
+    stages[LAST] = _tagged(LAST, _create(LAST, list(arms)))
     whole = {"__default__": sum(stages.values(), Pipeline([]))}
     return stages | whole | {name: _tagged(name, _create(name)) for name in APART}
 

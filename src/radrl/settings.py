@@ -16,7 +16,7 @@ offline.apply()
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from radrl.wiring.errors import say_plainly  # noqa: E402
-from radrl.wiring.hooks import ProjectHooks, TrackingHooks  # noqa: E402  (after the switches)
+from radrl.wiring.hooks import ProjectHooks, RecordHooks, TrackingHooks  # noqa: E402  (after the switches)
 
 say_plainly()
 
@@ -35,7 +35,8 @@ def _read(path: Path, changed: int) -> DictConfig | ListConfig:
     return OmegaConf.load(path)
 
 
-HOOKS = (ProjectHooks(), TrackingHooks())
+# the record first: it reads params.yaml before anybody else does
+HOOKS = (RecordHooks(PROJECT), ProjectHooks(), TrackingHooks())
 # kedro-telemetry comes with Kedro and is not even called; kedro-mlflow would open a second run beside ours
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro-telemetry", "kedro-mlflow")
 

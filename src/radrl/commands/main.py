@@ -18,6 +18,7 @@ import click  # noqa: E402  (after the switches)
 from radrl.commands.project import INTERRUPTED  # noqa: E402
 
 _COMMANDS: Final = {
+    "code": "Digest what each stage's code does, or list the files of one.",
     "label": "Read the 14 CheXpert observations out of reports.",
     "repro": "Run the pipeline's stages that are out of date, several at once.",
     "score": "Score generated reports against their references.",

@@ -5,14 +5,21 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from radrl.process.programs import DVC, environment
 
 Graph = dict[str, set[str]]
 """By stage, the stages whose outputs it reads."""
+
+CODE: Final = "code"
+"""The stage that always runs: it digests what the others' code does."""
+
+_ALWAYS: Final = ["always changed"]
+"""What DVC says of it."""
 
 _STAGE: Final = re.compile(r'"([^"]+)";')
 _EDGE: Final = re.compile(r'"([^"]+)" -> "([^"]+)";')
@@ -75,9 +82,38 @@ def out_of_date(root: Path, graph: Mapping[str, Collection[str]]) -> set[str]:
         Names of stages; DVC may still find that one of them reads the same as before.
 
     Raises:
-        DvcError: when DVC refuses, because dvc.yaml or dvc.lock is broken or another command holds its lock.
+        DvcError: when DVC refuses, because dvc.yaml or dvc.lock is broken or another command holds its lock; or
+            when a part that params.yaml names cannot be found.
     """
-    return with_followers(graph, set(json.loads(_dvc(root, "status", "--json") or "{}")) & set(graph))
+    if CODE in graph:
+        digest_code(root)
+    chosen = with_followers(graph, set(changed(_dvc(root, "status", "--json"))) & set(graph))
+    return chosen | ({CODE} & set(graph) if chosen else set())
+
+
+def digest_code(root: Path) -> None:
+    """Write the digests of what each stage's code does, which DVC compares; see `radrl.commands.code`.
+
+    Raises:
+        DvcError: with what the command said.
+    """
+    _said([sys.executable, "-m", "radrl.commands", CODE], root)
+
+
+def changed(status: str) -> dict[str, Any]:
+    """What DVC says has changed.
+
+    Args:
+        status: what `dvc status --json` prints.
+
+    Returns:
+        By stage why, without stages that run always, whether or not anything has.
+
+    Example:
+        >>> changed('{"code": ["always changed"], "label": [{"changed deps": {"corpus": "modified"}}]}')
+        {'label': [{'changed deps': {'corpus': 'modified'}}]}
+    """
+    return {stage: why for stage, why in json.loads(status or "{}").items() if why != _ALWAYS}
 
 
 def with_followers(graph: Mapping[str, Collection[str]], changed: Collection[str]) -> set[str]:
@@ -101,10 +137,12 @@ def with_followers(graph: Mapping[str, Collection[str]], changed: Collection[str
 
 
 def _dvc(root: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [*DVC, *arguments], cwd=root, capture_output=True, text=True, env=environment(), check=False
-    )
+    return _said([*DVC, *arguments], root)
+
+
+def _said(command: Sequence[str], root: Path) -> str:
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, env=environment(), check=False)
     if done.returncode:
         said = done.stderr.strip() or done.stdout.strip()
-        raise DvcError(said.removeprefix("ERROR: "))
+        raise DvcError(said.removeprefix("ERROR: ").removeprefix("Error: "))
     return done.stdout

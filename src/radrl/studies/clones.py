@@ -17,6 +17,8 @@ from typing import Any, Final
 import yaml
 
 from radrl.process.programs import DVC, without_git
+from radrl.provenance.code import CODE_FILE
+from radrl.reproduction.graph import changed, digest_code
 
 MATTERS: Final = ("src", "conf/base", "dvc.yaml", "pyproject.toml", "data/06_models/radrl-tiny")
 """Tracked paths that decide an experiment's numbers, apart from params.yaml, which the study writes."""
@@ -95,7 +97,9 @@ def out_of_date(root: Path, clone: Path, params: dict[str, Any]) -> list[str] | 
         return None
     if _git(clone, "rev-parse", "HEAD") != _git(root, "rev-parse", "HEAD"):
         return None
-    return list(yaml.safe_load(_dvc(clone, "status", "--json", "--with-deps", GOAL)) or {})
+    if (clone / CODE_FILE).is_file():
+        digest_code(clone)
+    return list(changed(_dvc(clone, "status", "--json", "--with-deps", GOAL)))
 
 
 def _clone(root: Path, clone: Path) -> None:

@@ -14,6 +14,7 @@ from radrl.data.splits import PatientInTwoSplits
 from radrl.data.tables import SourceError
 from radrl.labelers.base import LabelerError
 from radrl.params.base import ParamsError
+from radrl.provenance.started import ChangedMeanwhile
 from radrl.rewards.base import RewardError
 from radrl.scoring.base import ScoringError
 from radrl.storage.pointers import PointerError
@@ -29,6 +30,7 @@ MENDABLE = (
     RewardError,
     ScoringError,
     SettingsError,
+    ChangedMeanwhile,
     MissingConfigException,
     DatasetError,
 )

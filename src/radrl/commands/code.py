@@ -1,0 +1,60 @@
+"""`radrl code`: what every stage's code does, as digests that DVC compares; what a stage's code is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+import yaml
+
+import radrl
+from radrl.commands.project import project
+
+_EXAMPLES: Final = """\b
+Examples:
+  radrl code                     write data/08_reporting/code.yaml; `dvc repro` does this first of all
+  radrl code train@grpo          the files whose change runs this stage again"""
+
+_HEADER: Final = "# A digest of what each stage's code does (`radrl code STAGE` lists its files), for DVC to compare.\n"
+
+
+@click.command("code", epilog=_EXAMPLES)
+@click.argument("stage", required=False)
+def command(stage: str | None) -> None:
+    """Write a digest of what each stage's code does, or list the files that are the code of STAGE.
+
+    A stage runs again when its digest changes: comments, docstrings and layout have no part in it, nor has a
+    reward, credit, source, metric or judge that params.yaml does not name for the stage's arm.
+    """
+    root = project(Path.cwd())
+    _be_of(root)
+    from radrl.provenance.code import CODE_FILE, digests, stage_code
+
+    params = yaml.safe_load((root / "params.yaml").read_text(encoding="utf-8"))
+    if stage is None:
+        write(root / CODE_FILE, _HEADER + yaml.safe_dump(digests(params), sort_keys=False))
+        return
+    name, _, arm = stage.partition("@")
+    for file in sorted({*stage_code(name, params, arm or None).values()}):
+        click.echo(file.relative_to(root) if file.is_relative_to(root) else file)
+
+
+def _be_of(root: Path) -> None:
+    """Start again with the project's own package where another is installed: Kedro runs the project's."""
+    source = root / "src"
+    if source.is_dir() and not Path(radrl.__file__).is_relative_to(source):
+        path = os.pathsep.join(part for part in (str(source), os.environ.get("PYTHONPATH")) if part)
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, "PYTHONPATH": path})
+
+
+def write(file: Path, text: str) -> None:
+    """Write a small file whole; where it has this text already, leave it alone."""
+    if file.is_file() and file.read_text(encoding="utf-8") == text:
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    partial = file.with_name(f".{file.name}.partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(file)

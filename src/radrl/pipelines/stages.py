@@ -1,0 +1,26 @@
+"""Which stages there are: those that run once, and those that run for each arm."""
+
+from typing import Final
+
+ONCE: Final = (
+    "ingest",
+    "labeler",
+    "label",
+    "policy",
+    "sft",
+    "rollouts",
+    "ddsampling",
+    "selection",
+    "ceilings",
+    "analyses",
+)
+"""Stages that run once, before the arms part."""
+
+PER_ARM: Final = ("train", "generate", "eval")
+"""Stages that run for each arm, under its name as namespace."""
+
+LAST: Final = "compare"
+"""The stage that reads all arms."""
+
+APART: Final = ("base_card",)
+"""Pipelines that are no stage of the study: `make base` runs this one."""

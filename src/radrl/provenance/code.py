@@ -1,0 +1,97 @@
+"""What the code of every stage does, as a digest a stage and arm: what DVC runs a stage again for.
+
+A stage's code are the modules of its pipeline, all that they import, the parts that params.yaml names for it,
+and the files that lie beside these modules (templates, word lists). What only watches a training, draws or
+prints is handed to it from outside and is no part of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any, Final
+
+import radrl.pipelines
+from radrl.pipelines.stages import LAST, ONCE, PER_ARM
+from radrl.provenance.imports import closure, parse
+from radrl.provenance.meaning import meaning
+from radrl.provenance.named import named_modules
+
+CODE_FILE: Final = Path("data/08_reporting/code.yaml")
+"""Where the stage `code` writes the digests, from the project's root."""
+
+BY_PATH: Final = {"radrl.scoring.isolated": "radrl.scoring.workers"}
+"""Modules that run those of a package by their path, which no import shows."""
+
+Digests = dict[str, str | dict[str, str]]
+"""By stage its digest, or of a stage that runs for each arm one by arm."""
+
+
+def digests(params: Mapping[str, Any]) -> Digests:
+    """Digest what every stage does.
+
+    Args:
+        params: params.yaml, which names arms and parts.
+
+    Returns:
+        The digests.
+
+    Raises:
+        radrl.parts.PartError: when a part that is named cannot be found.
+        SyntaxError: naming the file that is no Python.
+    """
+    found: Digests = {stage: digest_of(stage, params) for stage in (*ONCE, LAST)}
+    for stage in PER_ARM:
+        found[stage] = {arm: digest_of(stage, params, arm) for arm in params["arms"]}
+    return found
+
+
+def digest_of(stage: str, params: Mapping[str, Any], arm: str | None = None) -> str:
+    """Digest what one stage does; see `stage_code` for the arguments and `digests` for the errors."""
+    whole = hashlib.sha256()
+    for name, file in sorted(stage_code(stage, params, arm).items()):
+        whole.update(f"{name} {_file_digest(file, file.stat().st_mtime_ns)}\n".encode())
+    return whole.hexdigest()[:16]
+
+
+def stage_code(stage: str, params: Mapping[str, Any], arm: str | None = None) -> dict[str, Path]:
+    """The files that a stage's outputs are made by.
+
+    Args:
+        stage: its name.
+        params: params.yaml.
+        arm: of a stage that runs for each arm.
+
+    Returns:
+        By name of the module, or by place of a file that is none.
+    """
+    parts = named_modules(stage, params, arm)
+    packages = {"radrl", *(module.partition(".")[0] for module in parts)}
+    modules = closure([*_own_modules(f"radrl.pipelines.{stage}"), *parts], packages)
+    for module, run in BY_PATH.items():
+        if module in modules:
+            modules |= closure(_own_modules(run), {"radrl"})
+    return modules | {f"{name} / {file.name}": file for name, file in _beside(modules)}
+
+
+def _own_modules(package: str) -> list[str]:
+    folder = Path(radrl.pipelines.__file__).parents[1].joinpath(*package.split(".")[1:])
+    return [package, *(f"{package}.{module.name}" for module in iter_modules([str(folder)]))]
+
+
+def _beside(modules: Mapping[str, Path]) -> Iterable[tuple[str, Path]]:
+    """What a module may open without importing it: the files of its folder that are no Python."""
+    for package, folder in sorted({(name.rpartition(".")[0], file.parent) for name, file in modules.items()}):
+        for file in sorted(folder.iterdir()):
+            if file.is_file() and file.suffix not in (".py", ".pyc", ".pyi", ".typed"):
+                yield package, file
+
+
+@cache
+def _file_digest(file: Path, changed: int) -> str:
+    if file.suffix == ".py":
+        return meaning(parse(file))
+    return hashlib.sha256(file.read_bytes()).hexdigest()

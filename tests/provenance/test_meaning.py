@@ -1,0 +1,78 @@
+"""The digest of what a file does: layout and documentation have no part in it, everything else has."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from radrl.provenance.meaning import meaning
+
+SOURCES = sorted((Path(__file__).parents[2] / "src").rglob("*.py"))
+PLAIN = """\
+def share(rows, *, eps=1e-8):
+    return sum(rows) / (len(rows) + eps)
+
+
+class Reader:
+    size = 4
+
+    def read(self):
+        return "text"
+"""
+
+
+def of(source: str) -> str:
+    return meaning(ast.parse(source))
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        "# why\n" + PLAIN,
+        '"""What it is."""\n' + PLAIN,
+        PLAIN.replace("    return sum", '    """A share.\n\n    Args: rows."""\n    return sum'),
+        PLAIN.replace("    size = 4\n", '    """Reads."""\n\n    size = 4\n    """Letters."""\n'),
+        PLAIN.replace(
+            "sum(rows) / (len(rows) + eps)", "sum(\n        rows\n    ) / (len(rows) + eps)  # > 0"
+        ),
+        PLAIN.replace('"text"', "'text'").replace("rows, *, eps=1e-8", "rows, *, eps=0.00000001,"),
+    ],
+    ids=["comment", "docstring", "function", "class", "line breaks", "quotes"],
+)
+def test_writing_it_down_otherwise_changes_nothing(same: str) -> None:
+    assert same != PLAIN
+    assert of(same) == of(PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("1e-8", "1e-6"),
+        ("/", "*"),
+        ("size = 4", "size = 4.0"),
+        ("size = 4", "size = True"),
+        ('"text"', '"texts"'),
+        ("len(rows)", "len(list(rows))"),
+        ("def read(self)", "@property\n    def read(self)"),
+        ("sum(rows)", "-sum(rows)"),
+    ],
+)
+def test_doing_otherwise_changes_it(old: str, new: str) -> None:
+    assert old in PLAIN
+    assert of(PLAIN.replace(old, new, 1)) != of(PLAIN)
+
+
+def test_order_of_statements_counts() -> None:
+    assert of("a = 1\nb = 2\n") != of("b = 2\na = 1\n")
+
+
+def test_a_string_that_is_returned_is_no_docstring() -> None:
+    assert of("def f():\n    return 'a'\n") != of("def f():\n    return 'b'\n")
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=lambda file: file.stem)
+def test_every_module_survives_being_written_anew(file: Path) -> None:
+    tree = ast.parse(file.read_bytes())
+    assert of(ast.unparse(tree)) == meaning(tree)
