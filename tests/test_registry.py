@@ -88,7 +88,7 @@ def test_the_probed_policy_is_the_one_that_params_name(
 
 def test_stages_join_into_one_study(pipelines: dict[str, Pipeline]) -> None:
     free = {name for name in pipelines["__default__"].inputs() if not name.startswith("params:")}
-    given = {"step_report", "published_results", "seeds_results"}
+    given = {"step_report", "observers", "published_results", "seeds_results"}
     assert {name for name in free if not name.endswith("workspace")} == given
     assert pipelines["compare"].inputs() >= {
         f"{arm}.{table}" for arm in ARMS for table in ("per_report", "history")
@@ -101,4 +101,7 @@ def test_catalog_knows_every_dataset(root: Path, pipelines: dict[str, Pipeline])
     text = (root / "conf/base/catalog.yml").read_text().replace("${globals:data}", "data")
     catalog = DataCatalog.from_config(yaml.safe_load(text))
     named = {name for name in pipelines["__default__"].datasets() if not name.startswith("params:")}
-    assert {name for name in named if name not in catalog} == {"step_report"}  # the hooks bring it
+    assert {name for name in named if name not in catalog} == {
+        "step_report",
+        "observers",
+    }  # the hooks bring it

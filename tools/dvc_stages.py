@@ -23,6 +23,7 @@ from kedro.pipeline import Pipeline
 
 from radrl.pipelines.stages import LAST, ONCE, PER_ARM
 from radrl.provenance.code import CODE_FILE
+from radrl.wiring.hooks import OBSERVERS, STEP_REPORT
 
 ROOT = Path(__file__).resolve().parents[1]
 DVC_FILE = ROOT / "dvc.yaml"
@@ -49,6 +50,7 @@ DESCRIPTIONS = {
     "eval": "one arm's scores",
     "compare": "the table of arms, as CSV, figures and one HTML page",
 }
+BROUGHT = (STEP_REPORT, OBSERVERS)  # by the hooks
 # What a stage reads that no dataset stands for: the user's own files, the policy that is shipped.
 RAW = {"ingest": ["data/01_raw"], "policy": ["data/06_models/radrl-tiny"]}
 
@@ -134,8 +136,9 @@ def _param(name: str) -> str:
 
 
 def _kept(name: str, catalog: dict[str, Any]) -> bool:
-    kind = _entry(name, catalog)["type"] if name != "step_report" else "MemoryDataset"
-    return kind not in ("MemoryDataset", "radrl.wiring.datasets.Workspace")
+    if name in BROUGHT:
+        return False
+    return _entry(name, catalog)["type"] not in ("MemoryDataset", "radrl.wiring.datasets.Workspace")
 
 
 def _path(name: str, catalog: dict[str, Any]) -> str:

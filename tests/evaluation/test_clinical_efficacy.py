@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.metrics import precision_recall_fscore_support
 
-from radrl.evaluation.clinical_efficacy import clinical_efficacy, metric_name
+from radrl.evaluation.clinical_efficacy import clinical_efficacy
+from radrl.evaluation.label_agreement import metric_name
 from radrl.observations import FIVE_INDEX, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE
 
 PAIR = hnp.arrays(np.int8, st.tuples(st.just(2), st.integers(1, 8), st.just(14)), elements=st.integers(0, 3))

@@ -28,6 +28,22 @@ MIXING: Final[dict[str, Any]] = {
 """Of the oracle; tau is not 1, so that a tau left out is seen."""
 
 
+SETTLED: Final = ("arm", "training", "labeler", "dtype", "prompts", "seed", "threads")
+"""Inputs of the stage train that its first node puts together."""
+
+
+def train_stage(**inputs: Any) -> Any:
+    """Run the nodes of the stage train.
+
+    Args:
+        **inputs: its inputs by name; without `observers` nobody looks on.
+    """
+    from radrl.pipelines.train.nodes import settle_arm, train_arm
+
+    settings = settle_arm(*(inputs.pop(name) for name in SETTLED))
+    return train_arm(**{"observers": lambda arm: []} | inputs, settings=settings)
+
+
 class _OfLetters:
     """A score between 0 and 1 of a report's letters, `steps` of them, as shares of `scale`."""
 

@@ -11,9 +11,8 @@ from typing import Any
 import pandas as pd
 import pyarrow.dataset as ds
 import pytest
-from small_arms import Letters
+from small_arms import Letters, train_stage
 
-from radrl.pipelines.train.nodes import train_arm
 from radrl.training.preflight import SettingsError
 from radrl.training.reinforcement import grpo
 from radrl.training.resume import last_checkpoint
@@ -59,7 +58,7 @@ def test_arm_without_reward_hands_its_start_on(
     reward: dict[str, None],
 ) -> None:
     arm = {"start": "base", "selection": "full", **reward}
-    writer, curve = train_arm(**inputs | {"arm": arm}, step_report=silent)
+    writer, curve = train_stage(**inputs | {"arm": arm}, step_report=silent)
     assert written(writer) == contents(policy_folder)
     assert (curve.columns.tolist(), len(curve)) == (["step"], 0)
 
@@ -74,11 +73,11 @@ def test_killed_and_run_again_is_as_never_stopped(
     silent: Any,
     tmp_path: Path,
 ) -> None:
-    writer, curve = train_arm(**inputs, step_report=silent)
+    writer, curve = train_stage(**inputs, step_report=silent)
     there = inputs | {"workspace": tmp_path / "killed"}
-    killed(train_arm, 3, **there)
+    killed(train_stage, 3, **there)
     assert last_checkpoint(tmp_path / "killed") == tmp_path / "killed" / "checkpoint-2"
-    resumed, resumed_curve = train_arm(**there, step_report=silent)
+    resumed, resumed_curve = train_stage(**there, step_report=silent)
     trained = written(writer)
     assert written(resumed) == trained
     assert resumed_curve.equals(curve)
@@ -98,7 +97,7 @@ def test_arm_sees_its_subset_alone(
         return original(films, reports, sample_ids, prompt)
 
     monkeypatch.setattr(grpo, "prompt_dataset", noting)
-    train_arm(**inputs, step_report=silent)
+    train_stage(**inputs, step_report=silent)
     assert seen == ["train7_1", "train2_1", "train4_1"]
 
 
@@ -107,21 +106,21 @@ def test_validation_films_are_watched_and_belong_to_the_work(
 ) -> None:
     corpus = make_corpus(["train", "val", "test"], studies=12)
     seeing = inputs | {"corpus": corpus, "training": inputs["training"] | {"watch": {"every": 3, "films": 2}}}
-    writer, curve = train_arm(**seeing, step_report=silent)
+    writer, curve = train_stage(**seeing, step_report=silent)
     looks = curve["watch/ce_rules_sample14_f1"].notna()
     assert curve["step"][looks].tolist() == [0, 3, 4]
-    blind, _ = train_arm(**inputs | {"workspace": tmp_path / "blind"}, step_report=silent)
+    blind, _ = train_stage(**inputs | {"workspace": tmp_path / "blind"}, step_report=silent)
     assert written(writer) == written(blind)
 
 
 def test_arms_own_training_wins_over_the_section(inputs: dict[str, Any], silent: Any) -> None:
     arm = inputs["arm"] | {"training": {"steps": 1}}
-    _, curve = train_arm(**inputs | {"arm": arm}, step_report=silent)
+    _, curve = train_stage(**inputs | {"arm": arm}, step_report=silent)
     assert curve["step"].tolist() == [1]
 
 
 def test_real_reward_is_in_the_curve(inputs: dict[str, Any], silent: Any) -> None:
-    _, curve = train_arm(**inputs | {"training": inputs["training"] | {"steps": 1}}, step_report=silent)
+    _, curve = train_stage(**inputs | {"training": inputs["training"] | {"steps": 1}}, step_report=silent)
     assert {"reward", "rewards/ce_f1/mean", "groups/zero_variance_share"} <= set(curve.columns)
 
 
@@ -130,7 +129,7 @@ def test_checkpoints_of_other_work_are_not_used(
     inputs: dict[str, Any], policy_folder: Path, killed: Any, tmp_path: Path, change: str
 ) -> None:
     inputs["training"] = inputs["training"] | {"steps": 3, "checkpoint_every": 1}
-    killed(train_arm, 2, **inputs)
+    killed(train_stage, 2, **inputs)
     assert last_checkpoint(inputs["workspace"])
     other = tmp_path / "other"
     shutil.copytree(policy_folder, other)
@@ -145,7 +144,7 @@ def test_checkpoints_of_other_work_are_not_used(
         "seed": 1,
     }
     steps: list[int] = []
-    train_arm(**inputs | {change: changed[change]}, step_report=lambda step, _: steps.append(step))
+    train_stage(**inputs | {change: changed[change]}, step_report=lambda step, _: steps.append(step))
     assert steps[0] == 1
 
 
@@ -172,5 +171,5 @@ def test_what_does_not_fit_is_refused_before_weights_are_loaded(
     monkeypatch.setattr(utils, "is_torch_bf16_gpu_available", lambda: False)
     monkeypatch.setattr("radrl.policy.folder.load", None)
     with pytest.raises(SettingsError, match=re.escape(message)):
-        train_arm(**inputs | {"arm": inputs["arm"] | {"training": training}}, step_report=silent)
+        train_stage(**inputs | {"arm": inputs["arm"] | {"training": training}}, step_report=silent)
     assert not inputs["workspace"].exists()

@@ -9,10 +9,9 @@ from typing import Any
 import pandas as pd
 import pyarrow.dataset as ds
 import pytest
-from small_arms import GRADIENT, RULE
+from small_arms import GRADIENT, RULE, train_stage
 
 from radrl.labelers.base import LabelerError
-from radrl.pipelines.train.nodes import train_arm
 
 REWARD = {"ce_f1": {"weight": 1.0, "uncertain_as_positive": False, "both_empty": 1.0}}
 
@@ -42,7 +41,7 @@ def train(
             "threads": 1,
             "workspace": tmp_path / "work",
         }
-        return train_arm(**arguments | changed, step_report=silent)
+        return train_stage(**arguments | changed, step_report=silent)
 
     return run
 

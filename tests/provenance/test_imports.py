@@ -23,7 +23,8 @@ FILES = {
     "clinic/apart.py": "x = 1\n",
     "clinic/unread.py": "",
     "clinic/typed.py": (
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from clinic import unread\nelse:\n    import clinic.lazy\n"
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from clinic import unread\n"
+        "else:\n    import clinic.lazy\n"
     ),
     "single.py": "import clinic.words\n",
 }
@@ -48,7 +49,8 @@ def clinic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (
             "clinic.reading",
             {"clinic"},
-            "clinic clinic.apart clinic.deep clinic.deep.inner clinic.lazy clinic.other clinic.reading clinic.words",
+            "clinic clinic.apart clinic.deep clinic.deep.inner clinic.lazy clinic.other clinic.reading "
+            "clinic.words",
         ),
         ("clinic.typed", {"clinic"}, "clinic clinic.lazy clinic.typed"),
         ("single", {"single"}, "single"),

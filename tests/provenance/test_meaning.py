@@ -9,7 +9,7 @@ import pytest
 
 from radrl.provenance.meaning import meaning
 
-SOURCES = sorted((Path(__file__).parents[2] / "src").rglob("*.py"))
+SOURCE = Path(__file__).parents[2] / "src"
 PLAIN = """\
 def share(rows, *, eps=1e-8):
     return sum(rows) / (len(rows) + eps)
@@ -72,7 +72,8 @@ def test_a_string_that_is_returned_is_no_docstring() -> None:
     assert of("def f():\n    return 'a'\n") != of("def f():\n    return 'b'\n")
 
 
-@pytest.mark.parametrize("file", SOURCES, ids=lambda file: file.stem)
-def test_every_module_survives_being_written_anew(file: Path) -> None:
-    tree = ast.parse(file.read_bytes())
-    assert of(ast.unparse(tree)) == meaning(tree)
+def test_every_module_means_the_same_when_it_is_written_anew() -> None:
+    files = list(SOURCE.rglob("*.py"))
+    trees = {file: ast.parse(file.read_bytes()) for file in files}
+    assert len(files) > 200
+    assert [file for file, tree in trees.items() if of(ast.unparse(tree)) != meaning(tree)] == []

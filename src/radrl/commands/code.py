@@ -18,7 +18,9 @@ Examples:
   radrl code                     write data/08_reporting/code.yaml; `dvc repro` does this first of all
   radrl code train@grpo          the files whose change runs this stage again"""
 
-_HEADER: Final = "# A digest of what each stage's code does (`radrl code STAGE` lists its files), for DVC to compare.\n"
+_HEADER: Final = (
+    "# A digest of what each stage's code does (`radrl code STAGE` lists its files), for DVC to compare.\n"
+)
 
 
 @click.command("code", epilog=_EXAMPLES)

@@ -14,7 +14,8 @@ import pyarrow as pa
 from radrl.commands.pairs import Pairs
 from radrl.commands.run import Scoring
 from radrl.evaluation.bootstrap import Interval, Method, bootstrap_intervals
-from radrl.evaluation.clinical_efficacy import LabelRow, clinical_efficacy
+from radrl.evaluation.clinical_efficacy import clinical_efficacy
+from radrl.evaluation.label_agreement import LabelRow
 from radrl.evaluation.summed import FloatArray, join
 from radrl.labelers.base import LabelMatrix
 from radrl.observations import OBSERVATIONS

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from radrl.algorithms.f_measure import BoolArray, Labels
-from radrl.evaluation.clinical_efficacy import LabelRow, clinical_efficacy, clinical_efficacy_sums
+from radrl.evaluation.clinical_efficacy import clinical_efficacy, clinical_efficacy_sums
+from radrl.evaluation.label_agreement import LabelRow
 from radrl.evaluation.summed import SummedMetrics, restricted
 from radrl.observations import BLANK, OBSERVATIONS
 

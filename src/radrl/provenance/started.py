@@ -52,17 +52,14 @@ class Started:
         other = [key for key in keys if value(now, key) != value(self.params, key)]
         if other:
             raise ChangedMeanwhile(
-                f"params.yaml was changed while {self.stage} ran: {', '.join(other)}. The stage computed with "
-                "the values it began with, so its outputs are not recorded; put them back, or let it run again "
-                "with the new ones (`dvc repro`)"
+                f"params.yaml was changed while {self.stage} ran: {', '.join(other)}. The stage computed "
+                "with the values it began with, so its outputs are not recorded; put them back, or let it "
+                "run again with the new ones: `dvc repro`"
             )
-        if (
-            recorded_digest(self.root, self.stage) != self.digest
-            or _digest(self.root, self.stage, now) != self.digest
-        ):
+        if {recorded_digest(self.root, self.stage), _digest(self.root, self.stage, now)} != {self.digest}:
             raise ChangedMeanwhile(
-                f"the code of {self.stage} was changed while it ran (`radrl code {self.stage}` lists its files), so "
-                "its outputs are not recorded; run it again (`dvc repro`)"
+                f"the code of {self.stage} was changed while it ran, so its outputs are not recorded; run it "
+                f"again: `dvc repro` (`radrl code {self.stage}` lists the files)"
             )
 
 
@@ -83,8 +80,8 @@ def start(root: Path, stage: str, params: Mapping[str, Any]) -> Started:
     digest = _digest(root, stage, params)
     if recorded_digest(root, stage) != digest:
         raise ChangedMeanwhile(
-            f"the code of {stage} is not what {CODE_FILE} says: it was changed after DVC looked, or the stage was "
-            "started alone; run `dvc repro`, which looks again first"
+            f"the code of {stage} is not what {CODE_FILE} says: it was changed after DVC looked, or the "
+            "stage was started alone; run `dvc repro`, which looks again first"
         )
     return Started(root, stage, params, digest)
 

@@ -82,8 +82,8 @@ def out_of_date(root: Path, graph: Mapping[str, Collection[str]]) -> set[str]:
         Names of stages; DVC may still find that one of them reads the same as before.
 
     Raises:
-        DvcError: when DVC refuses, because dvc.yaml or dvc.lock is broken or another command holds its lock; or
-            when a part that params.yaml names cannot be found.
+        DvcError: when DVC refuses, because dvc.yaml or dvc.lock is broken or another command holds its lock;
+            or when a part that params.yaml names cannot be found.
     """
     if CODE in graph:
         digest_code(root)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from radrl.algorithms.f_measure import report_f1
-from radrl.evaluation.clinical_efficacy import clinical_efficacy_sums, metric_name
+from radrl.evaluation.clinical_efficacy import clinical_efficacy_sums
+from radrl.evaluation.label_agreement import metric_name
 from radrl.evaluation.summed import FloatArray, SummedMetrics, join
 from radrl.labelers.base import Labeler, LabelMatrix
 from radrl.scoring.base import Scores

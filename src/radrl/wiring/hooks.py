@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from kedro.framework.context import KedroContext
@@ -26,8 +26,14 @@ from radrl.params.messages import near
 from radrl.provenance.started import Started, read_params, start
 from radrl.wiring.tracker import Tracker, record_root
 
+if TYPE_CHECKING:
+    from transformers import TrainerCallback
+
 STEP_REPORT = "step_report"
 """Name of the catalog entry through which a training node reports its steps."""
+
+OBSERVERS = "observers"
+"""Name of the entry that gives the callbacks which look on while an arm trains."""
 
 
 class ProjectHooks:
@@ -116,9 +122,10 @@ class TrackingHooks:
 
     @hook_impl
     def after_catalog_created(self, catalog: CatalogProtocol) -> None:
-        """Hand training nodes a way to report their steps."""
+        """Hand training nodes a way to report their steps, and those who look on."""
         self._catalog = catalog
         catalog[STEP_REPORT] = MemoryDataset(self._report_step, copy_mode="assign")
+        catalog[OBSERVERS] = MemoryDataset(_observers, copy_mode="assign")
 
     @hook_impl
     def before_node_run(self, node: Node, inputs: dict[str, Any]) -> None:
@@ -171,6 +178,12 @@ class TrackingHooks:
     def _report_step(self, step: int, metrics: Mapping[str, float]) -> None:
         if self._tracker:
             self._tracker.metrics(metrics, step=step)
+
+
+def _observers(arm: Mapping[str, Any]) -> list[TrainerCallback]:
+    from radrl.training.watching.spoken import observers
+
+    return observers(arm)
 
 
 def stage_of(node: Node) -> str:

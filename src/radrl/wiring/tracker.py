@@ -122,6 +122,7 @@ class Tracker:
 
 
 def record_root(project: Path) -> Path:
+    """The folder whose record takes a project's runs."""
     # `dvc exp run --temp` and queued experiments run in a copy that is thrown away; DVC_ROOT is the real one
     return Path(os.environ.get("DVC_ROOT", project)).resolve()
 

@@ -20,10 +20,10 @@ from radrl.policy import folder
 from radrl.policy.folder import Policy
 from radrl.policy.generation import Written
 from radrl.rewards.base import Part, RewardSum
+from radrl.training.finite import NotFinite
 from radrl.training.reinforcement import grpo
 from radrl.training.reinforcement.credit import Uniform
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
-from radrl.training.watching.diagnosis import NotFinite
 from radrl.training.watching.watch import PREFIX, Watch, build, draw_sample, repetition
 
 SIGNS = {"has edema": "Edema", "has effusion": "Pleural Effusion", "lungs are clear": "No Finding"}

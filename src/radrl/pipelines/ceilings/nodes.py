@@ -127,7 +127,8 @@ def _lines(row: str, sample_ids: Iterable[str], found: BoolArray) -> pd.DataFram
 
 
 def _scores(known: pd.DataFrame, found: pd.DataFrame, labeler: str) -> dict[str, float]:
-    from radrl.evaluation.clinical_efficacy import clinical_efficacy, metric_name
+    from radrl.evaluation.clinical_efficacy import clinical_efficacy
+    from radrl.evaluation.label_agreement import metric_name
 
     reference, hypothesis = (frame[list(OBSERVATIONS)].to_numpy() for frame in (known, found))
     metrics = clinical_efficacy(reference, hypothesis, labeler=labeler).metrics

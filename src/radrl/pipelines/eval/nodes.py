@@ -12,8 +12,8 @@ import pandas as pd
 from radrl.reports.cleaning import clean
 
 if TYPE_CHECKING:
-    from radrl.evaluation.clinical_efficacy import LabelRow
     from radrl.evaluation.gold import Gold
+    from radrl.evaluation.label_agreement import LabelRow
     from radrl.labelers.base import LabelMatrix
 
 Scores = dict[str, Any]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,14 +15,42 @@ import pyarrow.dataset as ds
 from radrl.data import corpus as corpora
 
 if TYPE_CHECKING:
+    from transformers import TrainerCallback
+
     from radrl.policy.folder import Policy
 
+    Observers = Callable[[Mapping[str, Any]], list[TrainerCallback]]
 
-def train_arm(
-    corpus: ds.Dataset,
-    start: Path,
-    subset: pd.DataFrame,
-    labeler_models: Path,
+
+@dataclass(frozen=True, slots=True)
+class ArmSettings:
+    """What one arm trains by.
+
+    Args:
+        arm: its entry under `arms`.
+        training: the section `training`, single keys overridden by the arm's own.
+        labeler: the section `labeler`.
+        dtype: of the weights.
+        prompt: the instruction for the arm's form of output.
+        seed: of the order of films and of rollouts.
+        threads: of torch.
+    """
+
+    arm: dict[str, Any]
+    training: dict[str, Any]
+    labeler: dict[str, Any]
+    dtype: str
+    prompt: str
+    seed: int
+    threads: int
+
+    @property
+    def form(self) -> str:
+        """What the policy writes, one of `radrl.reports.output.FORMS`."""
+        return str(self.arm.get("output", "plain"))
+
+
+def settle_arm(
     arm: dict[str, Any],
     training: dict[str, Any],
     labeler: dict[str, Any],
@@ -29,8 +58,31 @@ def train_arm(
     prompts: dict[str, str],
     seed: int,
     threads: int,
+) -> ArmSettings:
+    """Put together what an arm trains by; see `ArmSettings`.
+
+    Args:
+        arm: its entry under `arms`.
+        training: the section `training`.
+        labeler: the section `labeler`.
+        dtype: of the weights.
+        prompts: the instruction for each form of output.
+        seed: of all draws.
+        threads: of torch.
+    """
+    settings = training | arm.get("training", {})
+    return ArmSettings(arm, settings, labeler, dtype, prompts[arm.get("output", "plain")], seed, threads)
+
+
+def train_arm(
+    corpus: ds.Dataset,
+    start: Path,
+    subset: pd.DataFrame,
+    labeler_models: Path,
+    settings: ArmSettings,
     workspace: Path,
     step_report: Callable[..., None],
+    observers: Observers,
 ) -> tuple[Callable[[Path], None], pd.DataFrame]:
     """Train one arm; an arm without a reward hands its starting policy on.
 
@@ -39,20 +91,15 @@ def train_arm(
         start: folder of the policy the arm starts from.
         subset: sample_ids the arm sees.
         labeler_models: what the stage labeler wrote.
-        arm: its entry under `arms`.
-        training: the section `training`; the arm's own `training` overrides single keys.
-        labeler: the section `labeler`.
-        dtype: of the weights.
-        prompts: the instruction for each form of output.
-        seed: of the order of films and of rollouts.
-        threads: of torch.
+        settings: of `settle_arm`.
         workspace: checkpoints.
         step_report: told each step's numbers.
+        observers: gives the callbacks that look on while an arm trains.
 
     Returns:
         What writes the policy's folder, and the training curve (empty for an arm that does not train).
     """
-    if not arm.get("reward"):
+    if not settings.arm.get("reward"):
         return partial(shutil.copytree, start, dirs_exist_ok=True), pd.DataFrame({"step": []})
 
     from radrl.policy import folder
@@ -62,25 +109,23 @@ def train_arm(
     from radrl.training.resume import writing
     from radrl.training.watching.watch import draw_sample
 
-    pin(threads)
-    settings = training | arm.get("training", {})
-    prompt = prompts[arm.get("output", "plain")]
+    pin(settings.threads)
     films = corpora.read(corpus, split="train", columns=["sample_id", "images", "report"])
     films = subset.merge(films, on="sample_id", validate="one_to_one")
-    watched = draw_sample(corpus, settings["watch"], seed=seed)
-    check_training(settings, arm.get("training", {}), films=len(films), policy=start)
-    said = {"arm": arm, "settings": settings, "labeler": labeler, "dtype": dtype, "prompt": prompt}
-    _claim(workspace, start, labeler_models, films, watched, seed=seed, threads=threads, **said)
-    beginning = folder.load(start, dtype=dtype)
+    watched = draw_sample(corpus, settings.training["watch"], seed=settings.seed)
+    check_training(settings.training, settings.arm.get("training", {}), films=len(films), policy=start)
+    _claim(workspace, start, labeler_models, films, watched, settings)
+    beginning = folder.load(start, dtype=settings.dtype)
+    columns = (films[name].tolist() for name in ("images", "report", "sample_id"))
     policy, curve = optimise(
         beginning,
-        prompt_dataset(*(films[name].tolist() for name in ("images", "report", "sample_id")), prompt),
-        **_parts(arm, beginning, films, watched, settings, prompt, labeler, labeler_models),
-        settings=settings,
-        seed=seed,
+        prompt_dataset(*columns, settings.prompt),
+        **_parts(settings, beginning, films, watched, labeler_models),
+        settings=settings.training,
+        seed=settings.seed,
         workspace=workspace,
         report=step_report,
-        arm=arm,
+        observers=observers(settings.arm),
     )
     return writing(policy, workspace), pd.DataFrame(curve)
 
@@ -91,23 +136,20 @@ def _claim(
     labeler_models: Path,
     films: pd.DataFrame,
     watched: pd.DataFrame,
-    **settings: Any,
+    settings: ArmSettings,
 ) -> None:
     """Keep the workspace for the work that policy, labeler, films and settings name, and for no other."""
     from radrl.storage.workspaces import claim, digest_rows, fingerprint
 
     tables = {"films": digest_rows(films), "watched": digest_rows(watched)}
-    claim(workspace, fingerprint(settings | tables, start, labeler_models))
+    claim(workspace, fingerprint(asdict(settings) | tables, start, labeler_models))
 
 
 def _parts(
-    arm: dict[str, Any],
+    settings: ArmSettings,
     beginning: Policy,
     films: pd.DataFrame,
     watched: pd.DataFrame,
-    settings: dict[str, Any],
-    prompt: str,
-    labeler: dict[str, Any],
     labeler_models: Path,
 ) -> dict[str, Any]:
     """What the arm is trained with, as `optimise` takes it: reward, credit, oracle and watched films."""
@@ -117,13 +159,14 @@ def _parts(
     from radrl.training.reinforcement.oracle import Oracle
     from radrl.training.watching.watch import build as build_watch
 
+    arm, form = settings.arm, settings.form
     # one object a labeler, so that credit and reward share what it has read
-    reader = cache(lambda name: build_labeler(labeler, labeler_models, name=name))
-    own, tokenizer = reader(labeler["name"]), beginning.processor.tokenizer
-    form, oracle = arm.get("output", "plain"), arm.get("oracle", "none")
+    reader = cache(lambda name: build_labeler(settings.labeler, labeler_models, name=name))
+    own, tokenizer = reader(settings.labeler["name"]), beginning.processor.tokenizer
+    oracle = arm.get("oracle", "none")
     return {
         "reward": build_reward(arm["reward"], own, references=films["report"].tolist(), output=form),
         "credit": build_credit(arm.get("credit", "uniform"), tokenizer, reader),
         "oracle": None if oracle == "none" else Oracle(tokenizer, **oracle),
-        "watch": build_watch(watched, settings, prompt=prompt, labeler=own, form=form),
+        "watch": build_watch(watched, settings.training, prompt=settings.prompt, labeler=own, form=form),
     }

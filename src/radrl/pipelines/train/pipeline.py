@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Pipeline, node, pipeline
 
-from radrl.pipelines.train.nodes import train_arm
+from radrl.pipelines.train.nodes import settle_arm, train_arm
 
 
 def create_pipeline() -> Pipeline:
@@ -10,12 +10,8 @@ def create_pipeline() -> Pipeline:
     return pipeline(
         [
             node(
-                train_arm,
+                settle_arm,
                 {
-                    "corpus": "corpus",
-                    "start": "start",
-                    "subset": "subset",
-                    "labeler_models": "labeler_models",
                     "arm": "params:arm",
                     "training": "params:training",
                     "labeler": "params:labeler",
@@ -23,11 +19,24 @@ def create_pipeline() -> Pipeline:
                     "prompts": "params:prompts",
                     "seed": "params:seed",
                     "threads": "params:threads",
+                },
+                "settings",
+                name="settle_arm",
+            ),
+            node(
+                train_arm,
+                {
+                    "corpus": "corpus",
+                    "start": "start",
+                    "subset": "subset",
+                    "labeler_models": "labeler_models",
+                    "settings": "settings",
                     "workspace": "workspace",
                     "step_report": "step_report",
+                    "observers": "observers",
                 },
                 ["policy", "history"],
                 name="train_arm",
-            )
+            ),
         ]
     )

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 from datasets import Dataset
-from transformers import ProgressCallback
+from transformers import ProgressCallback, TrainerCallback
 from trl import GRPOConfig
 
 from radrl.policy.encoding import Films, decode_films
@@ -25,12 +25,12 @@ from radrl.policy.folder import Policy
 from radrl.rewards.base import RewardSum
 from radrl.training import tuning
 from radrl.training.callbacks import Report, StepReport, history, silent
+from radrl.training.finite import Finite
 from radrl.training.preflight import SettingsError, check_films
 from radrl.training.reinforcement.credit import Credit
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
 from radrl.training.resume import last_checkpoint
-from radrl.training.watching.spoken import Bar, Diagnosis
 from radrl.training.watching.watch import Watch, Watching
 
 
@@ -69,7 +69,7 @@ def optimise(
     workspace: Path,
     report: Report = silent,
     watch: Watch | None = None,
-    arm: Mapping[str, Any] | None = None,
+    observers: Sequence[TrainerCallback] = (),
 ) -> tuple[Policy, list[dict[str, float]]]:
     """Train a policy on its own reports.
 
@@ -84,14 +84,13 @@ def optimise(
         workspace: folder of checkpoints; training goes on from the last one in it.
         report: told each step's numbers.
         watch: validation films whose reports are read as training goes on; it changes no weight.
-        arm: its entry under `arms`, so that what is said of a run advises nothing that the arm has.
+        observers: are told what the trainer tells its callbacks, after all that has a part in the training.
 
     Returns:
         The trained policy and its training curve, one row a step; before them one of step 0 if watched.
 
     Raises:
-        radrl.training.watching.diagnosis.NotFinite: when a loss, gradient or KL is no number; no weights are
-            written.
+        radrl.training.finite.NotFinite: when a loss, gradient or KL is no number; no weights are written.
         SettingsError: when there are fewer films than a step takes; the trainer would end at once, untrained.
     """
     check_films(len(prompts), settings)
@@ -108,15 +107,23 @@ def optimise(
         train_dataset=prompts,
         processing_class=policy.processor,
         peft_config=tuning.lora_config(settings["lora"]) if lora else None,
-        callbacks=[*looks, StepReport(report), Diagnosis(arm)],
+        callbacks=[*looks, StepReport(report), Finite()],
     )
-    if not trainer.args.disable_tqdm:
-        trainer.remove_callback(ProgressCallback)
-        trainer.add_callback(Bar())
+    _let_observe(trainer, observers)
     trainer.train(resume_from_checkpoint=last_checkpoint(workspace))
     return Policy(
         tuning.finished(trainer.accelerator.unwrap_model(trainer.model)), policy.processor
     ), history(trainer.state)
+
+
+def _let_observe(trainer: ReportGRPOTrainer, observers: Sequence[TrainerCallback]) -> None:
+    """Add observers; a progress bar takes the place of the trainer's own, or none where bars are off."""
+    for observer in observers:
+        if isinstance(observer, ProgressCallback):
+            if trainer.args.disable_tqdm:
+                continue
+            trainer.remove_callback(ProgressCallback)
+        trainer.add_callback(observer)
 
 
 def _micro_batch(settings: Mapping[str, Any]) -> int:

@@ -8,18 +8,15 @@ from the CSV afterwards.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from radrl.training.finite import NotFinite, require_finite
 from radrl.training.watching import cannot_learn, hacking
 from radrl.training.watching.history_rows import Row, is_gap
 from radrl.training.watching.mends import Arm, Mend
 from radrl.training.watching.symptoms import SEVERITIES, Rule, Severity, Symptom
-
-FINITE: Final = ("loss", "grad_norm", "kl")
-"""What must be a number at every step that logs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +48,6 @@ class Finding:
         return f"{self.name} ({self.severity}, {self.steps}): {self.says} {self.mend}"
 
 
-class NotFinite(ArithmeticError):
-    """Training produced a number that is none; the message names the step and the mend."""
-
-
 def diagnose(rows: Iterable[Row], arm: Arm | None = None) -> list[Finding]:
     """Read a history.
 
@@ -68,25 +61,6 @@ def diagnose(rows: Iterable[Row], arm: Arm | None = None) -> list[Finding]:
     kept = sorted(rows, key=lambda row: row["step"])
     found = [_finding(symptom, arm) for rule in _RULES if (symptom := rule(kept)) is not None]
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
-
-
-def require_finite(row: Row) -> None:
-    """Refuse a step whose loss, gradient or KL is no number.
-
-    Args:
-        row: as the trainer logs it; TRL writes nothing (None) in place of a NaN.
-
-    Raises:
-        NotFinite: naming the step, the number and the mend.
-    """
-    for name in FINITE:
-        if name in row and (row[name] is None or not math.isfinite(row[name])):
-            value = "nan" if row[name] is None else row[name]
-            raise NotFinite(
-                f"{name} is {value} at step {row['step']}: the weights are spoilt and are not written. Lower "
-                "training.learning_rate or training.gradient_clip, raise training.warmup_share, or set "
-                "training.bf16 to false; the last checkpoint is from before"
-            )
 
 
 def _not_finite(rows: Sequence[Row]) -> Symptom | None:

@@ -1,7 +1,7 @@
 """What is said while a policy trains: findings as they come, and a few numbers beside the bar.
 
-Apart from `radrl.training.callbacks`, which all that trains uses: another finding need not run labeler,
-base policy and cold start again.
+Training does not know of it: whoever starts one hands `observers` in, so that another finding, or another
+word for one, trains nothing again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tqdm.contrib.logging import logging_redirect_tqdm
 from transformers import ProgressCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from radrl.training.callbacks import SUMMARY, history, numbers
-from radrl.training.watching.diagnosis import Finding, diagnose, require_finite
+from radrl.training.watching.diagnosis import Finding, diagnose
 from radrl.training.watching.history_rows import WINDOW
 from radrl.training.watching.mends import Arm
 
@@ -24,10 +24,7 @@ BESIDE_THE_BAR = ("reward", "kl", "entropy")
 
 
 class Diagnosis(TrainerCallback):
-    """Says what goes wrong while it goes wrong, each finding once, and stops at a number that is none.
-
-    It comes last: the row that stops a run is reported before. The trainer saves after it logs, so weights
-    that are spoilt are in no checkpoint.
+    """Says what goes wrong while it goes wrong, each finding once.
 
     Args:
         arm: its entry under `arms`, so that no mend names what it has; without it all are named.
@@ -45,15 +42,8 @@ class Diagnosis(TrainerCallback):
         logs: Mapping[str, Any] | None = None,
         **_: Any,
     ) -> None:
-        """Called by the trainer after each logging step.
-
-        Raises:
-            radrl.training.watching.diagnosis.NotFinite: naming the step.
-        """
-        if logs is None or SUMMARY in logs:
-            return
-        require_finite({**logs, "step": state.global_step})
-        if state.global_step % WINDOW == 0:
+        """Called by the trainer after each logging step."""
+        if logs is not None and SUMMARY not in logs and state.global_step % WINDOW == 0:
             self._tell(state)
 
     def on_train_end(
@@ -73,6 +63,18 @@ class Diagnosis(TrainerCallback):
             level = logging.INFO if finding.severity == "note" else logging.WARNING
             _say(level, f"step {state.global_step}: {finding}")
         return found
+
+
+def observers(arm: Arm | None) -> list[TrainerCallback]:
+    """What looks on while an arm trains, and changes nothing of it.
+
+    Args:
+        arm: its entry under `arms`.
+
+    Returns:
+        Callbacks for the trainer.
+    """
+    return [Diagnosis(arm), Bar()]
 
 
 def _say(level: int, message: str) -> None:

@@ -4,7 +4,7 @@ The reward is what training pushes up, so it cannot say whether reports got bett
 answered greedily every few steps, and what is logged includes what rewards are hacked with: repetition, one
 report for all films, the normal report, more findings than the references have.
 
-    watch/ce_{labeler}_{sample14,macro14,micro14}_f1   as in `radrl.evaluation.clinical_efficacy`
+    watch/ce_{labeler}_{sample14,macro14,micro14}_f1   as in `radrl.evaluation.label_agreement`
     watch/ce_{labeler}_f1/{observation}                of those that a reference is positive in
     watch/findings_per_report, .._per_reference        positive observations, No Finding left out
     watch/like_normal_share, .._of_references          labelled as a constant normal report is
@@ -35,7 +35,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from radrl.algorithms.f_measure import Labels, positives
 from radrl.evaluation.baselines import NORMAL_REPORT
-from radrl.evaluation.clinical_efficacy import clinical_efficacy, metric_name
+from radrl.evaluation.label_agreement import label_agreement, label_rows, metric_name
 from radrl.labelers.base import Labeler
 from radrl.labelers.remembering import Remembering
 from radrl.observations import NO_FINDING
@@ -241,12 +241,12 @@ def repetition(report: str) -> float | None:
 
 def _clinical(labeler: Labeler, references: Sequence[str], reports: Sequence[str]) -> dict[str, float]:
     truth, found = labeler.label(references), labeler.label(reports)
-    scores = clinical_efficacy(truth, found, labeler=labeler.name)
+    scores = label_agreement(truth, found, labeler=labeler.name).values()
     names = [metric_name(labeler.name, averaging, 14, "f1") for averaging in ("sample", "macro", "micro")]
-    numbers = {name: float(scores.metrics[name]) for name in names}
+    numbers = {name: float(scores[name]) for name in names}
     numbers |= {
         f"ce_{labeler.name}_f1/{row.observation}": row.f1
-        for row in scores.per_label
+        for row in label_rows(truth, found)
         if not row.uncertain_as_positive and row.support
     }
     normal = labeler.label([NORMAL_REPORT])

@@ -1,0 +1,61 @@
+"""A training ends at the first number that is none, before spoilt weights are saved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from radrl.training.callbacks import SUMMARY
+
+FINITE: Final = ("loss", "grad_norm", "kl")
+"""What must be a number at every step that logs it."""
+
+
+class NotFinite(ArithmeticError):
+    """Training produced a number that is none; the message names the step and the mend."""
+
+
+def require_finite(row: Mapping[str, Any]) -> None:
+    """Refuse a step whose loss, gradient or KL is no number.
+
+    Args:
+        row: as the trainer logs it; TRL writes nothing (None) in place of a NaN.
+
+    Raises:
+        NotFinite: naming the step, the number and the mend.
+    """
+    for name in FINITE:
+        if name in row and (row[name] is None or not math.isfinite(row[name])):
+            value = "nan" if row[name] is None else row[name]
+            raise NotFinite(
+                f"{name} is {value} at step {row['step']}: the weights are spoilt and are not written. Lower "
+                "training.learning_rate or training.gradient_clip, raise training.warmup_share, or set "
+                "training.bf16 to false; the last checkpoint is from before"
+            )
+
+
+class Finite(TrainerCallback):
+    """Ends a training at a number that is none.
+
+    It comes after what reports a row, so that the row which ends the run is reported. The trainer saves after
+    it logs, so weights that are spoilt are in no checkpoint.
+    """
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: Mapping[str, Any] | None = None,
+        **_: Any,
+    ) -> None:
+        """Called by the trainer after each logging step.
+
+        Raises:
+            NotFinite: naming the step.
+        """
+        if logs is not None and SUMMARY not in logs:
+            require_finite({**logs, "step": state.global_step})
