@@ -96,8 +96,21 @@ def test_the_end_shows_the_headlines_and_whose_films_they_are_of(radrl, project,
     assert asked == [["dvc", "metrics", "show"]]
     assert "1 stages in 0 s; 2 stages are up to date" in result.stderr
     assert "They say nothing about patients." in result.stderr
+    for next_step in ("data/08_reporting/comparison/comparison.html", "make ui", "dvc.lock"):
+        assert next_step in result.stderr
     assert "nothing about patients" not in radrl("repro", "label").stderr
     assert len(asked) == 1  # of a part, other arms' figures may be old
+
+
+def test_who_comes_by_make_is_told_how_to_activate_the_environment(tmp_path, monkeypatch):
+    script = tmp_path / ".venv" / "bin" / "activate"
+    script.parent.mkdir(parents=True)
+    script.touch()
+    monkeypatch.setattr(repro.sys, "prefix", str(tmp_path / ".venv"))
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    assert repro.not_activated(tmp_path) == "source .venv/bin/activate"
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / ".venv"))
+    assert repro.not_activated(tmp_path) == ""
 
 
 def test_a_second_start_is_refused(radrl, project):

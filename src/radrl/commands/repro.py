@@ -34,6 +34,10 @@ Examples:
 
 LOGS: Final = Path("build/repro")
 ONE_SEED: Final = "One seed: trained again with another, an arm ends elsewhere (`radrl study` runs several)."
+NEXT: Final = """\
+the page    data/08_reporting/comparison/comparison.html
+all runs    make ui
+dvc.lock    says what ran with what; commit it to come back to it"""
 LAPTOP_BYTES: Final = 100e6
 """Weights up to this size leave room for other stages beside the one that trains them."""
 
@@ -88,6 +92,24 @@ def _show_headlines(root: Path, params: Mapping[str, Any]) -> None:
     if drawn(params["ingest"]):
         click.echo(DRAWN, err=True)
     click.echo(ONE_SEED, err=True)
+    click.echo(f"\n{NEXT}", err=True)
+    if activate := not_activated(root):
+        click.echo(
+            f"commands    {activate}   (once a terminal: then radrl, kedro, dvc and mlflow are found)",
+            err=True,
+        )
+
+
+def not_activated(root: Path) -> str:
+    """How to activate the project's environment; empty where commands are found without.
+
+    Args:
+        root: the project's folder.
+    """
+    script = Path(sys.prefix) / "bin" / "activate"
+    if os.environ.get("VIRTUAL_ENV") or not script.is_file():
+        return ""
+    return f"source {script.relative_to(root) if script.is_relative_to(root) else script}"
 
 
 def default_jobs(params: Mapping[str, Any]) -> int:
