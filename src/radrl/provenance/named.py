@@ -2,19 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from radrl.parts.find import Part, find
+from radrl.parts.kinds import KINDS
+
+Params = Mapping[str, Any]
 
 
-def named_modules(stage: str, params: Mapping[str, Any], arm: str | None = None) -> list[str]:
+def named_modules(stage: str, params: Params, key: str | None = None) -> list[str]:
     """Modules of the parts that a stage works with.
 
     Args:
         stage: its name.
         params: params.yaml.
-        arm: of a stage that runs for each arm.
+        key: the arm, or the selection of one's own, of a stage that runs for each.
 
     Returns:
-        Their full names.
+        Their full names, each once.
+
+    Raises:
+        radrl.parts.find.PartError: when a part cannot be found.
     """
-    return []
+    parts = _NAMED[stage](params, key or "") if stage in _NAMED else iter(())
+    return list(dict.fromkeys(part.module for part in parts))
+
+
+def _part(kind: str, name: str, section: Any, params: Params, at: str) -> Iterator[Part]:
+    """A part and those that its settings name: a setting called after a kind holds the name of a part."""
+    yield find(kind, name, section, key=f"{at}.{name}")
+    settings = section if isinstance(section, Mapping) else {}
+    for word in KINDS.keys() & settings.keys():
+        named = settings[word]
+        if word == "labeler":
+            yield from _labeler(params, named)
+        elif isinstance(named, str):
+            yield find(word, named)
+        elif isinstance(named, Mapping) and word == "judge":
+            yield find(word, named["backend"])
+
+
+def _labeler(params: Params, name: str | None = None) -> Iterator[Part]:
+    own = params["labeler"]
+    name = name or own["name"]
+    return _part("labeler", name, own.get(name), params, "labeler")
+
+
+def _parts(kind: str, sections: Any, params: Params, at: str) -> Iterator[Part]:
+    """Parts by name with their settings, or one name alone, as `credit: uniform`."""
+    named = {sections: None} if isinstance(sections, str) else sections or {}
+    for name, section in named.items():
+        if section is not None or isinstance(sections, str):
+            yield from _part(kind, name, section, params, at)
+
+
+def _source(params: Params, _: str) -> Iterator[Part]:
+    name = params["ingest"]["source"]
+    yield from _part("source", name, params["ingest"].get(name), params, "ingest")
+
+
+def _train(params: Params, arm: str) -> Iterator[Part]:
+    entry = params["arms"][arm]
+    if entry.get("reward"):
+        yield from _labeler(params)
+        yield from _parts("reward", entry["reward"], params, f"arms.{arm}.reward")
+        yield from _parts("credit", entry.get("credit", "uniform"), params, f"arms.{arm}.credit")
+
+
+def _eval(params: Params, _: str) -> Iterator[Part]:
+    own = params["eval"]
+    for name in own["labelers"]:
+        yield from _labeler(params, name)
+    for family in own["families"]:
+        yield from _part("metric", family, own.get(family), params, "eval")
+
+
+def _analyses(params: Params, _: str) -> Iterator[Part]:
+    yield from _labeler(params)
+    for name in params["eval"]["labelers"]:
+        yield from _labeler(params, name)
+    yield from _parts("credit", params["analyses"]["credit"], params, "analyses.credit")
+
+
+def _own_selection(params: Params, name: str) -> Iterator[Part]:
+    return _part("selection", name, params["selection"]["own"][name], params, "selection.own")
+
+
+_NAMED: Final[dict[str, Callable[[Params, str], Iterator[Part]]]] = {
+    "ingest": _source,
+    "labeler": lambda params, _: _labeler(params),
+    "label": lambda params, _: _labeler(params),
+    "ddsampling": lambda params, _: _labeler(params),
+    "analyses": _analyses,
+    "own_selection": _own_selection,
+    "train": _train,
+    "eval": _eval,
+    "compare": _eval,
+}
+"""By stage; the others work with no part, or import theirs themselves."""
