@@ -37,7 +37,7 @@ from radrl.process import offline
 from radrl.process.runtime import pin
 from radrl.rewards.base import Part, RewardSum
 from radrl.training.reinforcement import grpo
-from radrl.training.reinforcement.credit import Uniform
+from radrl.credit.uniform import Uniform
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
 
 ROOT: Final = Path(__file__).resolve().parents[1]

@@ -61,7 +61,7 @@ UNKNOWN = [
         "arms.grpo.credits: no such key; did you mean 'credit'? Valid keys: start, selection, reward",
     ),
     ("arms.grpo.reward.ce_f2", "arms.grpo.reward.ce_f2: no such key; did you mean 'ce_f1'?"),
-    ("arms.grpo.reward.ce_f1.colour", "colour: no such key. Valid keys: weight, uncertain_as_positive"),
+    ("arms.grpo.reward.ce_f1.colour", "colour: no such key. Valid keys: weight, phase_switch"),
     ("compare.bootstrap.sample", "compare.bootstrap.sample: no such key"),
 ]
 

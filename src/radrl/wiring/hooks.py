@@ -24,8 +24,7 @@ from kedro.pipeline.node import Node
 
 from radrl.params import schema
 from radrl.params.base import ParamsError, local_paths
-from radrl.params.messages import near
-from radrl.params.training import Arm
+from radrl.parts.near import near
 from radrl.storage.digests import sha256
 
 if TYPE_CHECKING:
@@ -36,9 +35,11 @@ logger = logging.getLogger(__name__)
 STEP_REPORT = "step_report"
 """Name of the catalog entry through which a training node reports its steps."""
 
-PRIVATE = local_paths(schema.Params) | local_paths(Arm, "arm.")
+OWN_SELECTION = "own_selection"
+"""The stage whose namespaces are selections; those of all others are arms."""
+
 HIDDEN = "(a local path)"
-"""What the record of a run says in place of the parameters in `PRIVATE`."""
+"""What the record of a run says in place of a parameter that is one."""
 
 
 class ProjectHooks:
@@ -51,8 +52,8 @@ class ProjectHooks:
         Raises:
             radrl.params.base.ParamsError: naming every wrong key, or the arm or stage that there is none of.
         """
-        arms = schema.validate(dict(context.params), source="params.yaml").arms
-        _require_asked("namespaces", arms, kind="arm")
+        params = schema.validate(dict(context.params), source="params.yaml")
+        _require_asked("namespaces", {**params.arms, **params.selection.own.parts()}, kind="arm")
         # Kedro's own refusal comes later, with a traceback and without the names there are
         for option in ("pipeline", "pipelines"):
             _require_asked(option, pipelines, kind="stage")
@@ -82,7 +83,8 @@ class TrackingHooks:
         conf = dict(context.config_loader["tracking"])
         conf["tracking_uri"] = os.environ.get("MLFLOW_TRACKING_URI", conf["tracking_uri"])
         if conf["tracking_uri"] != "off":
-            self._tracker = _Tracker(conf, root=_record_root(Path(context.project_path)))
+            root = _record_root(Path(context.project_path))
+            self._tracker = _Tracker(conf, root, _private(context.params))
 
     @hook_impl
     def after_catalog_created(self, catalog: CatalogProtocol) -> None:
@@ -130,7 +132,7 @@ class TrackingHooks:
         values = {
             k: v for k, v in inputs.items() if k.startswith("params:") and not k.startswith("params:arms.")
         }
-        if node.namespace:
+        if node.namespace and stage_of(node) != OWN_SELECTION:
             arm = self._params["arms"][node.namespace]
             values |= {
                 "params:arm": arm,
@@ -146,8 +148,8 @@ class TrackingHooks:
 class _Tracker:
     """The one place that talks to MLflow."""
 
-    def __init__(self, conf: Mapping[str, str], root: Path) -> None:
-        self._conf, self._root = conf, root
+    def __init__(self, conf: Mapping[str, str], root: Path, private: Collection[str] = ()) -> None:
+        self._conf, self._root, self._private = conf, root, private
         self._runs: dict[tuple[str, str], str] = {}
         self._run: str | None = None
         self._client_: MlflowClient | None = None
@@ -193,7 +195,7 @@ class _Tracker:
             k: v for name, value in inputs.items() for k, v in _flatten(name.removeprefix("params:"), value)
         }
         known = self._client.get_run(self._run).data.params
-        public = {key: HIDDEN if value and key in PRIVATE else value for key, value in flat.items()}
+        public = {key: HIDDEN if value and key in self._private else value for key, value in flat.items()}
         fresh = [Param(key, str(value)[:6000]) for key, value in public.items() if key not in known]
         self._client.log_batch(self._run, params=fresh)
 
@@ -239,6 +241,12 @@ class _Tracker:
                 if not found:
                     raise
         return str(found.experiment_id)
+
+
+def _private(params: Mapping[str, Any]) -> set[str]:
+    """Keys of parameters that are local paths; an arm's also under `arm`, as the record of its runs has it."""
+    read = schema.validate(dict(params))
+    return local_paths(read).union(*(local_paths(arm, "arm.") for arm in read.arms.values()))
 
 
 def stage_of(node: Node) -> str:

@@ -13,12 +13,13 @@ from small_arms import GRADIENT, WEIGHING
 from tokenizers import AddedToken, Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
+from radrl.credit import CREDITS, Gradient, TfIdf, build
+from radrl.credit.base import Rollouts
+from radrl.credit.uniform import Uniform
 from radrl.labelers.chexbert.labeler import CheXbertLabeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.policy import tiny
 from radrl.policy.spans import ByteLevelSpans
-from radrl.training.reinforcement.credit import Rollouts, Uniform
-from radrl.training.reinforcement.credit_kinds import CREDITS, Gradient, TfIdf, build
 
 OWN = ("th", "e he", "art", "is", "bi", "<report>", "</report>", "<think>", "</think>")
 

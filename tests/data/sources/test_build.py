@@ -2,8 +2,9 @@
 
 import pytest
 
-from radrl.data.sources.registry import open_source
+from radrl.data.sources.build import open_source
 from radrl.data.tables import SourceError
+from radrl.parts.find import PartError
 
 CSV = {"path": "nowhere.csv", "image_root": ".", "columns": {"image": "i", "report": "r"}, "views": {}}
 
@@ -14,5 +15,7 @@ def test_a_missing_table_names_the_file_and_the_section_to_mend():
 
 
 def test_an_unknown_source_names_the_valid_ones():
-    with pytest.raises(ValueError, match="'dicom' is unknown; valid: phantom, csv, iu_xray, mimic_cxr, chex"):
+    with pytest.raises(
+        PartError, match="no source 'dicom'. There are phantom, csv, iu_xray, mimic_cxr, chex"
+    ):
         open_source({"source": "dicom"}, seed=0)

@@ -1,8 +1,7 @@
 """Credit: how a report's advantage is spread over its tokens (DiTPO, DEER eq. 6).
 
 A credit weighs the tokens of what a policy wrote before any reward is asked, so that a labeler whose
-gradients it takes has labelled the reports by then. The kinds of credit are in
-`radrl.training.reinforcement.credit_kinds`.
+gradients it takes has labelled the reports by then.
 """
 
 from __future__ import annotations
@@ -91,14 +90,6 @@ class Credit(Protocol):
             ValueError: when the rollouts cannot be weighed; the message says why and names the mend.
         """
         ...
-
-
-class Uniform:
-    """Every token carries its report's advantage (GRPO)."""
-
-    def weigh(self, rollouts: Rollouts) -> TokenWeights | None:
-        """See `Credit`."""
-        return None
 
 
 def by_token(advantages: npt.ArrayLike, weights: TokenWeights | None, width: int) -> FloatArray:

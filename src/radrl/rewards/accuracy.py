@@ -1,4 +1,4 @@
-"""Clinical rewards: what a report says, read by a labeler, against what the reference says."""
+"""Whether a report's labels are right, as a reward (OraPO, table 4)."""
 
 from __future__ import annotations
 
@@ -7,42 +7,19 @@ from typing import Final, Literal, get_args
 
 import numpy as np
 
-from radrl.algorithms.f_measure import FloatArray, Labels, positives, report_f1
-from radrl.algorithms.mccs import both_blank, mccs
+from radrl.algorithms.f_measure import FloatArray, Labels, positives
 from radrl.labelers.base import Labeler
+from radrl.parts.section import Section
 
 Agreement = Literal["all", "share"]
 AGREEMENTS: Final[tuple[Agreement, ...]] = get_args(Agreement)
 
 
-class ClinicalF1:
-    """The report's own F1 over its labels: F1(C(o), C(y)), the first term of DEER eq. 1.
+class AccuracySection(Section):
+    """What counts as right."""
 
-    Args:
-        labeler: C, who reads both reports.
-        uncertain_as_positive: the reading of hedged findings.
-        both_empty: worth of a report without positive labels when the reference has none either.
-    """
-
-    name, clinical = "ce_f1", True
-    reads: Literal["report", "output"] = "report"
-    told: Mapping[str, float] = {}
-
-    def __init__(self, labeler: Labeler, *, uncertain_as_positive: bool, both_empty: float) -> None:
-        self.labeler = labeler
-        self.uncertain_as_positive, self.both_empty = uncertain_as_positive, both_empty
-
-    def __call__(
-        self, reports: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
-    ) -> Sequence[float]:
-        """See `radrl.rewards.base.Reward`."""
-        scores = report_f1(
-            self.labeler.label(references),
-            self.labeler.label(reports),
-            uncertain_as_positive=self.uncertain_as_positive,
-            both_empty=self.both_empty,
-        )
-        return [float(score) for score in scores]
+    agreement: Agreement
+    uncertain_as_positive: bool
 
 
 class Accuracy:
@@ -58,6 +35,7 @@ class Accuracy:
         uncertain_as_positive: the reading of hedged findings.
     """
 
+    Section = AccuracySection
     name, clinical = "accuracy", True
     reads: Literal["report", "output"] = "report"
     told: Mapping[str, float] = {}
@@ -77,34 +55,6 @@ class Accuracy:
             uncertain_as_positive=self.uncertain_as_positive,
         )
         return [float(score) for score in scores]
-
-
-class Mccs:
-    """Margin CheXbert Cosine Similarity: MRG-R1, eq. 3 to 6.
-
-    `told` has the share of pairs in which neither report says anything of the 13 findings: at a margin of 0
-    they earn 0 though they agree.
-
-    Args:
-        labeler: who reads both reports.
-        margin: m of eq. 6.
-        eps: of eq. 5.
-    """
-
-    name, clinical = "mccs", True
-    reads: Literal["report", "output"] = "report"
-
-    def __init__(self, labeler: Labeler, *, margin: float, eps: float) -> None:
-        self.labeler, self.margin, self.eps = labeler, margin, eps
-        self.told: Mapping[str, float] = {}
-
-    def __call__(
-        self, reports: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
-    ) -> Sequence[float]:
-        """See `radrl.rewards.base.Reward`."""
-        labels = self.labeler.label(references), self.labeler.label(reports)
-        self.told = {"both_blank_share": float(both_blank(*labels).mean())}
-        return [float(score) for score in mccs(*labels, margin=self.margin, eps=self.eps)]
 
 
 def label_agreement(

@@ -1,19 +1,20 @@
-"""The section `ingest.phantom`: the drawn source."""
+"""The source `phantom`: drawn films and their reports."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, TypeGuard
+from typing import Annotated, Any, TypeGuard
 
 from pydantic import Field, field_validator, model_validator
 
 from radrl.data.phantom.findings import DRAWN, check_hedges, shares_of
 from radrl.data.phantom.wording import check_words
-from radrl.params.base import PositiveFloat, PositiveInt, Section, Share, Split
-from radrl.params.messages import near
+from radrl.data.sources.base import Source
+from radrl.parts.near import near
+from radrl.parts.section import PositiveFloat, PositiveInt, Section, Share, Split, takes
 
 
-class Phantom(Section):
+class PhantomSection(Section):
     """The drawn source."""
 
     studies: dict[Split, Annotated[int, Field(ge=0)]]
@@ -56,7 +57,7 @@ class Phantom(Section):
         return words
 
     @model_validator(mode="after")
-    def _enough_subtle_findings(self) -> Phantom:
+    def _enough_subtle_findings(self) -> PhantomSection:
         check_hedges(self.hedge_share, self.severity)
         return self
 
@@ -64,3 +65,17 @@ class Phantom(Section):
 def _is_number(value: object) -> TypeGuard[float]:
     """Whether YAML has a number there, and no truth value."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+@takes(PhantomSection, drawn=True)
+def phantom(seed: int, image_size: int, **settings: Any) -> Source:
+    """Drawn films with reports, from one seed.
+
+    Args:
+        seed: of everything drawn.
+        image_size: of the films, in pixels.
+        **settings: further arguments of `radrl.data.sources.phantom.read`.
+    """
+    from radrl.data.sources.phantom import read
+
+    return Source(read(seed=seed, image_size=image_size, **settings))

@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
-from radrl.reports.think_report import CREDITS, Fault, format_credit
+from pydantic import Field, model_validator
+
+from radrl.parts.section import Section
+from radrl.reports.think_report import CREDITS, FAULTS, Fault, format_credit
+
+Credit = Annotated[float, Field(ge=0, lt=1)]
+
+
+class FormatSection(Section):
+    """The credit of an output's form; `credits` gives each fault another than the table's."""
+
+    credits: dict[Fault, Credit] | None = None
+
+    @model_validator(mode="after")
+    def _every_fault(self) -> FormatSection:
+        if self.credits is not None and (absent := [fault for fault in FAULTS if fault not in self.credits]):
+            raise ValueError(f"credits lacks {', '.join(absent)}; give every fault one, or leave it out")
+        return self
 
 
 class Format:
@@ -15,6 +32,7 @@ class Format:
         credits: what each fault leaves; nothing for the table of `radrl.reports.think_report`.
     """
 
+    Section = FormatSection
     name, clinical = "format", False
     reads: Literal["report", "output"] = "output"
     told: Mapping[str, float] = {}

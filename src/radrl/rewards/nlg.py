@@ -1,44 +1,28 @@
-"""Rewards for words in common with the reference: BLEU-2 (DEER), and BLEU, ROUGE-L and CIDEr (MRG-R1).
-
-A reference without a token as prepared has no score.
-"""
+"""Words in common with the reference as a reward: BLEU, ROUGE-L and CIDEr (MRG-R1, table II)."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 from pycocoevalcap.cider.cider_scorer import CiderScorer, precook
+from pydantic import Field
 
-from radrl.scoring.nlg import PREPARATIONS, nlg_scores, sentence_bleu2
+from radrl.parts.section import Section
+from radrl.scoring.nlg import PREPARATIONS, Preparation, nlg_scores
 
 CIDER_MOST: Final = 10.0
 """CIDEr of a report with itself, as pycocoevalcap scales it."""
 
 
-class Bleu2:
-    """BLEU-2 of a report: the second term of DEER eq. 1.
+class NlgSection(Section):
+    """How texts become tokens, and BLEU's order."""
 
-    Args:
-        preparation: of both texts, one of `radrl.scoring.nlg.PREPARATIONS`.
-    """
-
-    name, clinical = "bleu2", False
-    reads: Literal["report", "output"] = "report"
-    told: Mapping[str, float] = {}
-
-    def __init__(self, *, preparation: str) -> None:
-        self.prepare = PREPARATIONS[preparation]
-
-    def __call__(
-        self, reports: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
-    ) -> Sequence[float]:
-        """See `radrl.rewards.base.Reward`."""
-        pairs = zip(map(self.prepare, references), map(self.prepare, reports), strict=True)
-        return [sentence_bleu2(truth, found) if truth else math.nan for truth, found in pairs]
+    preparation: Preparation
+    bleu: Annotated[int, Field(ge=1, le=4)]
 
 
 class Nlg:
@@ -47,7 +31,7 @@ class Nlg:
     The paper prints neither BLEU's order nor a scale. Here it is the mean of three numbers in [0, 1]: the
     report's own BLEU of the order given, its ROUGE-L, and a tenth of its CIDEr, which pycocoevalcap scales to
     [0, 10]. CIDEr weighs n-grams by how many reports have them: the references the arm trains on, which do
-    not change from step to step.
+    not change from step to step. A reference without a token has no score.
 
     Args:
         references: of the films the arm trains on, at least two.
@@ -58,6 +42,7 @@ class Nlg:
         ValueError: when there are fewer than two references.
     """
 
+    Section = NlgSection
     name, clinical = "nlg", False
     reads: Literal["report", "output"] = "report"
 
