@@ -22,7 +22,7 @@ import grimp
 import yaml
 from kedro.pipeline import Pipeline
 
-from radrl.pipeline_registry import ONCE, PER_ARM
+from radrl.pipeline_registry import ONCE, PER_ARM, PER_SELECTION
 
 ROOT = Path(__file__).resolve().parents[1]
 DVC_FILE = ROOT / "dvc.yaml"
@@ -37,6 +37,7 @@ DESCRIPTIONS = {
     "rollouts": "K samples a training film",
     "ddsampling": "diversity of rollouts, ranks, the subset drawn by them",
     "selection": "the subsets that need no policy",
+    "own_selection": "a subset by a selection of one's own",
     "ceilings": "labels read off the films, by a network and by probes of frozen towers",
     "analyses": "rollouts looked at: tokens masked, rewards compared, weights drawn",
     "train": "one arm's reinforcement learning",
@@ -58,12 +59,18 @@ def stages() -> dict[str, Any]:
     described: dict[str, Any] = {}
     for name in ONCE:
         described[name] = _stage(name, _pipeline(name), catalog, graph)
+    own = _pipeline(PER_SELECTION, "{own}")
+    described[PER_SELECTION] = _foreach("selection.own", _stage(PER_SELECTION, own, catalog, graph))
     for name in PER_ARM:
-        stage = _stage(name, _pipeline(name), catalog, graph)
-        stage["cmd"] += " --namespaces=${key}"
-        described[name] = {"foreach": "${arms}", "do": stage}
+        described[name] = _foreach("arms", _stage(name, _pipeline(name), catalog, graph))
     described["compare"] = _stage("compare", _pipeline("compare", ["{arm}"]), catalog, graph)
-    return {"stages": described}
+    # a params.yaml without selections of one's own need not say so
+    return {"vars": [{"selection": {"own": {}}}], "stages": described}
+
+
+def _foreach(key: str, stage: dict[str, Any]) -> dict[str, Any]:
+    stage["cmd"] += " --namespaces=${key}"
+    return {"foreach": f"${{{key}}}", "do": stage}
 
 
 def text() -> str:
@@ -100,9 +107,8 @@ def _stage(
     reads = {_path(i, catalog) for i in inputs if _kept(i, catalog)}
     if name not in PER_ARM:  # its own section says where it starts
         reads = {path.replace("${item.", f"${{{name}.") for path in reads}
-    writes = {
-        _path(o, catalog): _entry(o, catalog) for o in sorted(pipeline.all_outputs()) if _kept(o, catalog)
-    }
+    made = sorted("subset_${key}" if o == "subset" else o for o in pipeline.all_outputs())
+    writes = {_path(o, catalog): _entry(o, catalog) for o in made if _kept(o, catalog)}
     kinds = {path: (entry.get("metadata") or {}).get("dvc", "outs") for path, entry in writes.items()}
     stage = {
         "desc": DESCRIPTIONS[name],
@@ -124,7 +130,7 @@ def _plot(path: str, entry: dict[str, Any]) -> Any:
 
 def _param(name: str) -> str:
     key = name.removeprefix("params:")
-    return "arms.${key}" if key == "arm" else key
+    return {"arm": "arms.${key}", "own_selection": "selection.own.${key}"}.get(key, key)
 
 
 def _kept(name: str, catalog: dict[str, Any]) -> bool:

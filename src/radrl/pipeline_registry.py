@@ -38,6 +38,9 @@ APART = ("base_card",)
 PER_ARM = ("train", "generate", "eval")
 """Stages that run for each arm, under its name as namespace."""
 
+PER_SELECTION = "own_selection"
+"""The stage that runs for each selection of one's own, under its name."""
+
 SHARED = {"corpus", "labeler_models", "step_report"}
 """Datasets of those stages that all arms have in common."""
 
@@ -49,6 +52,8 @@ def register_pipelines() -> dict[str, Pipeline]:
     stages = {name: _tagged(name, _create(name)) for name in ONCE}
     probed = {"start": f"{params.ceilings.start}_policy"}
     stages["ceilings"] = pipeline(stages["ceilings"], inputs=probed)
+    own = (_for_selection(name) for name in params.selection.own.parts())
+    stages[PER_SELECTION] = _tagged(PER_SELECTION, sum(own, Pipeline([])))
     for name in PER_ARM:
         stage = _create(name)
         stages[name] = _tagged(
@@ -82,3 +87,14 @@ def _for_arm(stage: Pipeline, name: str, arm: Arm) -> Pipeline:
     if "params:arm" in parameters:
         parameters["params:arm"] = f"params:arms.{name}"
     return pipeline(stage, namespace=name, inputs=inputs, parameters=parameters)
+
+
+def _for_selection(name: str) -> Pipeline:
+    """The stage that makes a subset, under the name of a selection of one's own."""
+    return pipeline(
+        _create(PER_SELECTION, name),
+        namespace=name,
+        inputs={"corpus", "labels"},
+        outputs={"subset": f"subset_{name}"},
+        parameters={"params:own_selection": f"params:selection.own.{name}", "params:seed": "params:seed"},
+    )

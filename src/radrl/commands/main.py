@@ -19,6 +19,7 @@ from radrl.commands.project import INTERRUPTED  # noqa: E402
 
 _COMMANDS: Final = {
     "label": "Read the 14 CheXpert observations out of reports.",
+    "parts": "List what params.yaml can name: rewards, credits, selections, sources, metrics, labelers.",
     "repro": "Run the pipeline's stages that are out of date, several at once.",
     "score": "Score generated reports against their references.",
     "study": "Run a study file: its arms over runs and seeds, in one table.",

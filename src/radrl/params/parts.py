@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import import_module
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -157,10 +156,7 @@ def _by_path(own: Any) -> bool:
 @cache
 def _section(part: Part, *, by_path: bool) -> type[Section]:
     """What a part's section may hold: its own settings, what every part of its kind has, and its path."""
-    bases = [part.section]
-    if part.kind.also:
-        module, _, name = part.kind.also.partition(":")
-        bases.append(getattr(import_module(module), name))
+    bases = [base for base in (part.section, part.kind.shared) if base is not None]
     path: dict[str, Any] = {PATH: (str, ...)} if by_path else {}
     made: type[Section] = create_model(part.name, __base__=tuple(bases), **path)
     return made

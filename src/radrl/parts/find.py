@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any, Final, Literal
 
 from radrl.parts import signature
@@ -224,7 +224,7 @@ def _unknown(kind: Kind, name: str) -> str:
 def _offered(kind: Kind) -> dict[str, EntryPoint]:
     """What installed packages offer, by name."""
     found: dict[str, EntryPoint] = {}
-    for each in _entry_points(kind.group) if kind.group else ():
+    for each in _installed().select(group=kind.group) if kind.group else ():
         if each.name in BUILTIN[kind.name] or found.get(each.name, each).value != each.value:
             package = each.dist.name if each.dist else each.module
             raise PartError(
@@ -238,8 +238,8 @@ def _offered(kind: Kind) -> dict[str, EntryPoint]:
 
 
 @cache
-def _entry_points(group: str) -> tuple[EntryPoint, ...]:
-    return tuple(sorted(entry_points(group=group), key=lambda each: each.name))
+def _installed() -> EntryPoints:
+    return entry_points()  # reads a file a package, so once
 
 
 def _has(part: type, method: str) -> bool:

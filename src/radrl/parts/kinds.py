@@ -16,7 +16,10 @@ The first line of the docstring is what `radrl parts` prints of it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Final
+
+from radrl.parts.section import Section
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,15 @@ class Kind:
     method: str | None = None
     group: str | None = None
     also: str | None = None
+
+    @property
+    def shared(self) -> type[Section] | None:
+        """The keys that every part's section has."""
+        if self.also is None:
+            return None
+        module, _, name = self.also.partition(":")
+        found: type[Section] = getattr(import_module(module), name)
+        return found
 
     @property
     def example(self) -> str:

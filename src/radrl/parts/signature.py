@@ -91,8 +91,8 @@ def _type(setting: Parameter, part: Callable[..., Any]) -> Any:
         return eval(setting.annotation, getattr(called, "__globals__", {}))
     except NameError as error:
         raise SignatureError(
-            f"has a setting {setting.name!r} whose type is not there when it is imported ({error}); import it "
-            "at the top of the module"
+            f"has a setting {setting.name!r} whose type is not there when it is imported ({error}); import "
+            "it at the top of the module"
         ) from error
 
 

@@ -14,6 +14,7 @@ from radrl.data.splits import PatientInTwoSplits
 from radrl.data.tables import SourceError
 from radrl.labelers.base import LabelerError
 from radrl.params.base import ParamsError
+from radrl.parts.find import PartError
 from radrl.rewards.base import RewardError
 from radrl.scoring.base import ScoringError
 from radrl.storage.pointers import PointerError
@@ -25,6 +26,7 @@ MENDABLE = (
     TooManyQuarantined,
     PatientInTwoSplits,
     LabelerError,
+    PartError,
     PointerError,
     RewardError,
     ScoringError,

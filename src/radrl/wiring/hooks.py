@@ -244,7 +244,7 @@ class _Tracker:
 
 
 def _private(params: Mapping[str, Any]) -> set[str]:
-    """Keys of parameters that are local paths; an arm's also under `arm`, as the record of its runs has it."""
+    """Keys of parameters that are local paths; an arm's also under `arm`, as its runs have it."""
     read = schema.validate(dict(params))
     return local_paths(read).union(*(local_paths(arm, "arm.") for arm in read.arms.values()))
 

@@ -15,7 +15,5 @@ def test_a_missing_table_names_the_file_and_the_section_to_mend():
 
 
 def test_an_unknown_source_names_the_valid_ones():
-    with pytest.raises(
-        PartError, match="no source 'dicom'. There are phantom, csv, iu_xray, mimic_cxr, chex"
-    ):
+    with pytest.raises(PartError, match=r"ingest\.dicom: no source 'dicom'\. There are phantom, csv"):
         open_source({"source": "dicom"}, seed=0)

@@ -42,8 +42,8 @@ def build(settings: Mapping[str, Any]) -> FactS:
     asked = "judge" in (extractor, entailment)
     for_facts, for_rulings = _judges(judge) if asked else (None, None)
     return FactS(
-        find("extractor", extractor).make({}, judge=for_facts),
-        find("entailment", entailment).make({"uncertain_as_positive": doubt}, judge=for_rulings),
+        find("extractor", str(extractor)).make({}, judge=for_facts),
+        find("entailment", str(entailment)).make({"uncertain_as_positive": doubt}, judge=for_rulings),
         **own,
     )
 
