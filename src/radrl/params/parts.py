@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BeforeValidator,
-    ModelWrapValidatorHandler,
     ValidationError,
     create_model,
     model_validator,
@@ -63,7 +62,7 @@ class Parts(Section):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _by_its_parts(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+    def _by_its_parts(cls, given: Any, handler: Callable[[Any], Any]) -> Any:
         if cls.found is not None:
             return handler(given)
         given = cls.read(given)
@@ -78,7 +77,7 @@ class Parts(Section):
 
 def one_of(valid: tuple[str, ...]) -> Any:
     """The type of a name among these."""
-    return Literal.__getitem__(valid)  # type: ignore[attr-defined]
+    return Literal.__getitem__(valid)
 
 
 def needs_settings(kind: str, name: str) -> bool:
@@ -139,10 +138,11 @@ def _find(cls: type[Parts], key: str, own: Any) -> Part:
     if key in cls.keys and not _by_path(own):
         return find(cls.kind, cls.keys[key], None, key=key)
     kind, said = KINDS[cls.kind], f"; one of your own says where it is, {PATH}: "
-    if not cls.open or key in cls.keys.values():
+    if not cls.open or (key in cls.keys.values() and key not in cls.keys):
         raise PartError(f"no such key{hint(key, [*cls.model_fields, *cls.keys])}", key, (key,))
     if key in BUILTIN[cls.kind] and not _by_path(own):
-        raise PartError(f"{key} is a built-in {cls.kind}'s name; let this one go by another", key, (key,))
+        said = f"{key} is a built-in {cls.kind}, without a section here; one of your own goes by another name"
+        raise PartError(said, key, (key,))
     if not _by_path(own) and key not in names(cls.kind):
         valid = [*cls.model_fields, *cls.keys, *(n for n in names(cls.kind) if n not in BUILTIN[cls.kind])]
         raise PartError(f"no such key{hint(key, valid)}{said}{kind.example}", key, (key,))

@@ -58,8 +58,8 @@ class Params(Section):
                 raise ValueError(f"arms.{name}: an arm's name is letters, digits and underscores")
             self._require_selection(arm.selection, f"arms.{name}.selection")
             for credit, own in arm.credit.parts().items():
-                if isinstance(reader := getattr(own, "labeler", None), str):
-                    self.labeler.require(reader, f"arms.{name}.credit.{credit}.labeler")
+                if isinstance(asked := getattr(own, "labeler", None), str):
+                    self.labeler.require(asked, f"arms.{name}.credit.{credit}.labeler")
             if arm.training and arm.reward is None:
                 raise ValueError(f"arms.{name}.training is set but the arm has no reward: it would not train")
             try:

@@ -65,7 +65,7 @@ class Part:
         Raises:
             PartError: when it cannot be imported, or is of another form than its kind has.
         """
-        found = self._imported()
+        found: Callable[..., Any] = self._imported()
         if not callable(found):
             raise self._refused(f"{self.path} is {found!r}; name a function or a class")
         if self.origin != "built-in":  # whose stages may have more to give
@@ -239,7 +239,9 @@ def _offered(kind: Kind) -> dict[str, EntryPoint]:
 
 @cache
 def _installed() -> EntryPoints:
-    return entry_points()  # reads a file a package, so once
+    found: Any = entry_points()  # reads a file a package, so once
+    offered: EntryPoints = found
+    return offered
 
 
 def _has(part: type, method: str) -> bool:

@@ -26,20 +26,17 @@ class Adapted:
         of: object,
     ) -> None:
         self.name, self._score, self._of = name, score, of
+        self.told: Mapping[str, float] = {}
         self.clinical = bool(getattr(of, "clinical", False))
         self.reads: Literal["report", "output"] = getattr(of, "reads", "report")
-
-    @property
-    def told(self) -> Mapping[str, float]:
-        """Further numbers of the last call."""
-        told: Mapping[str, float] = getattr(self._of, "told", {})
-        return told
 
     def __call__(
         self, reports: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
     ) -> Sequence[float]:
         """See `radrl.rewards.base.Reward`."""
-        return self._score(reports, references, sample_ids)
+        scores = self._score(reports, references, sample_ids)
+        self.told = getattr(self._of, "told", {})
+        return scores
 
 
 def of_function(part: Part, settings: Mapping[str, Any], labeler: Labeler) -> Adapted:

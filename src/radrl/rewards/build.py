@@ -52,6 +52,5 @@ def _reward(name: str, own: Settings, labeler: Labeler, references: Sequence[str
     part = find("reward", name, own)
     if part.asked:
         return of_function(part, own, labeler)
-    made: Any = part.make(own, labeler=labeler, references=references, missing=missing, name=name)
-    reward: Reward = made if part.origin == "built-in" else Adapted(made, name, made)
-    return reward
+    made: Reward = part.make(own, labeler=labeler, references=references, missing=missing, name=name)
+    return made if part.origin == "built-in" else Adapted(made, name, made)

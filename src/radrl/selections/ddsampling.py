@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -99,5 +99,5 @@ def ddsampling(
     Returns:
         sample_ids in the order of the draw.
     """
-    own = {"share": share, "std": std, "uncertain_as_positive": uncertain_as_positive}
+    own: dict[str, Any] = {"share": share, "std": std, "uncertain_as_positive": uncertain_as_positive}
     return taken(score(sample_ids, rollout_labels, seed, **own))
