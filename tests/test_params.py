@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 
-from radrl.params import schema
 from radrl.params.base import ParamsError, local_paths
 from radrl.params.schema import read, validate
 from radrl.params.training import Training
@@ -61,7 +60,7 @@ UNKNOWN = [
         "arms.grpo.credits: no such key; did you mean 'credit'? Valid keys: start, selection, reward",
     ),
     ("arms.grpo.reward.ce_f2", "arms.grpo.reward.ce_f2: no such key; did you mean 'ce_f1'?"),
-    ("arms.grpo.reward.ce_f1.colour", "colour: no such key. Valid keys: weight, uncertain_as_positive"),
+    ("arms.grpo.reward.ce_f1.colour", "colour: no such key. Valid keys: weight, phase_switch"),
     ("compare.bootstrap.sample", "compare.bootstrap.sample: no such key"),
 ]
 
@@ -222,13 +221,15 @@ JUDGE = {
 }
 
 
+MODELS = {
+    "radgraph": {"python": ".venv-radgraph/bin/python", "model": "/models/radgraph-xl", "batch_size": 1},
+    "green": {"missing": "raise", "judge": JUDGE},
+    "radeval": {"python": None, "models": None, "metrics": ["bleu"]},
+}
+
+
 def test_families_with_models_are_valid_where_their_sections_are(values: Values) -> None:
-    own = {
-        "radgraph": {"python": ".venv-radgraph/bin/python", "model": "/models/radgraph-xl", "batch_size": 1},
-        "green": {"missing": "raise", "judge": JUDGE},
-        "radeval": {"python": None, "models": None, "metrics": ["bleu"]},
-    }
-    scored = put(values, "eval", values["eval"] | own | {"families": ["ce", *own]})
+    scored = put(values, "eval", values["eval"] | MODELS | {"families": ["ce", *MODELS]})
     scored = put(scored, "eval.headline", ["ce_rules_sample14_f1", "green"])
     found = validate(put(scored, "compare.metrics", ["ce_rules_sample14_f1", "green"]))
     assert found.eval.green is not None
@@ -340,8 +341,14 @@ def test_smoke_environment_changes_keys_of_params_and_stays_valid(
     }
 
 
-def test_every_path_of_the_schema_is_kept_from_the_record_of_runs() -> None:
-    assert local_paths(schema.Params) == {
+def test_every_path_is_kept_from_the_record_of_runs(root: Path, values: Values) -> None:
+    for file in (root / "conf" / "recipes").glob("*.yaml"):
+        if not file.name.startswith("study-"):  # together they have every source's section
+            given = yaml.safe_load(file.read_text())["ingest"]
+            values["ingest"][given["source"]] = given[given["source"]]
+    values["eval"] |= MODELS
+    values = rewarded(values, {"facts": ASKED | {"judge": JUDGE}})
+    assert local_paths(validate(values)) == {
         *(f"ingest.csv.{key}" for key in ("path", "image_root")),
         "ingest.iu_xray.root",
         *(f"ingest.mimic_cxr.{key}" for key in ("root", "tables", "reports", "annotation", "gold")),
@@ -351,7 +358,7 @@ def test_every_path_of_the_schema_is_kept_from_the_record_of_runs() -> None:
         *(f"eval.radgraph.{key}" for key in ("python", "model")),
         *(f"eval.radeval.{key}" for key in ("python", "models")),
         *(f"eval.green.judge.{key}" for key in ("folder", "cache")),
-        *(f"arms.reward.facts.judge.{key}" for key in ("folder", "cache")),
+        *(f"arms.new.reward.facts.judge.{key}" for key in ("folder", "cache")),
     }
 
 

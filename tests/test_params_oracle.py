@@ -10,9 +10,10 @@ import yaml
 
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.params.base import ParamsError
-from radrl.params.rewards import CLINICAL, Reward
+from radrl.params.rewards import clinical_names
 from radrl.params.schema import Params, validate
-from radrl.rewards.build import PARTS
+from radrl.parts.find import names
+from radrl.rewards.build import build
 
 ORACLE = {
     "momentum": 0.5,
@@ -85,9 +86,8 @@ def test_clinical_parts_are_those_that_say_so() -> None:
             "missing": "raise",
         },
     }
-    assert settings.keys() == PARTS.keys() == Reward.model_fields.keys()
-    built = {
-        name: PARTS[name](own, RulesLabeler(), ["The heart is big.", "Clear."])
-        for name, own in settings.items()
-    }
-    assert {name for name, part in built.items() if part.clinical} == {*CLINICAL}
+    assert [*settings] == names("reward")
+    weighed = {name: own | {"weight": 1.0} for name, own in settings.items()}
+    built = build(weighed, RulesLabeler(), references=["The heart is big.", "Clear."]).parts
+    clinical = [name for name, part in zip(settings, built, strict=True) if part.reward.clinical]
+    assert clinical == clinical_names()

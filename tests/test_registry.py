@@ -12,7 +12,7 @@ from kedro.pipeline import Pipeline
 
 from radrl import pipeline_registry
 from radrl.pipeline_registry import register_pipelines
-from radrl.pipelines.stages import APART, ONCE, PER_ARM
+from radrl.pipelines.stages import APART, ONCE, PER_ARM, PER_SELECTION
 from radrl.wiring.hooks import stage_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:One or more dataset names contain")
@@ -25,12 +25,14 @@ ARMS: dict[str, Any] = {
         "selection": "ddsampling",
         "reward": {"ce_f1": {"weight": 1.0, "uncertain_as_positive": False, "both_empty": 1.0}},
     },
+    "rarely": {"start": "sft", "selection": "rare"},
 }
 
 
 @pytest.fixture(scope="module")
 def pipelines(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pipeline]]:
     values = yaml.safe_load((root / "params.yaml").read_text()) | {"arms": ARMS}
+    values["selection"]["own"] = {"rare": {"part": "radrl.selections.random:random", "share": 0.1}}
     path = tmp_path_factory.mktemp("project") / "params.yaml"
     path.write_text(yaml.safe_dump(values))
     with pytest.MonkeyPatch.context() as patch:
@@ -39,7 +41,7 @@ def pipelines(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def test_there_is_a_pipeline_for_every_stage_and_one_for_all(pipelines: dict[str, Pipeline]) -> None:
-    assert set(pipelines) == {*ONCE, *PER_ARM, *APART, "compare", "__default__"}
+    assert set(pipelines) == {*ONCE, *PER_ARM, PER_SELECTION, *APART, "compare", "__default__"}
     of_the_study = {*pipelines} - {*APART, "__default__"}
     assert len(pipelines["__default__"].nodes) == sum(len(pipelines[name].nodes) for name in of_the_study)
 
@@ -70,6 +72,13 @@ def test_an_arm_starts_and_learns_from_what_it_names(pipelines: dict[str, Pipeli
     deer, base = (train.only_nodes_with_namespaces([arm]).inputs() for arm in ("deer", "base"))
     assert {"sft_policy", "subset_ddsampling", "params:arms.deer", "corpus", "deer.workspace"} <= deer
     assert {"base_policy", "subset_full", "params:arms.base"} <= base
+
+
+def test_a_selection_of_ones_own_makes_the_subset_of_its_name(pipelines: dict[str, Pipeline]) -> None:
+    (made,) = pipelines[PER_SELECTION].nodes
+    assert (made.namespace, made.outputs) == ("rare", ["subset_rare"])
+    assert {*made.inputs} == {"corpus", "labels", "params:selection.own.rare", "params:seed"}
+    assert "subset_rare" in pipelines["train"].only_nodes_with_namespaces(["rarely"]).inputs()
 
 
 @pytest.mark.parametrize("start", ["sft", "base"])

@@ -21,7 +21,7 @@ from typing import Any
 import yaml
 from kedro.pipeline import Pipeline
 
-from radrl.pipelines.stages import LAST, ONCE, PER_ARM
+from radrl.pipelines.stages import LAST, ONCE, PER_ARM, PER_SELECTION
 from radrl.provenance.code import CODE_FILE
 from radrl.wiring.hooks import OBSERVERS, STEP_REPORT
 
@@ -43,6 +43,7 @@ DESCRIPTIONS = {
     "rollouts": "K samples a training film",
     "ddsampling": "diversity of rollouts, ranks, the subset drawn by them",
     "selection": "the subsets that need no policy",
+    "own_selection": "a subset by a selection of one's own",
     "ceilings": "labels read off the films, by a network and by probes of frozen towers",
     "analyses": "rollouts looked at: tokens masked, rewards compared, weights drawn",
     "train": "one arm's reinforcement learning",
@@ -74,12 +75,18 @@ def stages() -> dict[str, Any]:
     described: dict[str, Any] = {"code": _code()}
     for name in ONCE:
         described[name] = _stage(name, _pipeline(name), catalog)
+    own = _stage(PER_SELECTION, _pipeline(PER_SELECTION, "{own}"), catalog)
+    described[PER_SELECTION] = _foreach("selection.own", own)
     for name in PER_ARM:
-        stage = _stage(name, _pipeline(name), catalog)
-        stage["cmd"] += " --namespaces=${key}"
-        described[name] = {"foreach": "${arms}", "do": stage}
+        described[name] = _foreach("arms", _stage(name, _pipeline(name), catalog))
     described[LAST] = _stage(LAST, _pipeline(LAST, ["{arm}"]), catalog)
-    return {"stages": described}
+    # a params.yaml without selections of one's own need not say so
+    return {"vars": [{"selection": {"own": {}}}], "stages": described}
+
+
+def _foreach(key: str, stage: dict[str, Any]) -> dict[str, Any]:
+    stage["cmd"] += " --namespaces=${key}"
+    return {"foreach": f"${{{key}}}", "do": stage}
 
 
 def _code() -> dict[str, Any]:
@@ -103,9 +110,8 @@ def _stage(name: str, pipeline: Pipeline, catalog: dict[str, Any]) -> dict[str, 
     reads = {_path(i, catalog) for i in inputs if _kept(i, catalog)}
     if name not in PER_ARM:  # its own section says where it starts
         reads = {path.replace("${item.", f"${{{name}.") for path in reads}
-    writes = {
-        _path(o, catalog): _entry(o, catalog) for o in sorted(pipeline.all_outputs()) if _kept(o, catalog)
-    }
+    made = sorted("subset_${key}" if o == "subset" else o for o in pipeline.all_outputs())
+    writes = {_path(o, catalog): _entry(o, catalog) for o in made if _kept(o, catalog)}
     kinds = {path: (entry.get("metadata") or {}).get("dvc", "outs") for path, entry in writes.items()}
     stage = {
         "desc": DESCRIPTIONS[name],
@@ -114,7 +120,7 @@ def _stage(name: str, pipeline: Pipeline, catalog: dict[str, Any]) -> dict[str, 
         "params": _Inline(
             [
                 *sorted(_param(p) for p in pipeline.inputs() if p.startswith("params:")),
-                {str(CODE_FILE): [f"{name}.${{key}}" if name in PER_ARM else name]},
+                {str(CODE_FILE): [f"{name}.${{key}}" if name in (*PER_ARM, PER_SELECTION) else name]},
             ]
         ),
     }
@@ -132,7 +138,7 @@ def _plot(path: str, entry: dict[str, Any]) -> Any:
 
 def _param(name: str) -> str:
     key = name.removeprefix("params:")
-    return "arms.${key}" if key == "arm" else key
+    return {"arm": "arms.${key}", "own_selection": "selection.own.${key}"}.get(key, key)
 
 
 def _kept(name: str, catalog: dict[str, Any]) -> bool:

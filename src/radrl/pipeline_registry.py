@@ -13,7 +13,7 @@ from kedro.pipeline import Pipeline, pipeline
 
 from radrl.params.schema import read
 from radrl.params.training import Arm
-from radrl.pipelines.stages import APART, LAST, ONCE, PER_ARM
+from radrl.pipelines.stages import APART, LAST, ONCE, PER_ARM, PER_SELECTION
 from radrl.settings import PARAMS_FILE
 
 # compare reads every arm's datasets under their namespaces, which is what the dot is for
@@ -30,6 +30,8 @@ def register_pipelines() -> dict[str, Pipeline]:
     stages = {name: _tagged(name, _create(name)) for name in ONCE}
     probed = {"start": f"{params.ceilings.start}_policy"}
     stages["ceilings"] = pipeline(stages["ceilings"], inputs=probed)
+    own = (_for_selection(name) for name in params.selection.own.parts())
+    stages[PER_SELECTION] = _tagged(PER_SELECTION, sum(own, Pipeline([])))
     for name in PER_ARM:
         stage = _create(name)
         stages[name] = _tagged(
@@ -63,3 +65,14 @@ def _for_arm(stage: Pipeline, name: str, arm: Arm) -> Pipeline:
     if "params:arm" in parameters:
         parameters["params:arm"] = f"params:arms.{name}"
     return pipeline(stage, namespace=name, inputs=inputs, parameters=parameters)
+
+
+def _for_selection(name: str) -> Pipeline:
+    """The stage that makes a subset, under the name of a selection of one's own."""
+    return pipeline(
+        _create(PER_SELECTION, name),
+        namespace=name,
+        inputs={"corpus", "labels"},
+        outputs={"subset": f"subset_{name}"},
+        parameters={"params:own_selection": f"params:selection.own.{name}", "params:seed": "params:seed"},
+    )

@@ -16,12 +16,12 @@ import pyarrow.dataset as ds
 import pytest
 import yaml
 
+from radrl.credit.base import Rollouts
 from radrl.params.base import ParamsError
 from radrl.params.schema import validate
 from radrl.pipelines.analyses import groups, lines, masking, page, published, rewards
 from radrl.pipelines.analyses.nodes import draw_analyses, mask_tokens, measure_rewards, write_token_weights
 from radrl.pipelines.label.nodes import label_reports
-from radrl.training.reinforcement.credit import Rollouts
 
 LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}, "device": "cpu"}
 BOOTSTRAP = {"resamples": 50, "confidence": 0.95}

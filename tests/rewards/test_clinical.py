@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from radrl.rewards.clinical import Accuracy, ClinicalF1, Mccs, label_agreement
+from radrl.rewards.accuracy import Accuracy, label_agreement
+from radrl.rewards.ce_f1 import ClinicalF1
+from radrl.rewards.mccs import Mccs
 
 CASES = [
     ("+Edema +Fracture", "+Edema +Fracture", 1.0),

@@ -10,7 +10,7 @@ import pytest
 
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.rewards.base import Part, RewardError, RewardSum
-from radrl.rewards.factual import Facts
+from radrl.rewards.facts import Facts
 from radrl.scoring.facts.base import Failure
 from radrl.scoring.facts.rules import RulesEntailment, RulesExtractor
 from radrl.scoring.facts.score import FactS

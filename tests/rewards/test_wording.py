@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from radrl.rewards.wording import Bleu2, Nlg, TrainingCider
+from radrl.rewards.bleu2 import Bleu2
+from radrl.rewards.nlg import Nlg, TrainingCider
 from radrl.scoring.nlg import nlg_scores
 
 TRAINING = ["no edema .", "no effusion .", "edema is seen ."]

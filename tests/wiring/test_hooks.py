@@ -19,10 +19,12 @@ from mlflow import MlflowClient
 from mlflow.entities import Run
 
 from radrl.params.base import ParamsError
+from radrl.wiring import hooks
 from radrl.wiring.datasets import Folder
 from radrl.wiring.hooks import STEP_REPORT, ProjectHooks, TrackingHooks
 
 TRAINING = {"steps": 2, "lora": {"rank": 4}, "betas": [0.9, 0.99]}
+PATHS = {"arm.reward.judge.folder"}
 PARAMS = {
     "training": TRAINING,
     "arms": {"sft": {"start": "base"}, "grpo": {"start": "sft", "training": {"steps": 9}}},
@@ -42,6 +44,12 @@ def experiment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.delenv(name, raising=False)
     name: str = request.node.name
     return name
+
+
+@pytest.fixture(autouse=True)
+def short_params(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests' parameters are no whole params.yaml, so nobody asks it for paths."""
+    monkeypatch.setattr(hooks, "_private", lambda params: PATHS)
 
 
 def context(project: Path, experiment: str) -> Any:

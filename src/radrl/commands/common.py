@@ -19,6 +19,8 @@ from radrl.data.records import ENDINGS, FORMATS, BadRow, Record, Records, format
 from radrl.data.writing import RowWriter, row_writer, whole_table
 from radrl.labelers.base import Labeler
 from radrl.labelers.build import build
+from radrl.parts.find import find
+from radrl.parts.signature import ingredients
 
 _SHOWN: Final = 10
 """Bad rows that a message lists."""
@@ -248,7 +250,7 @@ def build_labeler(name: str, model: Path | None, device: str, settings: Mapping[
     Raises:
         click.UsageError: when it needs a model and none is given.
     """
-    if name == "rules":
+    if "models" not in ingredients(find("labeler", name, settings.get(name)).object):
         return build(settings, name=name)
     if model is None:
         raise click.UsageError(f"--labeler {name} reads with a model: give its folder with --model")

@@ -28,8 +28,8 @@ from radrl.commands.options import CLASSES, STD, Given, classes_option, model_op
 from radrl.data.records import FORMATS, BadRow, Record, Records, format_of
 from radrl.data.writing import RowWriter, holds_bytes
 from radrl.labelers.base import Labeler
-from radrl.labelers.build import LABELERS
 from radrl.observations import OBSERVATIONS
+from radrl.parts.find import names
 
 _NUMBER: Final = "row"
 """The column of row numbers, where none of the file's own is kept."""
@@ -100,7 +100,7 @@ class _Plan:
 )
 @click.option(
     "--labeler",
-    type=click.Choice(list(LABELERS)),
+    type=click.Choice(names("labeler")),
     default="rules",
     show_default=True,
     help="Who reads the reports; a CheXbert needs --model.",

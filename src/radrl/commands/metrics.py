@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from radrl.scoring.build import FAMILIES
+from radrl.parts.find import own_names
 from radrl.scoring.names import WITHOUT_MODEL, names
 
 
@@ -29,9 +29,10 @@ class Wanted:
     def __init__(self, items: Sequence[str], labelers: Sequence[str], settings: Mapping[str, Any]) -> None:
         self.items = list(dict.fromkeys(items))
         self._labelers = labelers
+        self._known = own_names("metric", settings)
         asked = {family for item in self.items for family in self._families(item, settings)}
-        self.families = [family for family in FAMILIES if family in asked]
-        """In the order of `FAMILIES`."""
+        self.families = [family for family in self._known if family in asked]
+        """In the order in which radrl lists them."""
 
     def has(self, metric: str, family: str) -> bool:
         """Whether a metric of a family is asked for."""
@@ -47,12 +48,12 @@ class Wanted:
             click.BadParameter: naming the item, and what is near it.
         """
         for item in self.items:
-            if item not in FAMILIES and not _matching(item, found):
+            if item not in self._known and not _matching(item, found):
                 raise self._unknown(item)
 
     def _families(self, item: str, settings: Mapping[str, Any]) -> list[str]:
         """The families that an item asks for."""
-        if item in FAMILIES:
+        if item in self._known:
             return [item]
         begun = re.split(r"[*?[]", item)[0]
         possible = [
@@ -60,7 +61,7 @@ class Wanted:
         ]
         found = _matching(item, {family: names(family, self._labelers) for family in possible})
         # what a model of its own would give is not known yet: the name's beginning says whose it is
-        owner = max((one for one in FAMILIES if begun.startswith(f"{one}_")), key=len, default=None)
+        owner = max((one for one in self._known if begun.startswith(f"{one}_")), key=len, default=None)
         if owner is not None and owner not in WITHOUT_MODEL and (not found or settings.get(owner)):
             found.append(owner)
         if not found:
@@ -68,7 +69,7 @@ class Wanted:
         return found
 
     def _unknown(self, item: str) -> click.BadParameter:
-        known = [*FAMILIES, *(name for family in WITHOUT_MODEL for name in names(family, self._labelers))]
+        known = [*self._known, *(name for family in WITHOUT_MODEL for name in names(family, self._labelers))]
         near = get_close_matches(item, known) or [name for name in known if item in name][:3]
         hint = f"; near it: {', '.join(near)}" if near else ""
         said = f"no metric is {item!r}{hint}; --list-metrics names all"

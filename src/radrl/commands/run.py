@@ -19,8 +19,9 @@ from radrl.commands.pairs import Pairs
 from radrl.labelers.base import Labeler, LabelMatrix
 from radrl.labelers.remembering import Remembering
 from radrl.observations import OBSERVATIONS
+from radrl.parts.find import own_names
 from radrl.scoring.base import Scorer, Scores, ScoringError
-from radrl.scoring.build import FAMILIES, build
+from radrl.scoring.build import build
 from radrl.scoring.names import WITHOUT_MODEL
 from radrl.storage.digests import sha256
 
@@ -80,9 +81,9 @@ def read_settings(path: Path | None) -> tuple[dict[str, Any], dict[str, Any]]:
     if isinstance(values, dict) and "eval" in values:
         own, labeler = values["eval"], values.get("labeler") or {}
     elif isinstance(values, dict) and (
-        unknown := sorted(values.keys() - {*FAMILIES, "families", "labelers"})
+        unknown := sorted(values.keys() - {*own_names("metric", values), "families", "labelers"})
     ):
-        valid = ", ".join(["eval, or of it families", "labelers", *FAMILIES])
+        valid = ", ".join(["eval, or of it families", "labelers", *own_names("metric", values)])
         raise click.BadParameter(
             f"{path} has no use for {unknown[0]!r}; keys: {valid}", param_hint="--settings"
         )

@@ -17,8 +17,7 @@ from radrl.commands.pairs import Columns, Pairs, describe, read_pairs
 from radrl.commands.result import Bootstrap, as_text, assemble
 from radrl.commands.run import run, set_up
 from radrl.commands.tables import show
-from radrl.labelers.build import LABELERS
-from radrl.scoring.build import FAMILIES
+from radrl.parts.find import names as part_names
 from radrl.scoring.names import WITHOUT_MODEL, names
 from radrl.storage.digests import sha256
 
@@ -38,7 +37,7 @@ def _list_metrics(ctx: click.Context, param: click.Parameter, value: bool) -> No
         return
     for family in WITHOUT_MODEL:
         click.echo("\n".join([f"{family}:", *(f"  {name}" for name in names(family, ["rules"])), ""]))
-    others = ", ".join(family for family in FAMILIES if family not in WITHOUT_MODEL)
+    others = ", ".join(family for family in part_names("metric") if family not in WITHOUT_MODEL)
     click.echo(f"{others}: with a model or environment of their own, see --settings.")
     click.echo("ce_LABELER_...: once for each --labeler.")
     ctx.exit()
@@ -67,7 +66,7 @@ def _list_metrics(ctx: click.Context, param: click.Parameter, value: bool) -> No
 @click.option(
     "--labeler",
     "labelers",
-    type=click.Choice(list(LABELERS)),
+    type=click.Choice(part_names("labeler")),
     multiple=True,
     help="Who reads the labels of ce (repeatable); a CheXbert needs --model.  [default: eval.labelers of "
     "--settings, else rules]",

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from radrl.labelers.base import Labeler, LabelerError
-from radrl.labelers.rules.labeler import RulesLabeler
-from radrl.observations import POSITIVE, UNCERTAIN
-from radrl.storage import pointers
-
-_ALTERNATIVES: Final = {"positive": POSITIVE, "uncertain": UNCERTAIN}
+from radrl.labelers.adapted import Adapted
+from radrl.labelers.base import Labeler
+from radrl.parts.find import find
 
 
 def build(settings: Mapping[str, Any], models: Path | None = None, *, name: str | None = None) -> Labeler:
@@ -26,39 +24,16 @@ def build(settings: Mapping[str, Any], models: Path | None = None, *, name: str 
         The labeler.
 
     Raises:
-        LabelerError: for an unknown name, or when the labeler's model is not there.
+        radrl.parts.find.PartError: for a labeler that cannot be had.
+        LabelerError: when the labeler's model is not there.
         FileNotFoundError: when a file of a model that is pointed at is gone.
         ValueError: when one has changed since the stage `labeler` saw it.
     """
     name = name or settings["name"]
-    if name not in LABELERS:
-        raise LabelerError(f"no labeler {name!r}; there are {', '.join(LABELERS)}")
-    return LABELERS[name](settings, models)
-
-
-def _rules(settings: Mapping[str, Any], models: Path | None) -> Labeler:
-    rules = settings["rules"]
-    return RulesLabeler(
-        alternatives=_ALTERNATIVES[rules["alternatives"]], other_findings=rules["other_findings"]
-    )
-
-
-def _chexbert(name: str) -> Callable[[Mapping[str, Any], Path | None], Labeler]:
-    def make(settings: Mapping[str, Any], models: Path | None) -> Labeler:
-        from radrl.labelers.chexbert.labeler import CheXbertLabeler
-
-        if models is None or not (models / name).is_dir():
-            mend = {"chexbert": "labeler.chexbert", "chexbert_compact": "labeler.compact"}[name]
-            raise LabelerError(f"there is no model of {name}: set {mend} and run the stage labeler")
-        weights = pointers.resolve(models / name, stage="labeler")
-        return CheXbertLabeler.from_folder(weights, name=name, device=settings["device"])
-
-    return make
-
-
-LABELERS: Final[dict[str, Callable[[Mapping[str, Any], Path | None], Labeler]]] = {
-    "rules": _rules,
-    "chexbert": _chexbert("chexbert"),
-    "chexbert_compact": _chexbert("chexbert_compact"),
-}
-"""How each labeler is made; the key is its name in params.yaml and in every metric."""
+    given = settings.get(name)
+    own = given if isinstance(given, Mapping) else {}  # `chexbert` is a path, which is in `models` by now
+    part = find("labeler", name, own)
+    if part.asked:
+        return Adapted(partial(part.object, **part.settings(own)), name)
+    made: Labeler = part.make(own, models=models, device=settings.get("device", "cpu"), name=name)
+    return made if part.origin == "built-in" else Adapted(made.label, name)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import Field, SerializeAsAny
 
 from radrl.algorithms.diversity import StandardDeviation
 from radrl.algorithms.masking import Unit
-from radrl.params.base import PositiveInt, Section, Share
-from radrl.params.credit import Gradient, TfIdf
+from radrl.params.credit import KEYS
+from radrl.params.parts import Parts
+from radrl.parts.section import PositiveInt, Section, Share
 
 
-class Weights(Section):
-    """The credits whose weights are looked at; one of them may be left out."""
+class Weights(Parts):
+    """The credits whose weights are looked at; null leaves one out."""
 
-    tf_idf: TfIdf | None
-    gradient: Gradient | None
+    kind: ClassVar = "credit"
+    keys: ClassVar = KEYS
+    always: ClassVar = dict.fromkeys(KEYS, True)
 
 
 class Masking(Section):
@@ -45,7 +47,7 @@ class F1(Section):
 class Analyses(Section):
     """What is asked of the rollouts."""
 
-    credit: Weights
+    credit: SerializeAsAny[Weights]
     f1: F1
     masking: Masking
     reward_diversity: RewardDiversity

@@ -1,47 +1,37 @@
-"""What every section of the schema is made of."""
+"""What is wrong with a params.yaml, and which of its keys no record may hold."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, get_args
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 
-Share = Annotated[float, Field(ge=0, le=1)]
-PositiveInt = Annotated[int, Field(ge=1)]
-PositiveFloat = Annotated[float, Field(gt=0)]
-LocalPath = Annotated[str, "a path of this machine, which no record of a run may hold"]
-Split = Literal["pretrain", "train", "val", "test"]
+from radrl.parts.section import LocalPath
 
 
 class ParamsError(ValueError):
     """params.yaml holds something the schema refuses; the message names the key and the mend."""
 
 
-class Section(BaseModel):
-    """A block of params.yaml: unknown keys are refused, numbers are never guessed from strings."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
-def local_paths(section: type[BaseModel], prefix: str = "") -> set[str]:
+def local_paths(section: BaseModel, prefix: str = "") -> set[str]:
     """Keys of a section that hold a `LocalPath`, with dots between levels.
 
     Args:
-        section: the section's class.
+        section: as it was read, so that the sections of its parts are there.
         prefix: put before each key.
 
     Returns:
         The keys, those of sections within it included.
     """
     found: set[str] = set()
-    for name, field in section.model_fields.items():
+    for name, field in type(section).model_fields.items():
         key = f"{prefix}{name}"
-        parts = _parts(field.annotation) + [mark for mark in field.metadata if mark in _MARK]
-        if any(part in _MARK for part in parts if isinstance(part, str)):
+        marks = _parts(field.annotation) + list(field.metadata)
+        if any(mark in _MARK for mark in marks if isinstance(mark, str)):
             found.add(key)
-        for part in parts:
-            if isinstance(part, type) and issubclass(part, BaseModel):
-                found |= local_paths(part, f"{key}.")
+        for at, inner in _sections(getattr(section, name)):
+            found |= local_paths(inner, f"{key}{at}.")
     return found
 
 
@@ -51,3 +41,11 @@ _MARK: Final = get_args(LocalPath)[1:]
 def _parts(annotation: Any) -> list[Any]:
     """A type and all it is made of: `X | None` holds X, `Annotated[X, ...]` X and the marks."""
     return [annotation] + [part for inner in get_args(annotation) for part in _parts(inner)]
+
+
+def _sections(value: Any) -> Iterator[tuple[str, BaseModel]]:
+    """The sections that a field holds, with what their key adds to the field's."""
+    if isinstance(value, BaseModel):
+        yield "", value
+    elif isinstance(value, Mapping):
+        yield from ((f".{name}", inner) for name, inner in value.items() if isinstance(inner, BaseModel))

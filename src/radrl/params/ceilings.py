@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from radrl.params.base import PositiveFloat, PositiveInt, Section, Split
+from radrl.parts.section import PositiveFloat, PositiveInt, Section, Split
 
 
 class Learned(Section):

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from radrl.params.base import PositiveInt, Section, Share, Split
-from radrl.params.sources.chexpert_plus import ChexpertPlus
-from radrl.params.sources.csv import Csv
-from radrl.params.sources.iu_xray import IuXray
-from radrl.params.sources.mimic_cxr import MimicCxr
-from radrl.params.sources.phantom import Phantom
+from radrl.params.parts import Parts, needs_settings, one_of
+from radrl.parts.builtin import BUILTIN
+from radrl.parts.section import PositiveInt, Share, Split
 
 Cleaning = Literal["none", "r2gen_iu", "r2gen_mimic", "mambaxray", "promptmrg"]
 
 
-class Ingest(Section):
+class Ingest(Parts):
     """From a source to the corpus; of the sources' own sections only the chosen one's has to be there."""
 
-    source: Literal["phantom", "csv", "iu_xray", "mimic_cxr", "chexpert_plus"]
-    phantom: Phantom | None = None
-    csv: Csv | None = None
-    iu_xray: IuXray | None = None
-    mimic_cxr: MimicCxr | None = None
-    chexpert_plus: ChexpertPlus | None = None
+    kind: ClassVar = "source"
+    keys: ClassVar = {name: name for name in BUILTIN["source"]}
+
+    source: str
     sample: Literal["image", "study"]
     views: Annotated[list[Literal["frontal", "lateral", "unknown"]], Field(min_length=1)]
     target: Literal["findings", "impression", "findings_impression", "report"]
@@ -39,9 +34,14 @@ class Ingest(Section):
     films_per_shard: PositiveInt
     workers: PositiveInt | None
 
+    @classmethod
+    def named(cls, valid: tuple[str, ...]) -> dict[str, Any]:
+        """The source is one of these."""
+        return {"source": (one_of(valid), ...)}
+
     @model_validator(mode="after")
     def _described(self) -> Ingest:
-        if getattr(self, self.source) is None:
+        if self.source not in self.parts() and needs_settings(self.kind, self.source):
             raise ValueError(
                 f"ingest.source is {self.source}, but there is no section ingest.{self.source}; "
                 f"copy it from a recipe in conf/recipes that has `source: {self.source}`"

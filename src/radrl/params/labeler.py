@@ -2,58 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Any, ClassVar
 
-from pydantic import Field, model_validator
-
-from radrl.params.base import LocalPath, PositiveFloat, PositiveInt, Section, Share
-
-LabelerName = Literal["rules", "chexbert", "chexbert_compact"]
-
-
-class Rules(Section):
-    """The rule labeler's readings."""
-
-    alternatives: Literal["uncertain", "positive"]
-    other_findings: bool
+from radrl.params.parts import Parts, needs_settings, one_of
+from radrl.parts.find import names
+from radrl.parts.near import near
+from radrl.parts.section import LocalPath
 
 
-class Compact(Section):
-    """CheXbert's architecture, small, trained here on the rules' labels."""
-
-    vocab_size: Annotated[int, Field(ge=100)]
-    hidden: PositiveInt
-    layers: Annotated[int, Field(ge=2)]
-    heads: PositiveInt
-    feed_forward: PositiveInt
-    max_tokens: Annotated[int, Field(ge=8, le=512)]
-    recombined: PositiveInt
-    reworded: Annotated[int, Field(ge=0)]
-    longest: Annotated[int, Field(ge=2)]
-    batch_size: PositiveInt
-    learning_rate: PositiveFloat
-    warmup_share: Share
-    weight_decay: Annotated[float, Field(ge=0)]
-    gradient_clip: PositiveFloat
-
-    @model_validator(mode="after")
-    def _divides(self) -> Compact:
-        if self.hidden % self.heads:
-            raise ValueError(f"heads {self.heads} does not divide hidden {self.hidden}")
-        return self
-
-
-class Labeler(Section):
+class Labeler(Parts):
     """Who reads the 14 observations out of a report."""
 
-    name: LabelerName
-    rules: Rules
+    kind: ClassVar = "labeler"
+    keys: ClassVar = {"rules": "rules", "compact": "chexbert_compact"}
+    always: ClassVar = {"rules": False, "compact": True}
+
+    name: str
     device: str
     chexbert: LocalPath | None
-    compact: Compact | None
+
+    @classmethod
+    def named(cls, valid: tuple[str, ...]) -> dict[str, Any]:
+        """The labeler is one of these."""
+        return {"name": (one_of(valid), ...)}
 
     def require(self, name: str, key: str) -> None:
-        """Refuse a labeler that has no model, naming the key that asks for it."""
-        lacking = {"chexbert": self.chexbert is None, "chexbert_compact": self.compact is None}
-        if lacking.get(name):
-            raise ValueError(f"{key} is {name} but labeler.{name.removeprefix('chexbert_')} is null")
+        """Refuse a labeler that there is none of, or that has no model, naming the key that asks for it."""
+        own = [each for each in self.parts() if each not in self.keys]
+        known = dict.fromkeys([*names(self.kind), *own])
+        if name not in known:
+            raise ValueError(f"{key}: {name!r} is no labeler{near(name, known)} Labelers: {', '.join(known)}")
+        needed = {"chexbert": "chexbert", "chexbert_compact": "compact"}.get(name)
+        if needed and getattr(self, needed) is None:
+            raise ValueError(f"{key} is {name} but labeler.{needed} is null")
+        if not (needed or name == "rules" or name in own) and needs_settings(self.kind, name):
+            raise ValueError(f"{key} is {name}, but there is no section labeler.{name}, which says how")

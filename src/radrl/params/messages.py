@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Final, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from radrl.parts.near import hint
+
+EXPLAINED: Final = "explained"
+"""The type of a problem whose message says all there is to say."""
 
 
 def render(error: ValidationError, root: type[BaseModel], prefix: str = "") -> str:
@@ -36,21 +40,33 @@ def _explain(problem: Any, root: type[BaseModel]) -> str:
         return f"no such key{hint(str(problem['loc'][-1]), valid)}"
     if problem["type"] == "missing":
         return "is missing"
-    if problem["type"] == "value_error":  # ours, which says what is wrong; the input may be a whole section
+    if problem["type"] in (
+        EXPLAINED,
+        "value_error",
+    ):  # ours, which says what is wrong; the input may be a whole section
         return str(problem["msg"])
     return f"{problem['msg']} (it is {problem['input']!r})"
 
 
-def hint(key: str, valid: Iterable[str]) -> str:
-    """What to write instead of a key that is none: the nearest one, if any, and all valid ones."""
-    valid = list(valid)
-    return f"{near(key, valid)} Valid keys: {', '.join(valid)}"
+def explained(error: ValidationError, root: type[BaseModel]) -> ValidationError:
+    """The same problems, each already in our words: for a section that its parent's fields do not show.
+
+    Args:
+        error: what pydantic found.
+        root: the section it validated.
+
+    Returns:
+        What to raise inside a validator of the parent.
+    """
+    return ValidationError.from_exception_data(
+        error.title, [_explained(problem, root) for problem in error.errors()]
+    )
 
 
-def near(name: str, valid: Iterable[str]) -> str:
-    """The end of a sentence on a name that is none: the nearest one, if any."""
-    close = difflib.get_close_matches(name, list(valid), n=1)
-    return f"; did you mean {close[0]!r}?" if close else "."
+def _explained(problem: Any, root: type[BaseModel]) -> InitErrorDetails:
+    keys, _ = _walk(root, problem["loc"])
+    said = PydanticCustomError(EXPLAINED, "{said}", {"said": _explain(problem, root)})
+    return InitErrorDetails(type=said, loc=tuple(keys), input=problem["input"])
 
 
 def _walk(root: type[BaseModel], loc: tuple[Any, ...]) -> tuple[list[str], Any]:

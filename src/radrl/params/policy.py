@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from radrl.params.base import LocalPath, PositiveFloat, PositiveInt, Section, Share, Split
+from radrl.parts.section import LocalPath, PositiveFloat, PositiveInt, Section, Share, Split
 
 
 class Prompts(Section):

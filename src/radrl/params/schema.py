@@ -7,17 +7,19 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, SerializeAsAny, ValidationError, model_validator
 
 from radrl.params.analyses import Analyses
-from radrl.params.base import ParamsError, PositiveInt, Section
+from radrl.params.base import ParamsError
 from radrl.params.ceilings import Ceilings
 from radrl.params.data import Ingest
 from radrl.params.evaluation import Compare, Eval
 from radrl.params.labeler import Labeler
-from radrl.params.messages import near, render
+from radrl.params.messages import render
 from radrl.params.policy import Generate, Policy, Prompts, Rollouts, Sft
 from radrl.params.training import Arm, Selection, Training
+from radrl.parts.near import near
+from radrl.parts.section import PositiveInt, Section
 from radrl.scoring.names import group_names, require_scored
 
 
@@ -27,16 +29,16 @@ class Params(Section):
     seed: Annotated[int, Field(ge=0)]
     threads: PositiveInt
     prompts: Prompts
-    ingest: Ingest
-    labeler: Labeler
+    ingest: SerializeAsAny[Ingest]
+    labeler: SerializeAsAny[Labeler]
     policy: Policy
     sft: Sft
     rollouts: Rollouts
-    selection: Selection
+    selection: SerializeAsAny[Selection]
     training: Training
     arms: Annotated[dict[str, Arm], Field(min_length=1)]
     generate: Generate
-    eval: Eval
+    eval: SerializeAsAny[Eval]
     compare: Compare
     ceilings: Ceilings
     analyses: Analyses
@@ -54,8 +56,10 @@ class Params(Section):
         for name, arm in self.arms.items():
             if not name.isidentifier():
                 raise ValueError(f"arms.{name}: an arm's name is letters, digits and underscores")
-            if arm.credit.gradient is not None:
-                self.labeler.require(arm.credit.gradient.labeler, f"arms.{name}.credit.gradient.labeler")
+            self._require_selection(arm.selection, f"arms.{name}.selection")
+            for credit, own in arm.credit.parts().items():
+                if isinstance(asked := getattr(own, "labeler", None), str):
+                    self.labeler.require(asked, f"arms.{name}.credit.{credit}.labeler")
             if arm.training and arm.reward is None:
                 raise ValueError(f"arms.{name}.training is set but the arm has no reward: it would not train")
             try:
@@ -63,6 +67,14 @@ class Params(Section):
             except ValidationError as error:
                 raise ValueError(render(error, Training, f"arms.{name}.training")) from None
         return self
+
+    def _require_selection(self, name: str, key: str) -> None:
+        known = self.selection.names()
+        if name not in known:
+            raise ValueError(
+                f"{key}: {name!r} is no selection{near(name, known)} Selections: {', '.join(known)}; one of "
+                "your own stands in selection.own"
+            )
 
     @model_validator(mode="after")
     def _known_metrics(self) -> Params:
@@ -90,24 +102,25 @@ class Params(Section):
     @model_validator(mode="after")
     def _enough_phantoms(self) -> Params:
         """What counts of studies say before any is drawn; the stages know what is left of them."""
-        if self.ingest.phantom is None or self.ingest.source != "phantom":
+        phantom, selections = self.ingest.parts().get("phantom"), self.selection.parts()
+        if phantom is None or self.ingest.source != "phantom":
             return self
-        studies = self.ingest.phantom.studies.get("train", 0)
-        balanced = self.selection.balanced.studies
+        studies = phantom.studies.get("train", 0)
+        balanced = selections["balanced"].studies
         if balanced > studies:
             raise ValueError(
                 f"selection.balanced.studies is {balanced}, but ingest.phantom.studies.train is {studies}; "
                 "lower the one or raise the other"
             )
-        of_a_study = 2 if self.ingest.sample == "image" and self.ingest.phantom.lateral_share else 1
+        of_a_study = 2 if self.ingest.sample == "image" and phantom.lateral_share else 1
         most = {
             "full": studies,
-            "random": math.ceil(self.selection.random.share * studies),
-            "ddsampling": math.ceil(self.selection.ddsampling.share * studies),
+            "random": math.ceil(selections["random"].share * studies),
+            "ddsampling": math.ceil(selections["ddsampling"].share * studies),
             "balanced": balanced,
         }
         for name, arm in self.arms.items():
-            films = of_a_study * most[arm.selection]
+            films = of_a_study * most.get(arm.selection, studies)
             step = arm.training.get("prompts_per_step", self.training.prompts_per_step)
             if arm.reward is not None and step > films:
                 own = f"arms.{name}." if "prompts_per_step" in arm.training else ""

@@ -3,46 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, WrapSerializer, model_validator
+from pydantic import BeforeValidator, Field, SerializeAsAny, WrapSerializer, model_validator
 
 from radrl.algorithms.ln_dpo import Negatives
 from radrl.algorithms.oracle import Per, WithoutNegatives
-from radrl.params.base import PositiveFloat, PositiveInt, Section, Share
 from radrl.params.credit import UNIFORM, Credit
-from radrl.params.messages import hint
+from radrl.params.parts import Parts
 from radrl.params.policy import Lora
-from radrl.params.rewards import CLINICAL, Reward
+from radrl.params.rewards import Reward, clinical_names
+from radrl.parts.builtin import BUILTIN
+from radrl.parts.near import hint
+from radrl.parts.section import PositiveFloat, PositiveInt, Section, Share
 from radrl.reports.output import Form
 
 
-class DDSampling(Section):
-    """DEER's diversity-driven sampling."""
+class OwnSelections(Parts):
+    """Selections of one's own."""
 
-    share: Annotated[float, Field(gt=0, le=1)]
-    std: Literal["population", "sample"]
-    uncertain_as_positive: bool
+    kind: ClassVar = "selection"
 
-
-class Random(Section):
-    """A plain random subset, DDSampling's control."""
-
-    share: Annotated[float, Field(gt=0, le=1)]
+    @classmethod
+    def read(cls, given: Any) -> Any:
+        """A selection without settings may have nothing there."""
+        return {name: own or {} for name, own in given.items()} if isinstance(given, Mapping) else given
 
 
-class Balanced(Section):
-    """OraPO's label-balanced subset of complete studies."""
-
-    studies: PositiveInt
-
-
-class Selection(Section):
+class Selection(Parts):
     """Which training studies an arm sees."""
 
-    ddsampling: DDSampling
-    random: Random
-    balanced: Balanced
+    kind: ClassVar = "selection"
+    keys: ClassVar = {name: name for name in ("ddsampling", "random", "balanced")}
+    always: ClassVar = dict.fromkeys(keys, False)
+    open: ClassVar = False
+
+    own: SerializeAsAny[OwnSelections] = OwnSelections.model_validate({})
+
+    def names(self) -> list[str]:
+        """What an arm's `selection` can be."""
+        return [*BUILTIN[self.kind], *self.own.parts()]
 
 
 class Watch(Section):
@@ -129,10 +129,10 @@ class Arm(Section):
     """One row of the ablation table: where it starts and, if it trains, on what and for what."""
 
     start: Literal["base", "sft"]
-    selection: Literal["full", "random", "ddsampling", "balanced"]
-    reward: Reward | None = None
+    selection: str
+    reward: SerializeAsAny[Reward] | None = None
     output: Form = "plain"
-    credit: Credit = UNIFORM
+    credit: SerializeAsAny[Credit] = UNIFORM
     oracle: Annotated[
         Oracle | None,
         BeforeValidator(_none_or_settings),
@@ -156,7 +156,7 @@ class Arm(Section):
         if not self.reward.clinical:
             raise ValueError(
                 "oracle counts rollouts whose clinical reward is 0, but no clinical part of reward has a "
-                f"weight; add one of {', '.join(CLINICAL)}, or set oracle to none"
+                f"weight; add one of {', '.join(clinical_names())}, or set oracle to none"
             )
         if self.output != "plain":
             raise ValueError(
@@ -167,7 +167,7 @@ class Arm(Section):
 
     @model_validator(mode="after")
     def _form_fits(self) -> Arm:
-        if self.output == "plain" and self.reward is not None and self.reward.format is not None:
+        if self.output == "plain" and self.reward is not None and "format" in self.reward.parts():
             raise ValueError(
                 "reward.format judges the blocks of reasoning and report, but output is plain; set output to "
                 "think_report, or leave out reward.format"

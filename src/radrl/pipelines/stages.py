@@ -16,6 +16,9 @@ ONCE: Final = (
 )
 """Stages that run once, before the arms part."""
 
+PER_SELECTION: Final = "own_selection"
+"""The stage that runs for each selection of one's own, under its name as namespace."""
+
 PER_ARM: Final = ("train", "generate", "eval")
 """Stages that run for each arm, under its name as namespace."""
 

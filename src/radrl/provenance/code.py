@@ -15,7 +15,7 @@ from pkgutil import iter_modules
 from typing import Any, Final
 
 import radrl.pipelines
-from radrl.pipelines.stages import LAST, ONCE, PER_ARM
+from radrl.pipelines.stages import LAST, ONCE, PER_ARM, PER_SELECTION
 from radrl.provenance.imports import closure, parse
 from radrl.provenance.meaning import meaning
 from radrl.provenance.named import named_modules
@@ -27,7 +27,7 @@ BY_PATH: Final = {"radrl.scoring.isolated": "radrl.scoring.workers"}
 """Modules that run those of a package by their path, which no import shows."""
 
 Digests = dict[str, str | dict[str, str]]
-"""By stage its digest, or of a stage that runs for each arm one by arm."""
+"""By stage its digest, or of a stage that runs for each arm, or own selection, one by its name."""
 
 
 def digests(params: Mapping[str, Any]) -> Digests:
@@ -40,35 +40,36 @@ def digests(params: Mapping[str, Any]) -> Digests:
         The digests.
 
     Raises:
-        radrl.parts.PartError: when a part that is named cannot be found.
+        radrl.parts.find.PartError: when a part that is named cannot be found.
         SyntaxError: naming the file that is no Python.
     """
     found: Digests = {stage: digest_of(stage, params) for stage in (*ONCE, LAST)}
-    for stage in PER_ARM:
-        found[stage] = {arm: digest_of(stage, params, arm) for arm in params["arms"]}
+    own = params["selection"].get("own") or {}
+    for stage, keys in {PER_SELECTION: own, **dict.fromkeys(PER_ARM, params["arms"])}.items():
+        found[stage] = {key: digest_of(stage, params, key) for key in keys}
     return found
 
 
-def digest_of(stage: str, params: Mapping[str, Any], arm: str | None = None) -> str:
+def digest_of(stage: str, params: Mapping[str, Any], key: str | None = None) -> str:
     """Digest what one stage does; see `stage_code` for the arguments and `digests` for the errors."""
     whole = hashlib.sha256()
-    for name, file in sorted(stage_code(stage, params, arm).items()):
+    for name, file in sorted(stage_code(stage, params, key).items()):
         whole.update(f"{name} {_file_digest(file, file.stat().st_mtime_ns)}\n".encode())
     return whole.hexdigest()[:16]
 
 
-def stage_code(stage: str, params: Mapping[str, Any], arm: str | None = None) -> dict[str, Path]:
+def stage_code(stage: str, params: Mapping[str, Any], key: str | None = None) -> dict[str, Path]:
     """The files that a stage's outputs are made by.
 
     Args:
         stage: its name.
         params: params.yaml.
-        arm: of a stage that runs for each arm.
+        key: the arm, or the selection of one's own, of a stage that runs for each.
 
     Returns:
         By name of the module, or by place of a file that is none.
     """
-    parts = named_modules(stage, params, arm)
+    parts = named_modules(stage, params, key)
     packages = {"radrl", *(module.partition(".")[0] for module in parts)}
     modules = closure([*_own_modules(f"radrl.pipelines.{stage}"), *parts], packages)
     for module, run in BY_PATH.items():

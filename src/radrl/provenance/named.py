@@ -62,6 +62,13 @@ def _source(params: Params, _: str) -> Iterator[Part]:
     yield from _part("source", name, params["ingest"].get(name), params, "ingest")
 
 
+def _taught(params: Params, _: str) -> Iterator[Part]:
+    """The labeler that is held against what is known; the compact one and the rules that it learns from."""
+    compact = ("rules", "chexbert_compact") if params["labeler"].get("compact") else ()
+    for name in (params["labeler"]["name"], *compact):
+        yield from _labeler(params, name)
+
+
 def _train(params: Params, arm: str) -> Iterator[Part]:
     entry = params["arms"][arm]
     if entry.get("reward"):
@@ -91,7 +98,7 @@ def _own_selection(params: Params, name: str) -> Iterator[Part]:
 
 _NAMED: Final[dict[str, Callable[[Params, str], Iterator[Part]]]] = {
     "ingest": _source,
-    "labeler": lambda params, _: _labeler(params),
+    "labeler": _taught,
     "label": lambda params, _: _labeler(params),
     "ddsampling": lambda params, _: _labeler(params),
     "analyses": _analyses,

@@ -5,12 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
+
+from pydantic import Field
 
 from radrl.algorithms.schedules import two_phase
+from radrl.parts.section import Section, Share
 from radrl.reports.output import report_of
 
 Missing = Literal["raise", "skip"]
+Weight = Annotated[float, Field(ge=0)]
+
+
+class InTheSum(Section):
+    """How a part enters the sum.
+
+    Its weight; the share of the steps at which that begins to count, and what counts until then; and whether
+    a report that the part has no score for stops the run or goes without the part.
+    """
+
+    weight: Weight
+    phase_switch: Share = 0.0
+    first_weight: Weight = 0.0
+    missing: Missing = "raise"
 
 
 class RewardError(ValueError):

@@ -9,6 +9,7 @@ from radrl.evaluation.clinical_efficacy import clinical_efficacy_sums
 from radrl.evaluation.label_agreement import metric_name
 from radrl.evaluation.summed import FloatArray, SummedMetrics, join
 from radrl.labelers.base import Labeler, LabelMatrix
+from radrl.parts.section import Nothing
 from radrl.scoring.base import Scores
 
 
@@ -19,6 +20,7 @@ class ClinicalEfficacy:
         labelers: who read the reports; the name of each is part of its metrics' names.
     """
 
+    Section = Nothing
     name = "ce"
 
     def __init__(self, labelers: Sequence[Labeler]) -> None:

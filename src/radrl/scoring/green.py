@@ -10,20 +10,32 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
-from typing import Final, Literal, get_args
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, get_args
 
 import numpy as np
+from pydantic import Field
 
 from radrl.evaluation import green
 from radrl.evaluation.green import ERRORS, MAX_WORDS, GreenAnswerError, GreenCounts
 from radrl.evaluation.summed import mean_metrics
+from radrl.parts.section import Section, takes
 from radrl.scoring.base import Scores, ScoringError, require_pairs
 from radrl.scoring.judge.base import Answer, Judge
+from radrl.scoring.judge.build import build
+from radrl.scoring.judge.local import FolderSection
+from radrl.scoring.judge.server import EndpointSection
 
 Missing = Literal["raise", "skip"]
 
 METRICS: Final[tuple[str, ...]] = ("green", *(f"green_{kind}" for kind in ERRORS), "green_matched")
+
+
+class GreenSection(Section):
+    """GREEN by a judge."""
+
+    judge: Annotated[EndpointSection | FolderSection, Field(discriminator="backend")]
+    missing: Missing
 
 
 class Green:
@@ -80,6 +92,22 @@ class Green:
         cut = sum(len(text.split()) > MAX_WORDS for text in (*references, *hypotheses))
         digest = hashlib.sha256(green.prompt("", "").encode()).hexdigest()
         return self.judge.about | {"prompt_sha256": digest, f"reports_cut_to_{MAX_WORDS}_words": str(cut)}
+
+
+def _uses(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Kind and name of the part that GREEN asks in turn."""
+    return [("judge", settings["judge"]["backend"])]
+
+
+@takes(GreenSection, uses=_uses)
+def green_by(*, judge: Mapping[str, Any], missing: Missing) -> Green:
+    """GREEN: a language model compares report and reference, errors by kind and findings that match.
+
+    Args:
+        judge: of `radrl.scoring.judge.build.build`.
+        missing: as `Green` takes it.
+    """
+    return Green(build(judge), missing=missing)
 
 
 def _read(answer: Answer) -> GreenCounts | str:

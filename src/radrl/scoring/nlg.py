@@ -16,12 +16,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, join, mean_metrics
+from radrl.parts.section import Section
 from radrl.scoring.base import Scores, require_pairs
 from radrl.scoring.meteor import MeteorProcess, meteor_missing
 
@@ -51,6 +52,7 @@ def basic(text: str) -> str:
     return " ".join(_TOKEN.findall(text.lower()))
 
 
+Preparation = Literal["whitespace", "basic"]
 PREPARATIONS: Final[dict[str, Callable[[str], str]]] = {"whitespace": whitespace, "basic": basic}
 
 
@@ -98,14 +100,22 @@ def nlg_scores(
     return Scores(corpus, per_report, skipped, summed)
 
 
+class NlgSection(Section):
+    """Overlap of words."""
+
+    preparation: Preparation
+    meteor: bool
+
+
 class Nlg:
-    """The metrics of `nlg_scores` as a scorer.
+    """BLEU, ROUGE-L, CIDEr and METEOR: the metrics of `nlg_scores` as a scorer.
 
     Args:
         preparation: as there.
         meteor: as there.
     """
 
+    Section = NlgSection
     name = "nlg"
 
     def __init__(self, *, preparation: str, meteor: bool) -> None:

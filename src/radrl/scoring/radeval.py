@@ -11,12 +11,14 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
+from pydantic import Field
 
 from radrl.algorithms.f_measure import ratio
 from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, join, mean_metrics
+from radrl.parts.section import LocalPath, PositiveFloat, Section
 from radrl.scoring.base import Scores, ScoringError, require_pairs
 from radrl.scoring.isolated import SILENCE, WORKERS, Worker, digest_of
 from radrl.scoring.radgraph import encoder_of
@@ -63,6 +65,15 @@ _MEANS: Final = frozenset(
 _RECIPROCAL: Final = "radcliq_v1"
 
 
+class RadEvalSection(Section):
+    """Metrics of the package RadEval, in an interpreter of its own."""
+
+    python: LocalPath | None
+    metrics: Annotated[list[str], Field(min_length=1)]
+    models: LocalPath | None
+    timeout: PositiveFloat = 1800.0
+
+
 class RadEval:
     """Metrics of RadEval.
 
@@ -76,24 +87,25 @@ class RadEval:
         ScoringError: a name is unknown or refused, weights are missing, or there is no such interpreter.
     """
 
+    Section = RadEvalSection
     name = "radeval"
 
     def __init__(
         self,
         *,
-        python: Path | None,
+        python: str | Path | None,
         metrics: Sequence[str],
-        models: Path | None,
+        models: str | Path | None,
         timeout: float = SILENCE,
     ) -> None:
         self._metrics = list(dict.fromkeys(metrics))
         _check_names(self._metrics)
-        self._models = None if models is None else models.absolute()
+        self._models = None if models is None else Path(models).absolute()
         self._weights = _weights(self._metrics, self._models)
         self._worker = Worker(
             WORKERS / "radeval_worker.py",
             name=self.name,
-            python=python,
+            python=None if python is None else Path(python),
             timeout=timeout,
             folder=self._models,
             variables={} if self._models is None else {"NLTK_DATA": str(self._models / "nltk_data")},

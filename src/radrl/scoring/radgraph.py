@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from radrl.evaluation.radgraph_rewards import Graph, RadGraphRewards, radgraph_rewards
+from radrl.parts.section import LocalPath, PositiveFloat, PositiveInt, Section
 from radrl.scoring.base import Scores, ScoringError, means_of, require_pairs
 from radrl.scoring.isolated import SILENCE, WORKERS, Worker, digest_of
 
@@ -23,6 +24,15 @@ MODEL_TYPES: Final = ("radgraph", "radgraph-xl", "echograph", "modern-radgraph-x
 """The package chooses its text preparation and its label sets by these names."""
 LEVELS: Final = RadGraphRewards._fields
 _NO_ENTITY: Final[Graph] = {"entities": {}}
+
+
+class RadGraphSection(Section):
+    """The package `radgraph`, in an interpreter of its own."""
+
+    python: LocalPath | None
+    model: LocalPath
+    batch_size: PositiveInt
+    timeout: PositiveFloat = 1800.0
 
 
 class RadGraph:
@@ -42,17 +52,22 @@ class RadGraph:
         ScoringError: there is no such interpreter, or the folder is not one of a RadGraph model.
     """
 
+    Section = RadGraphSection
     name = "radgraph"
 
     def __init__(
-        self, *, python: Path | None, model: Path, batch_size: int = 1, timeout: float = SILENCE
+        self, *, python: str | Path | None, model: str | Path, batch_size: int = 1, timeout: float = SILENCE
     ) -> None:
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; give 1 or more")
-        self._model, self._batch_size = model.absolute(), batch_size
+        self._model, self._batch_size = Path(model).absolute(), batch_size
         check_model(self._model)
         self._worker = Worker(
-            WORKERS / "radgraph_worker.py", name=self.name, python=python, timeout=timeout, folder=self._model
+            WORKERS / "radgraph_worker.py",
+            name=self.name,
+            python=None if python is None else Path(python),
+            timeout=timeout,
+            folder=self._model,
         )
         self._graphs: dict[str, Graph] = {}
         self._about: dict[str, str] = {}

@@ -11,9 +11,11 @@ from typing import Annotated, Any, Final
 import yaml
 from pydantic import Field, ValidationError, field_validator
 
-from radrl.params.base import ParamsError, Section
-from radrl.params.messages import hint, render
+from radrl.params.base import ParamsError
+from radrl.params.messages import render
 from radrl.params.schema import Params, validate
+from radrl.parts.near import hint
+from radrl.parts.section import Section
 from radrl.studies.published import PaperTable, Published, find
 
 RESULTS: Final = Path("conf/base/published_results.csv")

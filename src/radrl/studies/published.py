@@ -10,8 +10,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from radrl.params.base import ParamsError, Section
-from radrl.params.messages import hint
+from radrl.params.base import ParamsError
+from radrl.parts.near import hint
+from radrl.parts.section import Section
 
 
 class PaperRow(Section):

@@ -14,6 +14,7 @@ from radrl.data.splits import PatientInTwoSplits
 from radrl.data.tables import SourceError
 from radrl.labelers.base import LabelerError
 from radrl.params.base import ParamsError
+from radrl.parts.find import PartError
 from radrl.provenance.started import ChangedMeanwhile
 from radrl.rewards.base import RewardError
 from radrl.scoring.base import ScoringError
@@ -26,6 +27,7 @@ MENDABLE = (
     TooManyQuarantined,
     PatientInTwoSplits,
     LabelerError,
+    PartError,
     PointerError,
     RewardError,
     ScoringError,

@@ -21,8 +21,9 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
 from radrl.params import schema
-from radrl.params.base import ParamsError
-from radrl.params.messages import near
+from radrl.params.base import ParamsError, local_paths
+from radrl.parts.near import near
+from radrl.pipelines.stages import PER_SELECTION
 from radrl.provenance.started import Started, read_params, start
 from radrl.wiring.tracker import Tracker, record_root
 
@@ -46,8 +47,8 @@ class ProjectHooks:
         Raises:
             radrl.params.base.ParamsError: naming every wrong key, or the arm or stage that there is none of.
         """
-        arms = schema.validate(dict(context.params), source="params.yaml").arms
-        _require_asked("namespaces", arms, kind="arm")
+        params = schema.validate(dict(context.params), source="params.yaml")
+        _require_asked("namespaces", {**params.arms, **params.selection.own.parts()}, kind="arm")
         # Kedro's own refusal comes later, with a traceback and without the names there are
         for option in ("pipeline", "pipelines"):
             _require_asked(option, pipelines, kind="stage")
@@ -118,7 +119,8 @@ class TrackingHooks:
         conf = dict(context.config_loader["tracking"])
         conf["tracking_uri"] = os.environ.get("MLFLOW_TRACKING_URI", conf["tracking_uri"])
         if conf["tracking_uri"] != "off":
-            self._tracker = Tracker(conf, root=record_root(Path(context.project_path)))
+            root = record_root(Path(context.project_path))
+            self._tracker = Tracker(conf, root, _private(context.params))
 
     @hook_impl
     def after_catalog_created(self, catalog: CatalogProtocol) -> None:
@@ -167,7 +169,7 @@ class TrackingHooks:
         values = {
             k: v for k, v in inputs.items() if k.startswith("params:") and not k.startswith("params:arms.")
         }
-        if node.namespace:
+        if node.namespace and stage_of(node) != PER_SELECTION:
             arm = self._params["arms"][node.namespace]
             values |= {
                 "params:arm": arm,
@@ -184,6 +186,12 @@ def _observers(arm: Mapping[str, Any]) -> list[TrainerCallback]:
     from radrl.training.watching.spoken import observers
 
     return observers(arm)
+
+
+def _private(params: Mapping[str, Any]) -> set[str]:
+    """Keys of parameters that are local paths; an arm's also under `arm`, as its runs have it."""
+    read = schema.validate(dict(params))
+    return local_paths(read).union(*(local_paths(arm, "arm.") for arm in read.arms.values()))
 
 
 def stage_of(node: Node) -> str:

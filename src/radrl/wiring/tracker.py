@@ -6,28 +6,24 @@ import json
 import logging
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from radrl.params import schema
-from radrl.params.base import local_paths
-from radrl.params.training import Arm
 from radrl.storage.digests import sha256
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-PRIVATE = local_paths(schema.Params) | local_paths(Arm, "arm.")
 HIDDEN = "(a local path)"
-"""What the record of a run says in place of the parameters in `PRIVATE`."""
+"""What the record of a run says in place of a parameter that is one."""
 
 
 class Tracker:
     """The one place that talks to MLflow."""
 
-    def __init__(self, conf: Mapping[str, str], root: Path) -> None:
-        self._conf, self._root = conf, root
+    def __init__(self, conf: Mapping[str, str], root: Path, private: Collection[str] = ()) -> None:
+        self._conf, self._root, self._private = conf, root, private
         self._runs: dict[tuple[str, str], str] = {}
         self._run: str | None = None
         self._client_: MlflowClient | None = None
@@ -73,7 +69,7 @@ class Tracker:
             k: v for name, value in inputs.items() for k, v in _flatten(name.removeprefix("params:"), value)
         }
         known = self._client.get_run(self._run).data.params
-        public = {key: HIDDEN if value and key in PRIVATE else value for key, value in flat.items()}
+        public = {key: HIDDEN if value and key in self._private else value for key, value in flat.items()}
         fresh = [Param(key, str(value)[:6000]) for key, value in public.items() if key not in known]
         self._client.log_batch(self._run, params=fresh)
 

@@ -12,10 +12,10 @@ from pydantic import ValidationError
 from radrl.data import views
 from radrl.data.quarantine import Refusal
 from radrl.data.sources.mimic_cxr import source as mimic_cxr
+from radrl.data.sources.opening.mimic_cxr import MimicCxrSection
 from radrl.data.study import Record
 from radrl.data.tables import SourceError
 from radrl.observations import OBSERVATIONS
-from radrl.params.sources.mimic_cxr import MimicCxr
 
 ONE = tree.Study(10000032, 50414267, ("PA", "LATERAL"))
 TWO = tree.Study(10000032, 53189527, ("AP",), "validate")
@@ -563,7 +563,7 @@ SECTION = {
 
 
 def test_the_section_has_the_keys_of_read(root):
-    options = dict(MimicCxr(**{**SECTION, "root": str(root)}))
+    options = dict(MimicCxrSection(**{**SECTION, "root": str(root)}))
     assert len(records(**{**options, "root": root})) == 5
 
 
@@ -572,4 +572,4 @@ def test_the_section_has_the_keys_of_read(root):
 )
 def test_the_section_refuses(changed):
     with pytest.raises(ValidationError):
-        MimicCxr(**{**SECTION, **changed})
+        MimicCxrSection(**{**SECTION, **changed})

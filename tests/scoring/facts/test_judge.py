@@ -245,7 +245,7 @@ def test_an_answer_that_an_earlier_run_kept_and_nobody_can_read_is_asked_for_aga
 
     server = judge()
     prompt, own = extraction_prompt("Effusion."), {"url": server.url, "cache": tmp_path / "a"}
-    kept = build_judge(ENDPOINT | own | {"structured": FACTS_SCHEMA})
+    kept = build_judge(ENDPOINT | own, structured=FACTS_SCHEMA)
     kept._cache.put(_key(kept, prompt), '{"fact": 1}')
     assert score(server, ["Effusion."], ["x"], judge=own).scores == pytest.approx([1])
     assert kept._cache.get(_key(kept, prompt)) == '{"facts": ["effusion"]}'

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
+from radrl.parts.find import PartError
 from radrl.scoring.base import ScoringError
 from radrl.scoring.facts.base import Failure, Ruling, Verdict
 from radrl.scoring.facts.build import build
@@ -225,14 +226,14 @@ def test_what_does_not_fit_is_refused():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"extractor": "gpt"}, "unknown extractor 'gpt' of facts; valid: rules, judge"),
-        ({"entailment": None}, "unknown entailment None"),
+        ({"extractor": "gpt"}, r"no extractor 'gpt'\. There are rules, judge"),
+        ({"entailment": None}, "no entailment 'None'"),
         ({"entailment": "judge"}, "facts.entailment is judge, but facts.judge is not set"),
-        ({"extractor": "judge", "judge": {"backend": "gpt"}}, "unknown backend 'gpt' of a judge"),
+        ({"extractor": "judge", "judge": {"backend": "gpt"}}, r"no judge 'gpt'\. There are endpoint, folder"),
     ],
 )
 def test_unknown_and_missing_parts_are_refused(change, message):
-    with pytest.raises(ScoringError, match=message):
+    with pytest.raises((PartError, ScoringError), match=message):
         build(RULES | change)
 
 

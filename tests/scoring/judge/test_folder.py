@@ -9,6 +9,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from radrl.evaluation.green import CHAT_TEMPLATE
+from radrl.parts.find import PartError
 from radrl.scoring.base import ScoringError
 from radrl.scoring.judge import build
 from radrl.scoring.judge.base import Answer
@@ -205,7 +206,7 @@ def test_code_in_the_folder_does_not_run(tmp_path):
 
 
 def test_unknown_backends_and_chats_are_named(folder):
-    with pytest.raises(ScoringError, match="unknown backend 'openai' of a judge; valid: endpoint, folder"):
+    with pytest.raises(PartError, match=r"judge\.backend: no judge 'openai'\. There are endpoint, folder"):
         build.build({"backend": "openai"})
     with pytest.raises(ScoringError, match="unknown chat 'llama'; valid: own, green"):
         build.build({"backend": "folder", "folder": folder, "chat": "llama"})

@@ -18,11 +18,11 @@ import torch
 from accelerate import PartialState
 from transformers import TrainerCallback
 
+from radrl.credit.build import build
 from radrl.policy import folder
 from radrl.process import offline
 from radrl.rewards.base import Part, RewardSum
 from radrl.training.reinforcement import grpo
-from radrl.training.reinforcement.credit_kinds import build
 from radrl.training.reinforcement.grpo import prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from radrl.training.reinforcement.credit import Rollouts, TokenWeights, Uniform, by_token, weight_numbers
+from radrl.credit.base import Rollouts, TokenWeights, by_token, weight_numbers
+from radrl.credit.uniform import Uniform
 
 HALVES = TokenWeights(
     values=[np.array([1.5, 1.0]), np.array([2.0, 3.0, 1.0])],

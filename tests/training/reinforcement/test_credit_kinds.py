@@ -13,12 +13,16 @@ from small_arms import GRADIENT, WEIGHING
 from tokenizers import AddedToken, Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
+from radrl.credit.base import Rollouts
+from radrl.credit.build import build
+from radrl.credit.gradient import Gradient
+from radrl.credit.tf_idf import TfIdf
+from radrl.credit.uniform import Uniform
 from radrl.labelers.chexbert.labeler import CheXbertLabeler
 from radrl.labelers.rules.labeler import RulesLabeler
+from radrl.parts.find import PartError
 from radrl.policy import tiny
 from radrl.policy.spans import ByteLevelSpans
-from radrl.training.reinforcement.credit import Rollouts, Uniform
-from radrl.training.reinforcement.credit_kinds import CREDITS, Gradient, TfIdf, build
 
 OWN = ("th", "e he", "art", "is", "bi", "<report>", "</report>", "<think>", "</think>")
 
@@ -175,9 +179,11 @@ def test_credit_is_built_by_name(tokenizer: PreTrainedTokenizerFast, energy: Che
     assert built.labeler is energy
     with pytest.raises(ValueError, match=r"credit\.gradient\.labeler is rules, which has no gradients"):
         build({"gradient": WEIGHING | {"labeler": "rules"}}, tokenizer, labeler)
-    for wrong in ("unifrm", {}, {"tf_idf": rule, "gradient": WEIGHING}):
-        with pytest.raises(ValueError, match=f"give one of {', '.join(CREDITS)}"):
+    for wrong in ({}, {"tf_idf": rule, "gradient": WEIGHING}):
+        with pytest.raises(ValueError, match="give one of uniform, tf_idf, gradient"):
             build(wrong, tokenizer, labeler)
+    with pytest.raises(PartError, match="no credit 'unifrm'; did you mean 'uniform'"):
+        build("unifrm", tokenizer, labeler)
 
 
 def test_tokenizer_without_bytes_is_refused(energy: CheXbertLabeler) -> None:

@@ -13,14 +13,14 @@ import torch
 from datasets import Dataset
 from small_arms import GRADIENT, RULE, Letters
 
+from radrl.credit.build import build
 from radrl.labelers.chexbert.labeler import CheXbertLabeler
 from radrl.policy import folder
 from radrl.policy.folder import Policy
 from radrl.policy.spans import ByteLevelSpans
 from radrl.rewards.base import Part, RewardSum
-from radrl.rewards.clinical import ClinicalF1
+from radrl.rewards.ce_f1 import ClinicalF1
 from radrl.training.reinforcement import grpo
-from radrl.training.reinforcement.credit_kinds import build
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 
 Run = Callable[..., tuple[Policy, list[dict[str, float]]]]

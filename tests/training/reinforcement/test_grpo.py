@@ -15,12 +15,13 @@ from datasets import Dataset
 from trl import GRPOConfig
 
 from radrl.algorithms.advantages import group_relative_advantages
+from radrl.credit.base import TokenWeights, by_token
+from radrl.credit.uniform import Uniform
 from radrl.policy import folder
 from radrl.policy.folder import Policy
 from radrl.rewards.base import Part, RewardError, RewardSum
 from radrl.training.preflight import SettingsError
 from radrl.training.reinforcement import grpo, trainer
-from radrl.training.reinforcement.credit import TokenWeights, Uniform, by_token
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 
 Run = Callable[..., tuple[Policy, list[dict[str, float]]]]

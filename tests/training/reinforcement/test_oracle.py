@@ -14,12 +14,12 @@ from datasets import Dataset
 from small_arms import MIXING, Thirds
 
 from radrl.algorithms import ln_dpo
+from radrl.credit.uniform import Uniform
 from radrl.policy import folder
 from radrl.policy.encoding import encode_targets
 from radrl.policy.folder import Policy
 from radrl.rewards.base import Part, RewardSum
 from radrl.training.reinforcement import grpo
-from radrl.training.reinforcement.credit import Uniform
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 from radrl.training.reinforcement.oracle import AveragedRates, Oracle, pair_losses
 

@@ -16,12 +16,12 @@ from small_arms import MIXING, RULE, Thirds
 from transformers import Qwen2_5_VLForConditionalGeneration
 from trl import GRPOTrainer
 
+from radrl.credit.build import build
 from radrl.policy import folder
 from radrl.policy.folder import Policy
 from radrl.rewards.base import Part, RewardSum
 from radrl.training import tuning
 from radrl.training.reinforcement import grpo
-from radrl.training.reinforcement.credit_kinds import build
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer

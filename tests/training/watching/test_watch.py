@@ -14,6 +14,7 @@ import torch
 from datasets import Dataset
 from small_arms import Letters
 
+from radrl.credit.uniform import Uniform
 from radrl.evaluation.baselines import NORMAL_REPORT
 from radrl.observations import INDEX, OBSERVATIONS, POSITIVE
 from radrl.policy import folder
@@ -22,7 +23,6 @@ from radrl.policy.generation import Written
 from radrl.rewards.base import Part, RewardSum
 from radrl.training.finite import NotFinite
 from radrl.training.reinforcement import grpo
-from radrl.training.reinforcement.credit import Uniform
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 from radrl.training.watching.watch import PREFIX, Watch, build, draw_sample, repetition
 

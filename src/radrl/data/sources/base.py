@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from radrl.data.quarantine import Refusal
-from radrl.data.study import Record
+from radrl.parts.find import find
+
+if TYPE_CHECKING:
+    from radrl.data.quarantine import Refusal
+    from radrl.data.study import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +22,12 @@ class Source:
         records: a record a film, those of one study one after the other, or the refusal of what cannot be
             read; the same ones in the same order each time the source is opened.
         films: how many records there will be, for the progress bar; nothing where only reading would tell.
+        root: the folder that the films' paths may not leave; nothing for a source that draws.
     """
 
     records: Iterator[Record | Refusal]
     films: int | None = None
+    root: Path | None = None
 
 
 def drawn(settings: Mapping[str, Any]) -> bool:
@@ -31,4 +37,11 @@ def drawn(settings: Mapping[str, Any]) -> bool:
         settings: the section `ingest` of params.yaml; a source of real reports may have films drawn to them.
     """
     name = settings["source"]
-    return bool(name == "phantom" or settings[name].get("images") == "phantom")
+    own = settings.get(name) or {}
+    said = getattr(find("source", name, own).object, "drawn", False)
+    return bool(said(own) if callable(said) else said)
+
+
+def path_or_none(value: str | None) -> Path | None:
+    """A path of params.yaml, which may be null."""
+    return None if value is None else Path(value)

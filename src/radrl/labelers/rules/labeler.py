@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -51,6 +51,7 @@ from radrl.observations import (
     SUPPORT_DEVICES,
     UNCERTAIN,
 )
+from radrl.parts.section import Section, takes
 
 _BY_RANK: Final = (BLANK, NEGATIVE, UNCERTAIN, POSITIVE)
 _RANK: Final = {said: rank for rank, said in enumerate(_BY_RANK)}
@@ -121,3 +122,22 @@ class RulesLabeler:
         """Whether a row speaks against No Finding; its own column holds the other findings at this point."""
         passed_over = {SUPPORT_DEVICES} if self._other_findings else {SUPPORT_DEVICES, NO_FINDING}
         return any(said in (POSITIVE, UNCERTAIN) for i, said in enumerate(row) if i not in passed_over)
+
+
+class RulesSection(Section):
+    """The rule labeler's readings."""
+
+    alternatives: Literal["uncertain", "positive"]
+    other_findings: bool
+
+
+@takes(RulesSection)
+def rules(*, alternatives: str, other_findings: bool) -> RulesLabeler:
+    """CheXpert's reading of a report by mentions and assertion rules.
+
+    Args:
+        alternatives: what "A or B" says of both, ``uncertain`` or ``positive``.
+        other_findings: as `RulesLabeler` takes it.
+    """
+    said = {"positive": POSITIVE, "uncertain": UNCERTAIN}[alternatives]
+    return RulesLabeler(alternatives=said, other_findings=other_findings)

@@ -18,7 +18,7 @@ from radrl.observations import NO_FINDING, OBSERVATIONS, POSITIVE
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-    from radrl.training.reinforcement.credit import Rollouts, TokenWeights
+    from radrl.credit.base import Rollouts, TokenWeights
 
 
 def films_of(rollouts: ds.Dataset) -> list[str]:
@@ -105,8 +105,8 @@ def tokenised(frame: pd.DataFrame, tokenizer: PreTrainedTokenizerBase) -> Rollou
         frame: a table of `read`.
         tokenizer: the policy's.
     """
+    from radrl.credit.base import Rollouts
     from radrl.policy.spans import ByteLevelSpans
-    from radrl.training.reinforcement.credit import Rollouts
 
     spans = ByteLevelSpans(tokenizer)
     ids = tokenizer(frame["report"].tolist(), add_special_tokens=False)["input_ids"]
@@ -168,7 +168,7 @@ def weigh(
     Raises:
         ValueError: when every credit is left out.
     """
-    from radrl.training.reinforcement.credit_kinds import build
+    from radrl.credit.build import build
 
     tokenizer = load_tokenizer(policy)
     tokens = tokenised(frame, tokenizer)

@@ -16,7 +16,7 @@ from radrl.pipelines.analyses import groups, lines
 
 if TYPE_CHECKING:
     from radrl.algorithms.saliency import Spans
-    from radrl.training.reinforcement.credit import Rollouts, TokenWeights
+    from radrl.credit.base import Rollouts, TokenWeights
 
 METRICS: Final = ("label_modification_ratio", "post_masking_f1")
 """As DEER's table 6 has them."""

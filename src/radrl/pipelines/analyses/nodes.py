@@ -117,7 +117,7 @@ def measure_rewards(
         difference from the random subset with its tests, and how many films.
     """
     from radrl.pipelines.analyses import rewards, table
-    from radrl.rewards.clinical import ClinicalF1
+    from radrl.rewards.ce_f1 import ClinicalF1
 
     own = settings["reward_diversity"]
     known = groups.films_of(rollouts)

@@ -18,7 +18,7 @@ from radrl.pipelines.analyses.masking import heaviest
 
 if TYPE_CHECKING:
     from radrl.algorithms.saliency import Spans
-    from radrl.training.reinforcement.credit import Rollouts, TokenWeights
+    from radrl.credit.base import Rollouts, TokenWeights
 
 STRONGEST: Final = 0.62
 """Opacity of the full colour; ink stays readable on it, on white paper and on a dark screen."""

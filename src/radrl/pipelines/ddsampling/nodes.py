@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow.dataset as ds
 
-from radrl.algorithms.diversity import label_diversity
-from radrl.algorithms.log_rank import draw_log_rank
 from radrl.data import corpus as corpora
 from radrl.labelers.build import build
 from radrl.observations import OBSERVATIONS
 from radrl.pipelines.selection import counts
+from radrl.selections.ddsampling import score, taken
 
 
 def score_diversity(
@@ -45,23 +43,8 @@ def score_diversity(
             f"films have {samples.min()} to {samples.max()} rollouts; run the stage rollouts again"
         )
     labels = build(labeler, labeler_models).label(frame["report"].tolist())
-    diversity = label_diversity(
-        labels.reshape(len(samples), -1, len(OBSERVATIONS)),
-        std=settings["std"],
-        uncertain_as_positive=settings["uncertain_as_positive"],
-    )
-    draw = draw_log_rank(diversity, fraction=settings["share"], seed=seed)
-    drawn = pd.Series(pd.NA, index=range(len(samples)), dtype="Int64")
-    drawn.iloc[draw.drawn] = np.arange(len(draw.drawn))
-    return pd.DataFrame(
-        {
-            "sample_id": samples.index,
-            "diversity": diversity,
-            "rank": draw.rank,
-            "probability": draw.probability,
-            "drawn": drawn,
-        }
-    )
+    by_film = labels.reshape(len(samples), -1, len(OBSERVATIONS))
+    return score(samples.index, by_film, seed, **settings)
 
 
 def take_drawn(
@@ -79,7 +62,7 @@ def take_drawn(
     """
     samples = corpora.read(corpus, split="train", columns=["sample_id", "study_id"])
     known = samples.merge(labels[["sample_id", *OBSERVATIONS]], on="sample_id", validate="one_to_one")
-    drawn = diversity.dropna(subset="drawn").sort_values("drawn")["sample_id"]
+    drawn = taken(diversity)
     summary = {"full": counts.of(known, known["sample_id"]), "ddsampling": counts.of(known, drawn)}
     counts.show(summary)
     return drawn.to_frame().reset_index(drop=True), summary

@@ -11,7 +11,7 @@ import pandas as pd
 from radrl.data.ingest import Ingestion, ingest
 from radrl.data.shards import shards
 from radrl.data.sources.base import drawn
-from radrl.data.sources.registry import open_source
+from radrl.data.sources.build import open_source
 from radrl.storage.workspaces import claim, fingerprint
 
 _NO_MATTER: Final = ("workers", "max_quarantined_share")
@@ -31,7 +31,7 @@ def read_source(settings: dict[str, Any], seed: int, workspace: Path) -> tuple[I
     """
     own = {key: value for key, value in settings.items() if key not in _NO_MATTER}
     claim(workspace, fingerprint({"settings": own, "seed": seed}))
-    source, root = open_source(settings, seed=seed)
+    source = open_source(settings, seed=seed)
     passing = ingest(
         source,
         seed=seed,
@@ -41,7 +41,7 @@ def read_source(settings: dict[str, Any], seed: int, workspace: Path) -> tuple[I
         max_quarantined_share=settings["max_quarantined_share"],
         workers=settings["workers"],
         title=f"ingest {settings['source']}",
-        image_root=root,
+        image_root=source.root,
         target=settings["target"],
         cleaning=settings["cleaning"],
         min_report_words=settings["min_report_words"],

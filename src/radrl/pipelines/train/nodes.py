@@ -153,9 +153,9 @@ def _parts(
     labeler_models: Path,
 ) -> dict[str, Any]:
     """What the arm is trained with, as `optimise` takes it: reward, credit, oracle and watched films."""
+    from radrl.credit.build import build as build_credit
     from radrl.labelers.build import build as build_labeler
     from radrl.rewards.build import build as build_reward
-    from radrl.training.reinforcement.credit_kinds import build as build_credit
     from radrl.training.reinforcement.oracle import Oracle
     from radrl.training.watching.watch import build as build_watch
 

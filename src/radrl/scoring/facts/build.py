@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from radrl.parts.find import find
 from radrl.scoring.base import ScoringError
 from radrl.scoring.facts.answers import FACTS_SCHEMA, RULINGS_SCHEMA
-from radrl.scoring.facts.judge import JudgeEntailment, JudgeExtractor
-from radrl.scoring.facts.rules import RulesEntailment, RulesExtractor
 from radrl.scoring.facts.score import FactS
 from radrl.scoring.judge.base import Judge
 from radrl.scoring.judge.build import build as build_judge
 
-PARTS: Final[tuple[str, ...]] = ("rules", "judge")
 _REQUIRED: Final[tuple[str, ...]] = ("extractor", "entailment", "uncertain_as_positive")
 
 
@@ -30,7 +28,8 @@ def build(settings: Mapping[str, Any]) -> FactS:
         FactS; nothing is sent or loaded yet.
 
     Raises:
-        ScoringError: for an unknown part, a missing setting, or when the judge refuses its settings.
+        radrl.parts.find.PartError: for an unknown part.
+        ScoringError: for a missing setting, or when the judge refuses its settings.
     """
     own = dict(settings)
     if missing := [name for name in _REQUIRED if name not in own]:
@@ -38,18 +37,13 @@ def build(settings: Mapping[str, Any]) -> FactS:
     extractor, entailment, doubt = (own.pop(name) for name in _REQUIRED)
     judge = own.pop("judge", None)
     for key, part in (("extractor", extractor), ("entailment", entailment)):
-        if part not in PARTS:
-            raise ScoringError(f"unknown {key} {part!r} of facts; valid: {', '.join(PARTS)}")
         if part == "judge" and judge is None:
             raise ScoringError(f"facts.{key} is judge, but facts.judge is not set: say which judge")
-    if "judge" not in (extractor, entailment):
-        return FactS(RulesExtractor(), RulesEntailment(uncertain_as_positive=doubt), **own)
-    for_facts, for_rulings = _judges(judge)
+    asked = "judge" in (extractor, entailment)
+    for_facts, for_rulings = _judges(judge) if asked else (None, None)
     return FactS(
-        JudgeExtractor(for_facts) if extractor == "judge" else RulesExtractor(),
-        JudgeEntailment(for_rulings, uncertain_as_positive=doubt)
-        if entailment == "judge"
-        else RulesEntailment(uncertain_as_positive=doubt),
+        find("extractor", str(extractor)).make({}, judge=for_facts),
+        find("entailment", str(entailment)).make({"uncertain_as_positive": doubt}, judge=for_rulings),
         **own,
     )
 
@@ -62,5 +56,5 @@ def _judges(settings: Mapping[str, Any]) -> tuple[Judge, Judge]:
         return judge, judge
     structured = own.pop("structured", True)
     schemas = (FACTS_SCHEMA, RULINGS_SCHEMA) if structured else (None, None)
-    for_facts, for_rulings = (build_judge(own | {"structured": schema}) for schema in schemas)
+    for_facts, for_rulings = (build_judge(own, structured=schema) for schema in schemas)
     return for_facts, for_rulings

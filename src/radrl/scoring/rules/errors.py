@@ -42,6 +42,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from radrl.evaluation.green import ERRORS, GreenCounts
 from radrl.evaluation.green import score as green_of
+from radrl.parts.section import Nothing
 from radrl.scoring.base import Scores, means_of, require_pairs
 from radrl.scoring.rules.attributes import BILATERAL, LEFT, RANKS, RIGHT, UNCHANGED
 from radrl.scoring.rules.reading import STUDY, Finding, read
@@ -106,6 +107,7 @@ class GreenRules:
         cache_size: reports whose readings are remembered; 0 for none.
     """
 
+    Section = Nothing
     name = "green_rules"
 
     def __init__(self, *, cache_size: int = 16_384) -> None:

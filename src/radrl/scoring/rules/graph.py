@@ -23,6 +23,7 @@ from typing import Any, Final
 from radrl.evaluation.radgraph_rewards import RadGraphRewards, radgraph_rewards
 from radrl.labelers.rules.text import sentences
 from radrl.observations import NEGATIVE, POSITIVE, UNCERTAIN
+from radrl.parts.section import Nothing
 from radrl.scoring.base import Scores, means_of, require_pairs
 from radrl.scoring.rules import attributes as known
 from radrl.scoring.rules.attributes import Role
@@ -83,6 +84,7 @@ class RadGraphRules:
         cache_size: reports whose graphs are remembered; 0 for none.
     """
 
+    Section = Nothing
     name = "radgraph_rules"
 
     def __init__(self, *, cache_size: int = 16_384) -> None:

@@ -2,7 +2,7 @@
 
     selection   which films it sees         -> `prompt_dataset`
     reward      what a report is worth      -> `radrl.rewards`
-    credit      how a report's advantage is spread over its tokens -> `.credit_kinds`
+    credit      how a report's advantage is spread over its tokens -> `radrl.credit`
     oracle      what the reference report adds to the loss -> `.oracle`
 
 The trainer that uses them is `radrl.training.reinforcement.trainer`.
@@ -20,6 +20,7 @@ from datasets import Dataset
 from transformers import ProgressCallback, TrainerCallback
 from trl import GRPOConfig
 
+from radrl.credit.base import Credit
 from radrl.policy.encoding import Films, decode_films
 from radrl.policy.folder import Policy
 from radrl.rewards.base import RewardSum
@@ -27,7 +28,6 @@ from radrl.training import tuning
 from radrl.training.callbacks import Report, StepReport, history, silent
 from radrl.training.finite import Finite
 from radrl.training.preflight import SettingsError, check_films
-from radrl.training.reinforcement.credit import Credit
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
 from radrl.training.resume import last_checkpoint

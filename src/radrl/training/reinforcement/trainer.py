@@ -33,11 +33,11 @@ from trl.trainer.utils import (
 )
 
 from radrl.algorithms.advantages import group_relative_advantages, zero_variance_groups
+from radrl.credit.base import Credit, Rollouts, by_token, weight_numbers
 from radrl.policy import shared_prefill
 from radrl.rewards.base import Part, RewardSum
 from radrl.rewards.total import group_totals
 from radrl.training.reinforcement import shared_forward
-from radrl.training.reinforcement.credit import Credit, Rollouts, by_token, weight_numbers
 from radrl.training.reinforcement.oracle import (
     AveragedRates,
     Batch,

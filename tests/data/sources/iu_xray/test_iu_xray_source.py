@@ -5,8 +5,8 @@ import os
 import pytest
 
 from radrl.data.sources.iu_xray import source as iu_xray
+from radrl.data.sources.opening.iu_xray import IuXraySection
 from radrl.data.tables import SourceError
-from radrl.params.sources.iu_xray import IuXray
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_the_section_of_params_has_the_arguments_of_read():
         "annotation": None, "labels": None, "split": "drawn", "images": "files", "noise": 0.03,
         "xxxx": "keep",
     }  # fmt: skip
-    given = IuXray(**section).model_dump()
+    given = IuXraySection(**section).model_dump()
     arguments = set(iu_xray.read.__kwdefaults__ or {}) | {"root", "reports"}
     assert set(given) == arguments - {"seed", "image_size"}
 

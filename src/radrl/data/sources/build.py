@@ -1,0 +1,34 @@
+"""The source that params.yaml names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from radrl.data.sources.base import Source
+from radrl.data.tables import SourceError
+from radrl.parts.find import find
+
+
+def open_source(settings: Mapping[str, Any], *, seed: int) -> Source:
+    """Open a source.
+
+    Args:
+        settings: the section `ingest` of params.yaml.
+        seed: of sources that draw.
+
+    Returns:
+        The source.
+
+    Raises:
+        SourceError: its files are not as expected; the message names them and the section to mend.
+        radrl.parts.find.PartError: for a source that cannot be had.
+    """
+    name = settings["source"]
+    own = settings.get(name) or {}
+    part = find("source", name, own)
+    try:
+        found = part.make(own, seed=seed, image_size=settings.get("image_size"))
+    except SourceError as error:
+        raise SourceError(f"{error}\nMend ingest.{name} in params.yaml, or the file.") from None
+    return found if isinstance(found, Source) else Source(iter(found))

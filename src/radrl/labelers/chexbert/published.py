@@ -1,0 +1,20 @@
+"""The labeler `chexbert` as params.yaml names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from radrl.labelers.base import Labeler
+from radrl.labelers.chexbert.stored import stored
+from radrl.parts.section import Nothing, takes
+
+
+@takes(Nothing)
+def chexbert(models: Path | None, device: str) -> Labeler:
+    """The published CheXbert, whose folder is `labeler.chexbert`.
+
+    Args:
+        models: what the stage `labeler` wrote.
+        device: where it runs.
+    """
+    return stored(models, "chexbert", device=device, key="labeler.chexbert")

@@ -1,1 +1,0 @@
-"""The sections of `ingest` that name a source, one module each."""

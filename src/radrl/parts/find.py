@@ -1,0 +1,248 @@
+"""A part found as params.yaml names it: built in, offered by an installed package, or by import path."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from typing import Any, Final, Literal
+
+from radrl.parts import signature
+from radrl.parts.builtin import BUILTIN
+from radrl.parts.kinds import KINDS, Kind
+from radrl.parts.near import near
+from radrl.parts.section import Section
+from radrl.parts.signature import SignatureError
+
+PATH: Final = "part"
+"""The key of a section that holds the import path of a part of one's own."""
+
+
+class PartError(ValueError):
+    """A part cannot be had as it is named; the message says where in params.yaml and what would be right.
+
+    Args:
+        said: what is wrong, and the mend.
+        key: where it stands in params.yaml.
+        told: the last of the key's levels, from the section that holds the part's own.
+    """
+
+    def __init__(self, said: str, key: str, told: tuple[str, ...]) -> None:
+        super().__init__(f"{key}: {said}")
+        self.said, self.told = said, told
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part that params.yaml names; it is imported when it is asked for.
+
+    Args:
+        kind: what it is.
+        name: what it goes by in curves, files and tables.
+        path: where it is, ``module:object``.
+        origin: who offers it.
+        key: the key of its section.
+    """
+
+    kind: Kind
+    name: str
+    path: str
+    origin: Literal["built-in", "entry point", "import path"]
+    key: str
+
+    @property
+    def module(self) -> str:
+        """The module that it stands in."""
+        return self.path.partition(":")[0]
+
+    @cached_property
+    def object(self) -> Callable[..., Any]:
+        """The function or class.
+
+        Raises:
+            PartError: when it cannot be imported, or is of another form than its kind has.
+        """
+        found: Callable[..., Any] = self._imported()
+        if not callable(found):
+            raise self._refused(f"{self.path} is {found!r}; name a function or a class")
+        if self.origin != "built-in":  # whose stages may have more to give
+            self._require_ingredients(found)
+        if isinstance(found, type) and self.kind.method and not _has(found, self.kind.method):
+            raise self._refused(f"{self.path} has no method {self.kind.method}. {self.kind.contract}")
+        return found
+
+    @cached_property
+    def section(self) -> type[Section]:
+        """The pydantic section of its own settings."""
+        try:
+            return signature.section(self.object)
+        except SignatureError as error:
+            raise self._refused(f"{self.path} {error}") from error
+
+    @property
+    def summary(self) -> str:
+        """The first line of its docstring."""
+        return (inspect.getdoc(self.object) or "").partition("\n")[0]
+
+    @property
+    def asked(self) -> bool:
+        """Whether it is a function that is asked itself, rather than what makes an object."""
+        names, arguments = signature.ingredients(self.object), self.kind.arguments
+        return not isinstance(self.object, type) and bool(arguments) and arguments[0] in names
+
+    def make(self, settings: Mapping[str, Any], **given: Any) -> Any:
+        """Call it with its settings and those of its ingredients that it wants.
+
+        Args:
+            settings: its section of params.yaml; `part` is passed over.
+            **given: ingredients, which may be more than it wants.
+
+        Returns:
+            What it gives.
+        """
+        wanted = {name: given[name] for name in signature.ingredients(self.object) if name in given}
+        return self.object(**wanted, **self.settings(settings))
+
+    def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What stands after its `*`: its section without `part`, with the section's defaults."""
+        own = {name: value for name, value in given.items() if name != PATH}
+        return signature.defaults(self.object) | own
+
+    def uses(self, settings: Mapping[str, Any]) -> list[Part]:
+        """The parts that it asks in turn, such as FactS its extractor.
+
+        Args:
+            settings: its section of params.yaml.
+        """
+        told = getattr(self.object, "uses", None)
+        return [] if told is None else [find(kind, name) for kind, name in told(settings)]
+
+    def _imported(self) -> Any:
+        module, _, name = self.path.partition(":")
+        if not (module and name):
+            raise self._refused(
+                f"{self.path!r} is no import path; write module:object, such as {self.kind.example}"
+            )
+        try:
+            found = import_module(module)
+        except Exception as error:  # whatever a user's module does at its import
+            raise self._refused(
+                f"{self.path} cannot be imported: {type(error).__name__}: {error}; install its package in "
+                "this environment, or mend the path"
+            ) from error
+        for step in name.split("."):
+            if not hasattr(found, step):
+                known = [each for each in dir(found) if not each.startswith("_")]
+                raise self._refused(f"{module} has no {name!r}{near(name, known)}")
+            found = getattr(found, step)
+        return found
+
+    def _require_ingredients(self, found: Callable[..., Any]) -> None:
+        try:
+            asked = signature.ingredients(found)
+        except SignatureError as error:
+            raise self._refused(f"{self.path} {error}") from error
+        known = dict.fromkeys((*self.kind.arguments, *self.kind.ingredients))
+        for name, required in asked.items():
+            if required and name not in known:
+                raise self._refused(
+                    f"{self.path} asks for {name!r}, which a {self.kind.name} is not given; before the * it "
+                    f"may ask for {', '.join(known)}. A setting stands after the *"
+                )
+
+    def _refused(self, said: str) -> PartError:
+        at = (self.name, PATH) if self.origin == "import path" else (self.name,)
+        return PartError(said, ".".join((self.key, *at[1:])), at)
+
+
+def find(kind: str, name: str, section: Any = None, *, key: str | None = None) -> Part:
+    """Find a part.
+
+    Args:
+        kind: one of `radrl.parts.kinds.KINDS`.
+        name: what params.yaml calls it.
+        section: its section there; with the key `part` it is found by that import path, and the name is only
+            what it goes by.
+        key: the key of its section, for messages.
+
+    Returns:
+        The part, not yet imported.
+
+    Raises:
+        PartError: when there is none of the name, or the name is taken.
+    """
+    own = KINDS[kind]
+    key = key or f"{own.section}.{name}"
+    path = section.get(PATH) if isinstance(section, Mapping) else None
+    if path is not None and own.group:
+        return _by_path(own, name, path, key)
+    if name in BUILTIN[kind]:
+        return Part(own, name, BUILTIN[kind][name], "built-in", key)
+    if name in (offered := _offered(own)):
+        return Part(own, name, offered[name].value, "entry point", key)
+    raise PartError(_unknown(own, name), key, (name,))
+
+
+def names(kind: str) -> list[str]:
+    """The names of a kind's parts that need no import path: built-in ones, then those of installed packages.
+
+    Raises:
+        PartError: when a package offers a name that is taken.
+    """
+    return [*BUILTIN[kind], *_offered(KINDS[kind])]
+
+
+def own_names(kind: str, sections: Mapping[str, Any]) -> list[str]:
+    """All names that parts of a kind go by where these sections stand: `names`, and those with a `part`."""
+    by_path = [name for name, own in sections.items() if isinstance(own, Mapping) and PATH in own]
+    return list(dict.fromkeys([*names(kind), *by_path]))
+
+
+def _by_path(kind: Kind, name: str, path: Any, key: str) -> Part:
+    if not isinstance(path, str):
+        said = f"must be an import path such as {kind.example} (it is {path!r})"
+        raise PartError(said, f"{key}.{PATH}", (name, PATH))
+    if BUILTIN[kind.name].get(name, path) != path:
+        said = f"{name} is a built-in {kind.name}'s name; let this one go by another, or leave out `{PATH}`"
+        raise PartError(said, key, (name,))
+    if not str(name).isidentifier():
+        raise PartError(
+            f"{name!r} names figures and files: letters, digits and underscores", key, (str(name),)
+        )
+    return Part(kind, name, path, "import path", key)
+
+
+def _unknown(kind: Kind, name: str) -> str:
+    valid = names(kind.name)
+    said = f"no {kind.name} {name!r}{near(name, valid)} There are {', '.join(valid)}"
+    return f"{said}; one of your own says where it is, {PATH}: {kind.example}" if kind.group else said
+
+
+def _offered(kind: Kind) -> dict[str, EntryPoint]:
+    """What installed packages offer, by name."""
+    found: dict[str, EntryPoint] = {}
+    for each in _installed().select(group=kind.group) if kind.group else ():
+        if each.name in BUILTIN[kind.name] or found.get(each.name, each).value != each.value:
+            package = each.dist.name if each.dist else each.module
+            raise PartError(
+                f"the package {package} offers a {kind.name} {each.name!r}, a name that is taken; rename it "
+                f"in its entry points ({kind.group}), or uninstall it",
+                kind.section,
+                (each.name,),
+            )
+        found[each.name] = each
+    return found
+
+
+@cache
+def _installed() -> EntryPoints:
+    found: Any = entry_points()  # reads a file a package, so once
+    offered: EntryPoints = found
+    return offered
+
+
+def _has(part: type, method: str) -> bool:
+    return any(method in base.__dict__ for base in part.__mro__ if base is not object)

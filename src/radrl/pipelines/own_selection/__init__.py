@@ -1,0 +1,1 @@
+"""A subset by a selection of one's own (`selection.own`)."""

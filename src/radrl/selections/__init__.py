@@ -1,0 +1,1 @@
+"""Selections: which training films an arm sees."""

@@ -1,0 +1,1 @@
+"""A laboratory's own parts for radrl."""
