@@ -18,13 +18,16 @@ import radrl.pipelines
 from radrl.pipelines.stages import LAST, ONCE, PER_ARM, PER_SELECTION
 from radrl.provenance.imports import closure, parse
 from radrl.provenance.meaning import meaning
-from radrl.provenance.named import named_modules
+from radrl.provenance.named import named_parts
 
 CODE_FILE: Final = Path("data/08_reporting/code.yaml")
 """Where the stage `code` writes the digests, from the project's root."""
 
 BY_PATH: Final = {"radrl.scoring.isolated": "radrl.scoring.workers"}
 """Modules that run those of a package by their path, which no import shows."""
+
+TABLES: Final = ("radrl.parts.builtin", "radrl.parts.kinds")
+"""Lists of parts, no code: of theirs a stage's digest has what is said there of the parts it works with."""
 
 Digests = dict[str, str | dict[str, str]]
 """By stage its digest, or of a stage that runs for each arm, or own selection, one by its name."""
@@ -53,6 +56,8 @@ def digests(params: Mapping[str, Any]) -> Digests:
 def digest_of(stage: str, params: Mapping[str, Any], key: str | None = None) -> str:
     """Digest what one stage does; see `stage_code` for the arguments and `digests` for the errors."""
     whole = hashlib.sha256()
+    for part in named_parts(stage, params, key):
+        whole.update(f"{part.kind.name} {part.path} {part.kind.arguments} {part.kind.method}\n".encode())
     for name, file in sorted(stage_code(stage, params, key).items()):
         whole.update(f"{name} {_file_digest(file, file.stat().st_mtime_ns)}\n".encode())
     return whole.hexdigest()[:16]
@@ -69,12 +74,13 @@ def stage_code(stage: str, params: Mapping[str, Any], key: str | None = None) ->
     Returns:
         By name of the module, or by place of a file that is none.
     """
-    parts = named_modules(stage, params, key)
+    parts = [part.module for part in named_parts(stage, params, key)]
     packages = {"radrl", *(module.partition(".")[0] for module in parts)}
     modules = closure([*_own_modules(f"radrl.pipelines.{stage}"), *parts], packages)
     for module, run in BY_PATH.items():
         if module in modules:
             modules |= closure(_own_modules(run), {"radrl"})
+    modules = {name: file for name, file in modules.items() if name not in TABLES}
     return modules | {f"{name} / {file.name}": file for name, file in _beside(modules)}
 
 

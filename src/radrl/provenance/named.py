@@ -11,8 +11,8 @@ from radrl.parts.kinds import KINDS
 Params = Mapping[str, Any]
 
 
-def named_modules(stage: str, params: Params, key: str | None = None) -> list[str]:
-    """Modules of the parts that a stage works with.
+def named_parts(stage: str, params: Params, key: str | None = None) -> list[Part]:
+    """The parts that a stage works with, none of them imported.
 
     Args:
         stage: its name.
@@ -20,13 +20,13 @@ def named_modules(stage: str, params: Params, key: str | None = None) -> list[st
         key: the arm, or the selection of one's own, of a stage that runs for each.
 
     Returns:
-        Their full names, each once.
+        The parts, each once.
 
     Raises:
         radrl.parts.find.PartError: when a part cannot be found.
     """
     parts = _NAMED[stage](params, key or "") if stage in _NAMED else iter(())
-    return list(dict.fromkeys(part.module for part in parts))
+    return list({(part.kind.name, part.path): part for part in parts}.values())
 
 
 def _part(kind: str, name: str, section: Any, params: Params, at: str) -> Iterator[Part]:
