@@ -52,6 +52,8 @@ DESCRIPTIONS = {
     "compare": "the table of arms, as CSV, figures and one HTML page",
 }
 BROUGHT = (STEP_REPORT, OBSERVERS)  # by the hooks
+# What a report is read by; how labelers are trained, and the settings of one's own, the stage labeler has put into its models.
+READ_BY = ("labeler.device", "labeler.name", "labeler.rules")
 # What a stage reads that no dataset stands for: the user's own files, the policy that is shipped.
 RAW = {"ingest": ["data/01_raw"], "policy": ["data/06_models/radrl-tiny"]}
 
@@ -119,7 +121,7 @@ def _stage(name: str, pipeline: Pipeline, catalog: dict[str, Any]) -> dict[str, 
         "deps": sorted(reads | set(RAW.get(name, []))),
         "params": _Inline(
             [
-                *sorted(_param(p) for p in pipeline.inputs() if p.startswith("params:")),
+                *sorted(key for p in pipeline.inputs() if p.startswith("params:") for key in _keys(p, name)),
                 {str(CODE_FILE): [f"{name}.${{key}}" if name in (*PER_ARM, PER_SELECTION) else name]},
             ]
         ),
@@ -136,9 +138,12 @@ def _plot(path: str, entry: dict[str, Any]) -> Any:
     return {path: options} if options else path
 
 
-def _param(name: str) -> str:
+def _keys(name: str, stage: str) -> tuple[str, ...]:
+    """The keys of params.yaml behind a node's parameter."""
     key = name.removeprefix("params:")
-    return {"arm": "arms.${key}", "own_selection": "selection.own.${key}"}.get(key, key)
+    if key == "labeler" and stage != "labeler":
+        return READ_BY
+    return ({"arm": "arms.${key}", "own_selection": "selection.own.${key}"}.get(key, key),)
 
 
 def _kept(name: str, catalog: dict[str, Any]) -> bool:
