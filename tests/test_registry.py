@@ -66,11 +66,13 @@ def test_eval_scores_every_arm_and_prints_them_together(pipelines: dict[str, Pip
 
 
 def test_an_arm_starts_and_learns_from_what_it_names(pipelines: dict[str, Pipeline]) -> None:
-    inputs = {node.namespace: node.inputs for node in pipelines["train"].nodes}
-    assert {"sft_policy", "subset_ddsampling", "params:arms.deer", "corpus", "deer.workspace"} <= {
-        *inputs["deer"]
-    }
-    assert {"base_policy", "subset_full", "params:arms.base"} <= {*inputs["base"]}
+    def inputs(arm: str) -> set[str]:
+        return {*pipelines["train"].filter(node_namespaces=[arm]).inputs()}
+
+    assert {"sft_policy", "subset_ddsampling", "params:arms.deer", "corpus", "deer.workspace"} <= inputs(
+        "deer"
+    )
+    assert {"base_policy", "subset_full", "params:arms.base"} <= inputs("base")
 
 
 @pytest.mark.parametrize("start", ["sft", "base"])
