@@ -10,6 +10,7 @@ import pandas as pd
 
 from radrl.algorithms.f_measure import BoolArray, FloatArray, report_f1
 from radrl.algorithms.masking import Unit, label_modification_ratio, mask_text, top_tokens
+from radrl.evaluation.draws import Draw, generator
 from radrl.evaluation.summed import SummedMetrics, mean_metrics
 from radrl.labelers.base import Labeler, LabelMatrix
 from radrl.pipelines.analyses import groups, lines
@@ -65,7 +66,7 @@ def masked_reports(
     values = {RANDOM: [np.ones(len(own)) for own in spans]}
     values |= {name: list(own.values) for name, own in weights.items()}
     masked = {
-        name: heaviest(own, spans, share=settings["share"], rng=np.random.default_rng([seed, 4]))
+        name: heaviest(own, spans, share=settings["share"], rng=generator(seed, Draw.MASKED_TOKENS))
         for name, own in values.items()
     }
     return {

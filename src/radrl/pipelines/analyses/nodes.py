@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
+from radrl.evaluation.draws import Draw, generator
 from radrl.labelers.build import build
 from radrl.labelers.remembering import Remembering
 from radrl.pipelines.analyses import groups
@@ -69,7 +70,7 @@ def mask_tokens(
 
     pin(settings.threads)
     own, seed = settings.analyses["masking"], settings.seed
-    films = groups.draw(groups.films_of(rollouts), own["films"], rng=np.random.default_rng([seed, 5]))
+    films = groups.draw(groups.films_of(rollouts), own["films"], rng=generator(seed, Draw.MASKED_FILMS))
     frame = groups.read(rollouts, corpus, films)
     reader = settings.labelers_from(labeler_models)
     tokens, weights, absent = groups.weigh(frame, start, settings.analyses["credit"], reader)
@@ -200,8 +201,8 @@ def write_token_weights(
 
     pin(settings.threads)
     known = groups.asserting(groups.films_of(rollouts), labels)
-    count, rng = settings.analyses["examples"], np.random.default_rng([settings.seed, 7])
-    films = groups.draw(known, count, rng=rng)
+    rng = generator(settings.seed, Draw.WEIGHTED_FILMS)
+    films = groups.draw(known, settings.analyses["examples"], rng=rng)
     if not films:
         return page.render([], {}, {}, ingest_summary, settings)
     frame = groups.read(rollouts, corpus, films)

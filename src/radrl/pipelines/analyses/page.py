@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from radrl.algorithms.f_measure import BoolArray, FloatArray
+from radrl.evaluation.draws import Draw, generator
 from radrl.pages import examples
 from radrl.pages.page import banner, environment
 from radrl.pipelines.analyses.masking import heaviest
@@ -87,7 +88,7 @@ def colour(rollouts: Rollouts, weights: Mapping[str, TokenWeights], *, share: fl
     for name, all_of in weights.items():
         values, spans = all_of.values[:: rollouts.group], all_of.spans[:: rollouts.group]
         tops[name] = scale_top(values)
-        heavy = heaviest(values, spans, share=share, rng=np.random.default_rng([seed, 4]))
+        heavy = heaviest(values, spans, share=share, rng=generator(seed, Draw.MASKED_TOKENS))
         for film, text, places, own, marked in zip(films, outputs, spans, values, heavy, strict=True):
             film[name] = pieces(text, places, own, marked, top=tops[name])
     return Coloured(films, tops)

@@ -12,6 +12,7 @@ from radrl.algorithms.advantages import zero_variance_groups
 from radrl.algorithms.diversity import StandardDeviation
 from radrl.algorithms.f_measure import FloatArray
 from radrl.algorithms.reward_diversity import reward_std, unique_rewards
+from radrl.evaluation.draws import Draw, generator
 from radrl.evaluation.summed import SummedMetrics, mean_metrics
 from radrl.pipelines.analyses import groups, lines
 from radrl.pipelines.analyses.settings import AnalysisSettings
@@ -53,7 +54,7 @@ def draw_pools(
         "most_diverse": diversity.nsmallest(len(subset_ddsampling), "rank")["sample_id"].tolist(),
     }
     return {
-        name: groups.draw(pool, count, rng=np.random.default_rng([seed, 6])) for name, pool in films.items()
+        name: groups.draw(pool, count, rng=generator(seed, Draw.POOLED_FILMS)) for name, pool in films.items()
     }
 
 

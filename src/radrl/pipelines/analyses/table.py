@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 
-from radrl.pages.page import DRAWN
+from radrl.pages.caveats import DRAWN_FILMS
 from radrl.pipelines.analyses import masking, published, rewards
 from radrl.process.terminal import new_table, number
 
@@ -104,4 +104,4 @@ def _foot(console: Console, reference: str, level: float, drawn: bool) -> None:
         style="dim",
     )
     if drawn:
-        console.print(DRAWN)
+        console.print(DRAWN_FILMS)

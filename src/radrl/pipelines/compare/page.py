@@ -13,10 +13,12 @@ import yaml
 from matplotlib.figure import Figure
 
 from radrl.evaluation.clinical_efficacy import clinical_efficacy
+from radrl.evaluation.draws import Draw, generator
 from radrl.evaluation.gold import GOLD
 from radrl.pages import examples
+from radrl.pages.caveats import OVER_PATIENTS
 from radrl.pages.page import banner, environment
-from radrl.pipelines.compare import figures, seeds
+from radrl.pipelines.compare import figures
 from radrl.pipelines.compare.rows import CEILING, TRIVIAL
 from radrl.pipelines.compare.settings import Beside, ComparisonSettings
 from radrl.pipelines.compare.table import mark, short
@@ -51,7 +53,7 @@ def draw_films(arms: Mapping[str, pd.DataFrame], *, count: int, seed: int) -> li
         Film ids, in the order of the table.
     """
     films = next(iter(arms.values()))["sample_id"]
-    chosen = np.random.default_rng([seed, 3]).choice(len(films), size=min(count, len(films)), replace=False)
+    chosen = generator(seed, Draw.SHOWN_FILMS).choice(len(films), size=min(count, len(films)), replace=False)
     return [films.iloc[i] for i in sorted(chosen)]
 
 
@@ -82,7 +84,7 @@ def render(
     return _template().render(
         **_data(arm_reports, beside, settings),
         **_arms(comparison, settings),
-        caveat=seeds.CAVEAT,
+        caveat=OVER_PATIENTS,
         over_seeds=beside.over_seeds,
         curves=figures.svg(curves, name="curves") if curves else None,
         diagnoses=diagnoses,
