@@ -34,4 +34,6 @@ UNCERTAIN: Final = 3
 INDEX: Final[dict[str, int]] = {name: i for i, name in enumerate(OBSERVATIONS)}
 FIVE_INDEX: Final[tuple[int, ...]] = tuple(INDEX[name] for name in FIVE)
 NO_FINDING: Final = INDEX["No Finding"]
+FINDINGS: Final[tuple[str, ...]] = OBSERVATIONS[:NO_FINDING]
+"""All observations but No Finding, which stands last."""
 SUPPORT_DEVICES: Final = INDEX["Support Devices"]

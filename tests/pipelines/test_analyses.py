@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,15 @@ from radrl.credit.base import Rollouts
 from radrl.params.base import ParamsError
 from radrl.params.schema import validate
 from radrl.pipelines.analyses import groups, lines, masking, page, published, rewards
-from radrl.pipelines.analyses.nodes import draw_analyses, mask_tokens, measure_rewards, write_token_weights
+from radrl.pipelines.analyses.nodes import (
+    draw_analyses,
+    draw_pools,
+    mask_tokens,
+    measure_rewards,
+    settle_analyses,
+    write_token_weights,
+)
+from radrl.pipelines.analyses.settings import AnalysisSettings
 from radrl.pipelines.label.nodes import label_reports
 
 LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}, "device": "cpu"}
@@ -29,6 +37,14 @@ SUMMARY = {"drawn": True, "source": "phantom"}
 CLEAR, EFFUSION, EDEMA = "The lungs are clear.", "There is a pleural effusion.", "There is edema."
 FILMS = 8
 F1 = {"uncertain_as_positive": False, "both_empty": 1.0}
+
+
+READERS = ("rules", "chexbert_compact")
+
+
+def settled(analyses: dict[str, Any], readers: Sequence[str] = READERS) -> AnalysisSettings:
+    """What the first node of the stage puts together."""
+    return settle_analyses(analyses, BOOTSTRAP, LABELER, [*readers], seed=0, threads=1)
 
 
 @pytest.fixture
@@ -69,7 +85,7 @@ def mask(
     results: pd.DataFrame,
     settings: dict[str, Any],
 ) -> Callable[..., pd.DataFrame]:
-    def run(**changed: Any) -> pd.DataFrame:
+    def run(readers: Sequence[str] = READERS, **changed: Any) -> pd.DataFrame:
         inputs: dict[str, Any] = {
             "rollouts": rollouts,
             "corpus": corpus,
@@ -77,14 +93,8 @@ def mask(
             "labeler_models": models,
             "published": results,
             "ingest_summary": SUMMARY,
-            "settings": settings,
-            "bootstrap": BOOTSTRAP,
-            "labeler": LABELER,
-            "readers": ["rules", "chexbert_compact"],
-            "seed": 0,
-            "threads": 1,
         }
-        return mask_tokens(**inputs | changed)
+        return mask_tokens(**inputs | changed, settings=settled(settings, readers))
 
     return run
 
@@ -93,24 +103,18 @@ def mask(
 def measure(
     rollouts: ds.Dataset, corpus: ds.Dataset, results: pd.DataFrame, settings: dict[str, Any]
 ) -> Callable[..., pd.DataFrame]:
-    def run(**changed: Any) -> pd.DataFrame:
-        inputs: dict[str, Any] = {
-            "rollouts": rollouts,
-            "corpus": corpus,
-            "subset_random": pd.DataFrame({"sample_id": ["train0_1", "train3_1", "train1_1"]}),
-            "subset_ddsampling": pd.DataFrame({"sample_id": ["train2_1", "train1_1", "train4_1"]}),
-            "diversity": pd.DataFrame(
+    def run() -> pd.DataFrame:
+        own = settled(settings)
+        pools = draw_pools(
+            rollouts,
+            subset_random=pd.DataFrame({"sample_id": ["train0_1", "train3_1", "train1_1"]}),
+            subset_ddsampling=pd.DataFrame({"sample_id": ["train2_1", "train1_1", "train4_1"]}),
+            diversity=pd.DataFrame(
                 {"sample_id": [f"train{i}_1" for i in range(FILMS)], "rank": [8, 1, 2, 7, 5, 3, 6, 4]}
             ),
-            "labeler_models": Path(),
-            "published": results,
-            "ingest_summary": SUMMARY,
-            "settings": settings,
-            "bootstrap": BOOTSTRAP,
-            "labeler": LABELER,
-            "seed": 0,
-        }
-        return measure_rewards(**inputs | changed)
+            settings=own,
+        )
+        return measure_rewards(rollouts, corpus, pools, Path(), results, SUMMARY, own)
 
     return run
 
@@ -174,7 +178,7 @@ def test_strategies_without_a_model_are_left_out_by_name(
 def test_no_weights_at_all_are_refused(mask: Callable[..., pd.DataFrame], settings: dict[str, Any]) -> None:
     settings["credit"] = {"tf_idf": None, "gradient": None}
     with pytest.raises(ValueError, match=r"no credit weighs tokens: analyses\.credit\.tf_idf is null"):
-        mask(settings=settings)
+        mask()
 
 
 def test_weights_are_those_of_the_papers_equations(
@@ -281,7 +285,7 @@ def test_rewards_of_the_pools(
     assert table.loc[table["pool"].isin(["full", "random"]), "p"].isna().all()
     assert "0.355" in capsys.readouterr().out
     settings["reward_diversity"]["films"] = 2
-    assert {*measure(settings=settings)["films"]} == {2}
+    assert {*measure()["films"]} == {2}
 
 
 def test_rollouts_of_other_films_are_refused(corpus: ds.Dataset, rollouts: ds.Dataset) -> None:
@@ -326,12 +330,8 @@ def write(
             "start": policy_folder,
             "labeler_models": models,
             "ingest_summary": SUMMARY,
-            "settings": settings,
-            "labeler": LABELER,
-            "seed": 0,
-            "threads": 1,
         }
-        return write_token_weights(**inputs | changed)
+        return write_token_weights(**inputs | changed, settings=settled(settings))
 
     return run
 
@@ -380,7 +380,7 @@ def test_page_without_gradients_or_films_says_so(
     assert "Gradient is left out: there is no model of chexbert_compact" in text
     assert "weights by Gradient" not in text
     settings["examples"] = 0
-    assert "No film is shown" in write(settings=settings)
+    assert "No film is shown" in write()
     patients = write(ingest_summary={"drawn": False, "source": "mimic_cxr"})
     assert "may not be passed on" in patients
 

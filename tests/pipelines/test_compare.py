@@ -29,10 +29,12 @@ from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.pages import examples
 from radrl.params.data import Ingest
+from radrl.pipelines.compare import arms as gathering
 from radrl.pipelines.compare import curves, figures, nodes, seeds
 from radrl.pipelines.compare.page import _what as describe_row
 from radrl.pipelines.compare.page import draw_films
 from radrl.pipelines.compare.pipeline import create_pipeline
+from radrl.pipelines.compare.settings import ComparisonSettings
 from radrl.scoring.base import Scores
 from radrl.scoring.build import FAMILIES
 from radrl.scoring.build import build as build_scorers
@@ -161,6 +163,11 @@ def comparison(sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset) -> pd.
     return compared({"sft": sft, "grpo": grpo}, corpus)
 
 
+def settled(scoring: dict[str, Any] | None, compare: dict[str, Any]) -> ComparisonSettings:
+    """What the first node of the stage puts together."""
+    return nodes.settle_comparison(COMPARE | compare, EVAL | (scoring or {}), LABELER, ARMS, seed=0)
+
+
 def compared(
     arms: dict[str, pd.DataFrame],
     corpus: ds.Dataset,
@@ -169,14 +176,11 @@ def compared(
     **settings: Any,
 ) -> pd.DataFrame:
     return nodes.compare_arms(
-        nodes.gather_reports(**arms),
+        gathering.gather_reports(**arms),
         ceilings,
         corpus,
         NO_MODELS,
-        COMPARE | settings,
-        EVAL | (scoring or {}),
-        LABELER,
-        seed=0,
+        settled(scoring, settings),
     )
 
 
@@ -234,27 +238,26 @@ def page(
     **settings: Any,
 ) -> str:
     results = Path(__file__).parents[2] / "conf" / "base" / "published_results.csv"
-    return nodes.write_page(
-        comparison,
-        nodes.gather_reports(**arms),
-        {"grpo": history() if curve is None else curve},
-        LABELS,
-        corpus,
+    beside = nodes.gather_beside(
         pd.read_csv(results),
         over_seeds or [],
         INGESTED | (ingested or {}),
         {"labeler": "rules", "reports": 10, "known": 10, "agreement": {"Edema": 0.987}},
-        ARMS,
-        COMPARE | settings,
-        EVAL | (scoring or {}),
-        LABELER,
-        seed=0,
+    )
+    return nodes.write_page(
+        comparison,
+        gathering.gather_reports(**arms),
+        {"grpo": history() if curve is None else curve},
+        LABELS,
+        corpus,
+        beside,
+        settled(scoring, settings),
     )
 
 
 class TestGather:
     def test_films_take_the_order_of_the_first_arm(self, sft: pd.DataFrame, grpo: pd.DataFrame) -> None:
-        together = nodes.gather_reports(sft=sft, grpo=grpo.iloc[::-1])
+        together = gathering.gather_reports(sft=sft, grpo=grpo.iloc[::-1])
         assert together["grpo"]["sample_id"].tolist() == sft["sample_id"].tolist()
         assert together["grpo"]["report"].tolist() == grpo["report"].tolist()
 
@@ -262,23 +265,23 @@ class TestGather:
         with pytest.raises(
             ValueError, match=r"'sft' and 'grpo' were scored on other films: 'grpo' lacks 1 .* f3"
         ):
-            nodes.gather_reports(sft=sft, grpo=grpo.drop(index=3))
+            gathering.gather_reports(sft=sft, grpo=grpo.drop(index=3))
 
     def test_a_film_too_many_is_named(self, sft: pd.DataFrame, grpo: pd.DataFrame) -> None:
         with pytest.raises(ValueError, match=r"has 1 more, such as f5"):
-            nodes.gather_reports(sft=sft.drop(index=5), grpo=grpo)
+            gathering.gather_reports(sft=sft.drop(index=5), grpo=grpo)
 
     def test_a_film_twice_is_named(self, sft: pd.DataFrame, grpo: pd.DataFrame) -> None:
         with pytest.raises(ValueError, match=r"'grpo' has film f2 twice"):
-            nodes.gather_reports(sft=sft, grpo=pd.concat([grpo, grpo.iloc[[2]]]))
+            gathering.gather_reports(sft=sft, grpo=pd.concat([grpo, grpo.iloc[[2]]]))
 
     def test_other_references_are_refused(self, sft: pd.DataFrame, grpo: pd.DataFrame) -> None:
         changed = grpo.assign(reference=[*REFERENCES[:4], "Something else.", *REFERENCES[5:]])
         with pytest.raises(ValueError, match=r"other references for film f4"):
-            nodes.gather_reports(sft=sft, grpo=changed)
+            gathering.gather_reports(sft=sft, grpo=changed)
 
     def test_only_curves_of_arms_that_trained_are_kept(self) -> None:
-        assert list(nodes.gather_histories(sft=pd.DataFrame({"step": []}), grpo=history())) == ["grpo"]
+        assert list(gathering.gather_histories(sft=pd.DataFrame({"step": []}), grpo=history())) == ["grpo"]
 
 
 class TestTable:

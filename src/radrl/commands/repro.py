@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from radrl.commands.project import project, stopped
 from radrl.data.sources.base import drawn
-from radrl.pages.page import DRAWN
+from radrl.pages.caveats import DRAWN_FILMS, ONE_SEED
 from radrl.process.programs import DVC, duration, environment
 from radrl.reproduction.graph import Graph, out_of_date, stages
 from radrl.reproduction.schedule import run_stages
@@ -33,7 +33,6 @@ Examples:
   radrl repro --dry-run          what would run"""
 
 LOGS: Final = Path("build/repro")
-ONE_SEED: Final = "One seed: trained again with another, an arm ends elsewhere (`radrl study` runs several)."
 NEXT: Final = """\
 the page    data/08_reporting/comparison/comparison.html
 all runs    make ui
@@ -90,7 +89,7 @@ def _say_end(graph: Graph, chosen: set[str], seconds: float) -> None:
 def _show_headlines(root: Path, params: Mapping[str, Any]) -> None:
     subprocess.run([*DVC, "metrics", "show"], cwd=root, env=environment(), check=False)
     if drawn(params["ingest"]):
-        click.echo(DRAWN, err=True)
+        click.echo(DRAWN_FILMS, err=True)
     click.echo(ONE_SEED, err=True)
     click.echo(f"\n{NEXT}", err=True)
     if activate := not_activated(root):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-DRAWN: Final = "phantom"
+PHANTOM: Final = "phantom"
 DRAWN_FROM: Final = "drawn_from.json"
 """Beside the weights of a policy that was pretrained here."""
 
@@ -47,7 +47,7 @@ def refuse_seen(weights: Path, *, source: str, seed: int) -> None:
         SeenFilms: when both are those of the note.
     """
     note = weights / DRAWN_FROM
-    if source != DRAWN:  # the seed of another source draws splits, not films
+    if source != PHANTOM:  # the seed of another source draws splits, not films
         return
     if note.is_file() and json.loads(note.read_text()) == {"source": source, "seed": seed}:
         raise SeenFilms(

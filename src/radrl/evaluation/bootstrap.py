@@ -24,6 +24,7 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri, stdtrit
 
 from radrl.algorithms.f_measure import ratio
+from radrl.evaluation.draws import Draw, generator
 from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, mean_of_runs
 
 Method = Literal["percentile", "bca"]
@@ -148,7 +149,7 @@ def replicates(
     if not runs or resamples < 1:
         raise ValueError(f"{len(runs)} runs and {resamples} resamples; give at least one of each")
     patients = int(groups.max()) + 1
-    drawn = np.random.default_rng([seed, 0]).multinomial(
+    drawn = generator(seed, Draw.PATIENTS).multinomial(
         patients, np.full(patients, 1 / patients), size=resamples
     )  # how often each patient is drawn, (B, P)
     weights = drawn.astype(np.float64)
@@ -182,7 +183,7 @@ def over_runs(
         return draws
     resamples = len(next(iter(draws.values())))
     # evenly spaced quantiles: with few degrees of freedom a random draw would leave the tails to chance
-    shares = (np.random.default_rng([seed, 1]).permutation(resamples) + 0.5) / resamples
+    shares = (generator(seed, Draw.RUNS).permutation(resamples) + 0.5) / resamples
     values = [[run.values() for run in runs] for runs, _ in several]
     spread: Metrics = {}
     for name, x in draws.items():

@@ -15,6 +15,7 @@ from radrl.evaluation.bootstrap import (
     replicates,
     sums_by_patient,
 )
+from radrl.evaluation.draws import Draw, generator
 from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, mean_of_runs
 
 
@@ -119,7 +120,7 @@ def randomisation_p(
     groups = patient_groups(groups_of)
     ours, theirs = mean_of_runs(arm), mean_of_runs(reference)
     own, other = sums_by_patient(ours.per_study, groups), sums_by_patient(theirs.per_study, groups)
-    swapped = np.random.default_rng([seed, 2]).integers(0, 2, size=(resamples, len(own))).astype(np.float64)
+    swapped = generator(seed, Draw.SWAPS).integers(0, 2, size=(resamples, len(own))).astype(np.float64)
     moved = swapped @ (other - own)
     draws = _differences(ours.of_sums(own.sum(axis=0) + moved), theirs.of_sums(other.sum(axis=0) - moved))
     observed = _differences(ours.of_sums(own.sum(axis=0)), theirs.of_sums(other.sum(axis=0)))

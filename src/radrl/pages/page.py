@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import jinja2
 
+from radrl.pages.caveats import DRAWN_FILMS
+
 BANNERS: Final = {
     "iu_xray": "IU X-Ray (Open-i). Its films and reports may be passed on unchanged, with their source.",
     "mimic_cxr": "MIMIC-CXR, credentialed data: this page shows its films and may not be passed on.",
@@ -15,8 +17,6 @@ BANNERS: Final = {
 }
 """Which data the page speaks of, by `ingest.source`."""
 
-DRAWN: Final = "Drawn films: these numbers show that the machinery works. They say nothing about patients."
-
 
 def banner(ingest: Mapping[str, Any]) -> str:
     """The line that stands above everything.
@@ -24,7 +24,7 @@ def banner(ingest: Mapping[str, Any]) -> str:
     Args:
         ingest: the ingest summary.
     """
-    return DRAWN if ingest["drawn"] else BANNERS[ingest["source"]]
+    return DRAWN_FILMS if ingest["drawn"] else BANNERS[ingest["source"]]
 
 
 def environment() -> jinja2.Environment:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from radrl.pages.page import DRAWN
+from radrl.pages.caveats import DRAWN_FILMS, ONE_SEED_STUDY
 from radrl.studies.budget import Budget, Place, unequal
 from radrl.studies.published import Published
 from radrl.studies.tables import Gain, PooledRow, pooled, without_repeats
@@ -16,9 +16,6 @@ from radrl.studies.tables import Gain, PooledRow, pooled, without_repeats
 POOLING: Final = """\
 Interval and p come from the t test of the S seeds' differences with S - 1 degrees of freedom, and are never
 surer than the seeds' patients allow (`radrl.evaluation.pooling`)."""
-ONE_SEED: Final = """\
-One seed: interval and p come from resampling its patients. What another training would give is not in
-them."""
 FAMILY: Final = """\
 Holm's correction runs over the arms{runs} within a metric; rows that need no model are no hypotheses, and
 beat an arm when their mean is higher."""
@@ -74,10 +71,13 @@ def page(comparisons: pd.DataFrame, study: Described) -> str:
     """
     seeds = sorted(comparisons["seed"].unique())
     several = len(study.variations) > 1
-    parts = [f"# {study.title}", *([DRAWN] if study.drawn else []), _made(study, seeds)]
+    parts = [f"# {study.title}", *([DRAWN_FILMS] if study.drawn else []), _made(study, seeds)]
     parts += ["## Budget", _budget_table(study), *_some(unequal(study.budgets)), *_some(_drawn(study))]
     parts += [f"## Over {len(seeds)} seeds" if len(seeds) > 1 else f"## Seed {seeds[0]}"]
-    parts += [POOLING if len(seeds) > 1 else ONE_SEED, FAMILY.format(runs=" of all runs" if several else "")]
+    parts += [
+        POOLING if len(seeds) > 1 else ONE_SEED_STUDY,
+        FAMILY.format(runs=" of all runs" if several else ""),
+    ]
     parts += [*_some(_beside(study)), _table(pooled(comparisons, study.level), study, len(seeds))]
     if len(seeds) > 1:
         parts += ["## Seed by seed", _intervals(study), _seed_table(comparisons, study, seeds)]

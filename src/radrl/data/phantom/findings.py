@@ -16,9 +16,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from radrl.observations import NO_FINDING, OBSERVATIONS
+from radrl.observations import FINDINGS, OBSERVATIONS
 
-DRAWN: Final[tuple[str, ...]] = OBSERVATIONS[:NO_FINDING]
+DRAWN: Final[tuple[str, ...]] = FINDINGS
 """The 13 observations that can be drawn: all but No Finding."""
 
 PREVALENCE: Final[dict[str, float]] = {

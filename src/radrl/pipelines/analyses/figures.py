@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from radrl.pages.colours import INK, LINES
-from radrl.pages.page import DRAWN
+from radrl.pages.caveats import DRAWN_FILMS
+from radrl.pages.colours import INK, LINES, PALE
+from radrl.pages.panels import dress
 from radrl.pipelines.analyses import masking, published, rewards
 
-PAPER: Final = "#8b949e"
 TITLES: Final = {
     "label_modification_ratio": "label modification ratio ↑",
     "post_masking_f1": "F1 after masking ↓",
@@ -67,16 +67,12 @@ def _panel(
         panel.plot([line["value"]], [at], marker="o", markersize=5, color=colour)
     for row, value in paper.items():
         if value is not None:
-            panel.plot([value], [rows.index(row)], marker="D", markersize=6, color="none", mec=PAPER)
+            panel.plot([value], [rows.index(row)], marker="D", markersize=6, color="none", mec=PALE)
     panel.set_title(TITLES[lines["metric"].iloc[0]], fontsize=9, color=INK, loc="left")
     panel.set_yticks(range(len(rows)), rows if named else [""] * len(rows))
     panel.set_ylim(len(rows) - 0.5, -0.5)
-    panel.tick_params(labelsize=8, colors=INK)
     panel.tick_params(axis="y", length=0)
-    panel.grid(axis="x", color=INK, alpha=0.2, linewidth=0.6)
-    for side, spine in panel.spines.items():
-        spine.set_visible(side == "bottom")
-        spine.set_color(INK)
+    dress(panel)
 
 
 def _legend(figure: Figure, labelers: list[str], drawn: bool) -> None:
@@ -85,9 +81,7 @@ def _legend(figure: Figure, labelers: list[str], drawn: bool) -> None:
         for number, name in enumerate(labelers)
     ]
     deer = "DEER on MIMIC-CXR, read by CheXbert"
-    handles.append(
-        Line2D([], [], linestyle="", marker="D", markersize=6, color="none", mec=PAPER, label=deer)
-    )
+    handles.append(Line2D([], [], linestyle="", marker="D", markersize=6, color="none", mec=PALE, label=deer))
     figure.legend(
         handles=handles,
         loc="outside lower left",
@@ -95,7 +89,7 @@ def _legend(figure: Figure, labelers: list[str], drawn: bool) -> None:
         frameon=False,
         fontsize=8,
         labelcolor=INK,
-        title=DRAWN if drawn else None,
+        title=DRAWN_FILMS if drawn else None,
         title_fontsize=8,
         alignment="left",
     )

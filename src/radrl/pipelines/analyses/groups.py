@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
 from radrl.labelers.base import Labeler, LabelerError
-from radrl.observations import NO_FINDING, OBSERVATIONS, POSITIVE
+from radrl.observations import FINDINGS, OBSERVATIONS, POSITIVE
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -34,8 +34,7 @@ def asserting(films: Sequence[str], labels: pd.DataFrame) -> list[str]:
         films: ids.
         labels: of the reference reports.
     """
-    findings = [name for number, name in enumerate(OBSERVATIONS) if number != NO_FINDING]
-    asserted = {*labels.loc[(labels[findings] == POSITIVE).any(axis=1), "sample_id"]}
+    asserted = {*labels.loc[(labels[[*FINDINGS]] == POSITIVE).any(axis=1), "sample_id"]}
     return [film for film in films if film in asserted]
 
 

@@ -10,9 +10,11 @@ import pandas as pd
 
 from radrl.algorithms.f_measure import BoolArray, FloatArray, report_f1
 from radrl.algorithms.masking import Unit, label_modification_ratio, mask_text, top_tokens
+from radrl.evaluation.draws import Draw, generator
 from radrl.evaluation.summed import SummedMetrics, mean_metrics
 from radrl.labelers.base import Labeler, LabelMatrix
 from radrl.pipelines.analyses import groups, lines
+from radrl.pipelines.analyses.settings import AnalysisSettings
 
 if TYPE_CHECKING:
     from radrl.algorithms.saliency import Spans
@@ -64,7 +66,7 @@ def masked_reports(
     values = {RANDOM: [np.ones(len(own)) for own in spans]}
     values |= {name: list(own.values) for name, own in weights.items()}
     masked = {
-        name: heaviest(own, spans, share=settings["share"], rng=np.random.default_rng([seed, 4]))
+        name: heaviest(own, spans, share=settings["share"], rng=generator(seed, Draw.MASKED_TOKENS))
         for name, own in values.items()
     }
     return {
@@ -128,42 +130,36 @@ def rows(
 
 
 def tabulate(
-    readers: Sequence[str],
     reader: Callable[[str], Labeler],
     frame: pd.DataFrame,
     rollouts: Rollouts,
     masked: Mapping[str, Sequence[str]],
-    *,
-    settings: Mapping[str, Any],
-    bootstrap: Mapping[str, Any],
-    seed: int,
+    settings: AnalysisSettings,
 ) -> pd.DataFrame:
     """Table 6 as each labeler reads it, with intervals.
 
     Args:
-        readers: names of labelers.
         reader: gives a labeler by its name.
         frame: a table of `groups.read`.
         rollouts: the same, of `groups.tokenised`.
         masked: of `masked_reports`.
-        settings: the section `analyses`.
-        bootstrap: resamples and confidence.
-        seed: of the resamples.
+        settings: the labelers, how rewards and ratios are counted, and the resamples.
 
     Returns:
         A line a labeler, strategy and metric, with the columns of `lines.tabulate`, and how many films and
         rollouts.
     """
     patients = groups.patients(frame)
+    unit, f1 = settings.analyses["masking"]["unit"], settings.analyses["f1"]
     found: list[dict[str, Any]] = []
-    for name in readers:
+    for name in settings.readers:
         tabulated = lines.tabulate(
-            rows(reader(name), rollouts, masked, unit=settings["masking"]["unit"], f1=settings["f1"]),
+            rows(reader(name), rollouts, masked, unit=unit, f1=f1),
             patients,
             reference=RANDOM,
             tested=[strategy for strategy in masked if strategy != RANDOM],
-            bootstrap=bootstrap,
-            seed=seed,
+            bootstrap=settings.bootstrap,
+            seed=settings.seed,
         )
         found += [{"labeler": name, "strategy": line.pop("row")} | line for line in tabulated]
     return pd.DataFrame(found).assign(films=len(patients), rollouts=len(frame))

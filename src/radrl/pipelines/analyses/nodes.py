@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +10,35 @@ import pandas as pd
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
+from radrl.evaluation.draws import Draw, generator
 from radrl.labelers.build import build
 from radrl.labelers.remembering import Remembering
 from radrl.pipelines.analyses import groups
+from radrl.pipelines.analyses.settings import AnalysisSettings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def settle_analyses(
+    analyses: dict[str, Any],
+    bootstrap: dict[str, Any],
+    labeler: dict[str, Any],
+    readers: list[str],
+    seed: int,
+    threads: int,
+) -> AnalysisSettings:
+    """Put together what rollouts are looked at by; see `AnalysisSettings`.
+
+    Args:
+        analyses: the section `analyses`.
+        bootstrap: resamples and confidence.
+        labeler: the section `labeler`.
+        readers: the labelers that read the labels before and after masking.
+        seed: of all draws.
+        threads: of torch.
+    """
+    return AnalysisSettings(analyses, bootstrap, labeler, readers, seed, threads)
 
 
 def mask_tokens(
@@ -26,12 +48,7 @@ def mask_tokens(
     labeler_models: Path,
     published: pd.DataFrame,
     ingest_summary: dict[str, Any],
-    settings: dict[str, Any],
-    bootstrap: dict[str, Any],
-    labeler: dict[str, Any],
-    readers: list[str],
-    seed: int,
-    threads: int,
+    settings: AnalysisSettings,
 ) -> pd.DataFrame:
     """Mask the heaviest tokens of rollouts, read the labels again, and print what changed: DEER, table 6.
 
@@ -42,12 +59,7 @@ def mask_tokens(
         labeler_models: what the stage labeler wrote.
         published: the papers' results.
         ingest_summary: counts of the stage ingest.
-        settings: the section `analyses`.
-        bootstrap: resamples and confidence.
-        labeler: the section `labeler`.
-        readers: the labelers that read the labels before and after.
-        seed: of the films, of the random row, of ties and of the resamples.
-        threads: of torch.
+        settings: of `settle_analyses`.
 
     Returns:
         A line a labeler, strategy and metric: value and interval over patients, difference from masking at
@@ -56,22 +68,19 @@ def mask_tokens(
     from radrl.pipelines.analyses import masking, table
     from radrl.process.runtime import pin
 
-    pin(threads)
-    own = settings["masking"]
-    films = groups.draw(groups.films_of(rollouts), own["films"], rng=np.random.default_rng([seed, 5]))
+    pin(settings.threads)
+    own, seed = settings.analyses["masking"], settings.seed
+    films = groups.draw(groups.films_of(rollouts), own["films"], rng=generator(seed, Draw.MASKED_FILMS))
     frame = groups.read(rollouts, corpus, films)
-    # one object a labeler: what the gradient's forward pass reads need not be read again
-    reader = cache(lambda name: build(labeler, labeler_models, name=name))
-    tokens, weights, absent = groups.weigh(frame, start, settings["credit"], reader)
+    reader = settings.labelers_from(labeler_models)
+    tokens, weights, absent = groups.weigh(frame, start, settings.analyses["credit"], reader)
     texts = masking.masked_reports(tokens, weights, own, seed=seed)
-    found = masking.tabulate(
-        readers, reader, frame, tokens, texts, settings=settings, bootstrap=bootstrap, seed=seed
-    )
+    found = masking.tabulate(reader, frame, tokens, texts, settings)
     table.show_masking(
         found,
         published,
         share=own["share"],
-        level=bootstrap["confidence"],
+        level=settings.level,
         absent=absent,
         unweighted={name: masking.unweighted_share(weight) for name, weight in weights.items()},
         drawn=ingest_summary["drawn"],
@@ -79,59 +88,69 @@ def mask_tokens(
     return found
 
 
-def measure_rewards(
+def draw_pools(
     rollouts: ds.Dataset,
-    corpus: ds.Dataset,
     subset_random: pd.DataFrame,
     subset_ddsampling: pd.DataFrame,
     diversity: pd.DataFrame,
-    labeler_models: Path,
-    published: pd.DataFrame,
-    ingest_summary: dict[str, Any],
-    settings: dict[str, Any],
-    bootstrap: dict[str, Any],
-    labeler: dict[str, Any],
-    seed: int,
-) -> pd.DataFrame:
-    """How much the rewards of a film's rollouts differ, in all films and in subsets: DEER, table 7.
+    settings: AnalysisSettings,
+) -> dict[str, list[str]]:
+    """Draw the pools of films that DEER's table 7 compares.
 
     Beside the table's rows stands the most diverse subset: as many films as DDSampling draws, the first by
     rank. It tells what diversity itself does from what the draw leaves of it.
 
     Args:
         rollouts: sample_id, rollout, report.
-        corpus: the films, for references and patients.
         subset_random: the random subset.
         subset_ddsampling: the subset that DDSampling drew.
         diversity: rank of each film, for the subset that it would have taken without its draw.
+        settings: of `settle_analyses`.
+
+    Returns:
+        Film ids by pool: full, random, ddsampling and most_diverse.
+    """
+    from radrl.pipelines.analyses import rewards
+
+    films = groups.films_of(rollouts)
+    count = settings.analyses["reward_diversity"]["films"]
+    subsets = subset_random, subset_ddsampling, diversity
+    return rewards.draw_pools(films, *subsets, count=count, seed=settings.seed)
+
+
+def measure_rewards(
+    rollouts: ds.Dataset,
+    corpus: ds.Dataset,
+    pools: dict[str, list[str]],
+    labeler_models: Path,
+    published: pd.DataFrame,
+    ingest_summary: dict[str, Any],
+    settings: AnalysisSettings,
+) -> pd.DataFrame:
+    """How much the rewards of a film's rollouts differ, in all films and in subsets: DEER, table 7.
+
+    Args:
+        rollouts: sample_id, rollout, report.
+        corpus: the films, for references and patients.
+        pools: of `draw_pools`.
         labeler_models: what the stage labeler wrote.
         published: the papers' results.
         ingest_summary: counts of the stage ingest.
-        settings: the section `analyses`.
-        bootstrap: resamples and confidence.
-        labeler: the section `labeler`; its `name` gives the rewards, as when arms train.
-        seed: of the films, where pools are too large, and of the resamples.
+        settings: of `settle_analyses`.
 
     Returns:
-        A line a pool (full, random, ddsampling, most_diverse) and metric: value and interval over patients,
-        difference from the random subset with its tests, and how many films.
+        A line a pool and metric: value and interval over patients, difference from the random subset with its
+        tests, and how many films.
     """
     from radrl.pipelines.analyses import rewards, table
     from radrl.rewards.ce_f1 import ClinicalF1
 
-    own = settings["reward_diversity"]
-    known = groups.films_of(rollouts)
-    pools = rewards.draw_pools(
-        known, subset_random, subset_ddsampling, diversity, count=own["films"], seed=seed
-    )
     asked = {film for pool in pools.values() for film in pool}
-    frame = groups.read(rollouts, corpus, [film for film in known if film in asked])
-    reward = ClinicalF1(Remembering(build(labeler, labeler_models)), **settings["f1"])
+    frame = groups.read(rollouts, corpus, [film for film in groups.films_of(rollouts) if film in asked])
+    reward = ClinicalF1(Remembering(build(settings.labeler, labeler_models)), **settings.analyses["f1"])
     scores = reward(*(frame[name].tolist() for name in ("report", "reference", "sample_id")))
-    found = rewards.tabulate(
-        np.array(scores, np.float64), frame, pools, std=own["std"], bootstrap=bootstrap, seed=seed
-    ).assign(labeler=labeler["name"])
-    table.show_rewards(found, published, level=bootstrap["confidence"], drawn=ingest_summary["drawn"])
+    found = rewards.tabulate(np.array(scores, np.float64), frame, pools, settings)
+    table.show_rewards(found, published, level=settings.level, drawn=ingest_summary["drawn"])
     return found
 
 
@@ -161,10 +180,7 @@ def write_token_weights(
     start: Path,
     labeler_models: Path,
     ingest_summary: dict[str, Any],
-    settings: dict[str, Any],
-    labeler: dict[str, Any],
-    seed: int,
-    threads: int,
+    settings: AnalysisSettings,
 ) -> str:
     """Write the page of token weights: DEER, figure 3.
 
@@ -175,10 +191,7 @@ def write_token_weights(
         start: the policy that wrote the rollouts, for its tokenizer.
         labeler_models: what the stage labeler wrote.
         ingest_summary: counts of the stage ingest.
-        settings: the section `analyses`.
-        labeler: the section `labeler`.
-        seed: decides which films are shown, and between equal weights.
-        threads: of torch.
+        settings: of `settle_analyses`; the seed decides which films are shown, and between equal weights.
 
     Returns:
         One HTML page that needs nothing else.
@@ -186,23 +199,17 @@ def write_token_weights(
     from radrl.pipelines.analyses import page
     from radrl.process.runtime import pin
 
-    pin(threads)
+    pin(settings.threads)
     known = groups.asserting(groups.films_of(rollouts), labels)
-    films = groups.draw(known, settings["examples"], rng=np.random.default_rng([seed, 7]))
-    share = settings["masking"]["share"]
-    about = {"ingest": ingest_summary, "labeler": labeler["name"]}
+    rng = generator(settings.seed, Draw.WEIGHTED_FILMS)
+    films = groups.draw(known, settings.analyses["examples"], rng=rng)
     if not films:
-        return page.render([], about=about, credit=settings["credit"], share=share, absent={})
+        return page.render([], {}, {}, ingest_summary, settings)
     frame = groups.read(rollouts, corpus, films)
-    reader = cache(lambda name: build(labeler, labeler_models, name=name))
-    tokens, weights, absent = groups.weigh(frame, start, settings["credit"], reader)
-    coloured = page.colour(tokens, weights, share=share, seed=seed)
-    first = groups.label_first(frame, tokens, labels, reader(labeler["name"]))
-    return page.render(
-        page.show(first, corpora.pictures(corpus, films), coloured),
-        coloured.tops,
-        about=about,
-        credit=settings["credit"],
-        share=share,
-        absent=absent,
-    )
+    reader = settings.labelers_from(labeler_models)
+    tokens, weights, absent = groups.weigh(frame, start, settings.analyses["credit"], reader)
+    share = settings.analyses["masking"]["share"]
+    coloured = page.colour(tokens, weights, share=share, seed=settings.seed)
+    first = groups.label_first(frame, tokens, labels, reader(settings.labeler["name"]))
+    shown = page.show(first, corpora.pictures(corpus, films), coloured)
+    return page.render(shown, coloured.tops, absent, ingest_summary, settings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +11,11 @@ import numpy as np
 import pandas as pd
 
 from radrl.algorithms.f_measure import BoolArray, FloatArray
+from radrl.evaluation.draws import Draw, generator
 from radrl.pages import examples
 from radrl.pages.page import banner, environment
 from radrl.pipelines.analyses.masking import heaviest
+from radrl.pipelines.analyses.settings import AnalysisSettings
 
 if TYPE_CHECKING:
     from radrl.algorithms.saliency import Spans
@@ -87,7 +88,7 @@ def colour(rollouts: Rollouts, weights: Mapping[str, TokenWeights], *, share: fl
     for name, all_of in weights.items():
         values, spans = all_of.values[:: rollouts.group], all_of.spans[:: rollouts.group]
         tops[name] = scale_top(values)
-        heavy = heaviest(values, spans, share=share, rng=np.random.default_rng([seed, 4]))
+        heavy = heaviest(values, spans, share=share, rng=generator(seed, Draw.MASKED_TOKENS))
         for film, text, places, own, marked in zip(films, outputs, spans, values, heavy, strict=True):
             film[name] = pieces(text, places, own, marked, top=tops[name])
     return Coloured(films, tops)
@@ -146,38 +147,36 @@ def scale_top(weights: Sequence[FloatArray]) -> float:
 
 def render(
     shown: Sequence[Shown],
-    tops: Mapping[str, float] = types.MappingProxyType({}),
-    *,
-    about: Mapping[str, Any],
-    credit: Mapping[str, Any],
-    share: float,
+    tops: Mapping[str, float],
     absent: Mapping[str, str],
+    ingest_summary: Mapping[str, Any],
+    settings: AnalysisSettings,
 ) -> str:
     """Write the page.
 
     Args:
         shown: films.
         tops: the weight of the full colour by strategy.
-        about: the ingest summary, and the labeler's name.
-        credit: `analyses.credit`, printed below.
-        share: of the tokens masked.
         absent: why strategies are left out.
+        ingest_summary: counts of the stage ingest.
+        settings: the labeler, the credit that is printed below, and the share of the tokens masked.
 
     Returns:
         One page that needs nothing else.
     """
-    steps = (0.0, 0.25, 0.5, 0.75, 1.0)
     return environment().from_string(_TEMPLATE.read_text(encoding="utf-8")).render(
-        banner=banner(about["ingest"]),
+        banner=banner(ingest_summary),
         shown=shown,
         titles=TITLES,
-        legends={
-            name: [(STRONGEST * step, f"{1 + step * (top - 1):.2f}") for step in steps]
-            for name, top in tops.items()
-        },
-        labeler=about["labeler"],
-        credit=credit,
-        share=f"{share:.0%}",
+        legends={name: _legend(top) for name, top in tops.items()},
+        labeler=settings.labeler["name"],
+        credit=settings.analyses["credit"],
+        share=f"{settings.analyses['masking']['share']:.0%}",
         absent=absent,
         verdicts=examples.VERDICTS,
     ) + "\n"  # fmt: skip
+
+
+def _legend(top: float) -> list[tuple[float, str]]:
+    """Opacities from none to the full colour, and the weights that have them."""
+    return [(STRONGEST * step, f"{1 + step * (top - 1):.2f}") for step in (0.0, 0.25, 0.5, 0.75, 1.0)]

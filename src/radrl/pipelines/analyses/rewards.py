@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -12,11 +12,17 @@ from radrl.algorithms.advantages import zero_variance_groups
 from radrl.algorithms.diversity import StandardDeviation
 from radrl.algorithms.f_measure import FloatArray
 from radrl.algorithms.reward_diversity import reward_std, unique_rewards
+from radrl.evaluation.draws import Draw, generator
 from radrl.evaluation.summed import SummedMetrics, mean_metrics
 from radrl.pipelines.analyses import groups, lines
+from radrl.pipelines.analyses.settings import AnalysisSettings
 
 METRICS: Final = ("zero_variance_ratio", "unique_rewards", "mean_reward_std")
 """As DEER's table 7 has them."""
+REFERENCE: Final = "random"
+"""The pool that the others are held against."""
+TESTED: Final = ("ddsampling", "most_diverse")
+"""The pools that are: of the pool of all films the others are parts."""
 
 
 def draw_pools(
@@ -48,7 +54,7 @@ def draw_pools(
         "most_diverse": diversity.nsmallest(len(subset_ddsampling), "rank")["sample_id"].tolist(),
     }
     return {
-        name: groups.draw(pool, count, rng=np.random.default_rng([seed, 6])) for name, pool in films.items()
+        name: groups.draw(pool, count, rng=generator(seed, Draw.POOLED_FILMS)) for name, pool in films.items()
     }
 
 
@@ -86,10 +92,7 @@ def tabulate(
     rewards: FloatArray,
     frame: pd.DataFrame,
     pools: Mapping[str, Collection[str]],
-    *,
-    std: StandardDeviation,
-    bootstrap: Mapping[str, Any],
-    seed: int,
+    settings: AnalysisSettings,
 ) -> pd.DataFrame:
     """Table 7 with intervals.
 
@@ -97,22 +100,21 @@ def tabulate(
         rewards: of the N = F K rollouts, shape (N,).
         frame: a table of `groups.read`, N rows.
         pools: of `draw_pools`.
-        std: which standard deviation.
-        bootstrap: resamples and confidence.
-        seed: of the resamples.
+        settings: which standard deviation, whose labels gave the rewards, and the resamples.
 
     Returns:
-        A line a pool and metric, with the columns of `lines.tabulate`, how many films, and K as group.
+        A line a pool and metric, with the columns of `lines.tabulate`, how many films, K as group, and the
+        labeler.
     """
-    group = groups.group_size(frame)
+    group, std = groups.group_size(frame), settings.analyses["reward_diversity"]["std"]
     found = lines.tabulate(
         by_pool(rewards.reshape(-1, group), frame["sample_id"].iloc[::group].tolist(), pools, std=std),
         groups.patients(frame),
-        reference="random",
-        tested=["ddsampling", "most_diverse"],
-        bootstrap=bootstrap,
-        seed=seed,
+        reference=REFERENCE,
+        tested=TESTED,
+        bootstrap=settings.bootstrap,
+        seed=settings.seed,
     )
     table = pd.DataFrame([{"pool": line.pop("row")} | line for line in found])
     counts = {name: len(pool) for name, pool in pools.items()}
-    return table.assign(films=table["pool"].map(counts), group=group)
+    return table.assign(films=table["pool"].map(counts), group=group, labeler=settings.labeler["name"])

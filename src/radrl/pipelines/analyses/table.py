@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 
-from radrl.pages.page import DRAWN
+from radrl.pages.caveats import DRAWN_FILMS
 from radrl.pipelines.analyses import masking, published, rewards
 from radrl.process.terminal import new_table, number
 
@@ -54,7 +54,7 @@ def show_masking(
             console.print(
                 f"in {part:.1%} of the rollouts {name} weighs all tokens alike: chance chose", style="dim"
             )
-    _foot(console, "random", level, drawn)
+    _foot(console, masking.RANDOM, level, drawn)
 
 
 def show_rewards(lines: pd.DataFrame, results: pd.DataFrame, *, level: float, drawn: bool) -> None:
@@ -86,7 +86,7 @@ def show_rewards(lines: pd.DataFrame, results: pd.DataFrame, *, level: float, dr
         "most_diverse takes the first by rank, without DDSampling's draw.",
         style="dim",
     )
-    _foot(console, "random", level, drawn)
+    _foot(console, rewards.REFERENCE, level, drawn)
 
 
 def _cell(line: Mapping[Any, Any], alpha: float) -> str:
@@ -104,4 +104,4 @@ def _foot(console: Console, reference: str, level: float, drawn: bool) -> None:
         style="dim",
     )
     if drawn:
-        console.print(DRAWN)
+        console.print(DRAWN_FILMS)

@@ -12,6 +12,7 @@ import pyarrow.dataset as ds
 
 from radrl.algorithms.f_measure import BoolArray, positives
 from radrl.data import corpus as corpora
+from radrl.evaluation.draws import Draw, generator
 from radrl.observations import BLANK, OBSERVATIONS, POSITIVE
 from radrl.readers.names import NETWORK, PROBE, PROBE_OF_BASE
 
@@ -101,7 +102,7 @@ def _known(labels: pd.DataFrame, splits: Sequence[str], key: str) -> pd.DataFram
 
 
 def _drawn(known: pd.DataFrame, at_most: int, seed: int) -> pd.DataFrame:
-    drawn = np.random.default_rng([seed, 4]).permutation(len(known))[:at_most]
+    drawn = generator(seed, Draw.FITTED_FILMS).permutation(len(known))[:at_most]
     return known.iloc[np.sort(drawn)]
 
 

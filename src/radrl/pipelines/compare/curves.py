@@ -22,9 +22,9 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
-from radrl.observations import NO_FINDING, OBSERVATIONS, POSITIVE
+from radrl.observations import FINDINGS, POSITIVE
 from radrl.pages.colours import INK, LINES
-from radrl.pipelines.compare.figures import dress
+from radrl.pages.panels import dress
 
 RARE: Final = 2
 """Rare labels that are drawn, of those that some of the watched references have."""
@@ -100,8 +100,7 @@ def rare_labels(labels: pd.DataFrame) -> dict[str, int]:
         Positives by observation.
     """
     train = labels[labels["split"] == "train"]
-    findings = [name for i, name in enumerate(OBSERVATIONS) if i != NO_FINDING]
-    counts = {name: int((train[name] == POSITIVE).sum()) for name in findings}
+    counts = {name: int((train[name] == POSITIVE).sum()) for name in FINDINGS}
     return dict(sorted((item for item in counts.items() if item[1] >= LEAST), key=lambda item: item[1]))
 
 

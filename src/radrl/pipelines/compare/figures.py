@@ -1,4 +1,4 @@
-"""The comparison, drawn, and how every figure of the stage looks."""
+"""The comparison, drawn, and its figures as parts of a page."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from radrl.pages.colours import INK
+from radrl.pages.colours import INK, LINES, PALE
+from radrl.pages.panels import dress
 from radrl.pipelines.compare.rows import CEILING
 
-ARM, REFERENCE = "#2f81f7", "#d9822b"
-KINDS = {"arm": ARM, "trivial": "#8b949e", "reader": "#8957e5"}
+ARM, REFERENCE = LINES[:2]
+KINDS = {"arm": ARM, "trivial": PALE, "reader": "#8957e5"}
 
 
 def forest(comparison: pd.DataFrame, *, reference: str) -> Figure:
@@ -42,16 +43,6 @@ def forest(comparison: pd.DataFrame, *, reference: str) -> Figure:
         panel.tick_params(axis="y", length=0)
         panel.set_ylim(len(rows) - 0.5, -0.5)
     return figure
-
-
-def dress(panel: Axes) -> None:
-    """Give a panel the look of all: a base line and upright hair lines, nothing else."""
-    panel.tick_params(labelsize=8, colors=INK)
-    panel.grid(axis="x", color=INK, alpha=0.2, linewidth=0.6)
-    panel.set_facecolor("none")
-    for side, spine in panel.spines.items():
-        spine.set_visible(side == "bottom")
-        spine.set_color(INK)
 
 
 def svg(figure: Figure, *, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,55 +11,34 @@ import pandas as pd
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
-from radrl.pipelines.eval.nodes import describe_cleaning
+from radrl.pipelines.compare.arms import ArmTables
+from radrl.pipelines.compare.settings import Beside, ComparisonSettings
 from radrl.reports.cleaning import clean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from radrl.pipelines.compare.rows import Row
     from radrl.training.watching.diagnosis import Finding
 
-ArmTables = dict[str, pd.DataFrame]
-"""A table by arm."""
 
-
-def gather_reports(**per_report: pd.DataFrame) -> ArmTables:
-    """Put the arms' reports side by side, in the same order of films.
-
-    Args:
-        per_report: by arm, its reports with labels and scores.
-
-    Returns:
-        The same, each in the order of the first arm's films.
-
-    Raises:
-        ValueError: when an arm has other films or other references than the first one, naming a film.
-    """
-    first, base = next(iter(per_report.items()))
-    together: ArmTables = {}
-    for arm, frame in per_report.items():
-        _require_same_films(first, base["sample_id"], arm, frame["sample_id"])
-        ordered = frame.set_index("sample_id").loc[base["sample_id"]].reset_index()
-        changed = ordered["reference"] != base["reference"].reset_index(drop=True)
-        if changed.any():
-            film = ordered.loc[changed, "sample_id"].iloc[0]
-            raise ValueError(
-                f"arms {first!r} and {arm!r} have other references for film {film}; run eval again for both"
-            )
-        together[arm] = ordered
-    return together
-
-
-def gather_histories(**histories: pd.DataFrame) -> ArmTables:
-    """The training curves of the arms that trained.
+def settle_comparison(
+    compare: dict[str, Any],
+    eval: dict[str, Any],
+    labeler: dict[str, Any],
+    arms: dict[str, Any],
+    seed: int,
+) -> ComparisonSettings:
+    """Put together what the arms are compared by; see `ComparisonSettings`.
 
     Args:
-        histories: by arm, its curve; without rows where the arm did not train.
-
-    Returns:
-        Those with rows.
+        compare: the section `compare`.
+        eval: the section `eval`.
+        labeler: the section `labeler`.
+        arms: the section `arms`.
+        seed: of all draws.
     """
-    return {arm: history for arm, history in histories.items() if len(history)}
+    return ComparisonSettings(compare, eval, labeler, arms, seed)
 
 
 def compare_arms(
@@ -66,22 +46,16 @@ def compare_arms(
     ceilings: pd.DataFrame,
     corpus: ds.Dataset,
     labeler_models: Path,
-    settings: dict[str, Any],
-    eval_settings: dict[str, Any],
-    labeler: dict[str, Any],
-    seed: int,
+    settings: ComparisonSettings,
 ) -> pd.DataFrame:
     """Compare arms and the rows beside them on the metrics of `compare.metrics`, and print the table.
 
     Args:
-        arm_reports: of `gather_reports`.
+        arm_reports: of `radrl.pipelines.compare.arms.gather_reports`.
         ceilings: labels read off the films.
         corpus: the films; training reports and films are read from it.
         labeler_models: what the stage labeler wrote.
-        settings: the section `compare`.
-        eval_settings: the section `eval`.
-        labeler: the section `labeler`.
-        seed: of the resamples and of the drawn reports.
+        settings: of `settle_comparison`.
 
     Returns:
         A line a row and metric, as `radrl.pipelines.compare.rows.tabulate` gives them.
@@ -90,33 +64,24 @@ def compare_arms(
         ValueError: when a metric is unknown or has no interval, listing the valid ones.
         radrl.scoring.base.ScoringError: when a scorer lacks what it needs.
     """
-    from radrl.data.thumbnails import nearest_training_films
     from radrl.pipelines.compare import rows, scores, table
-    from radrl.scoring.names import group_names
 
-    names = group_names(settings["metrics"], eval_settings)
+    names = settings.groups
     groups = scores.build_groups(
-        names, arm_reports, settings=eval_settings, labeler=labeler, models=labeler_models
+        names, arm_reports, settings=settings.eval, labeler=settings.labeler, models=labeler_models
     )
+    every = _all_rows(arm_reports, ceilings, corpus, settings)
     films = next(iter(arm_reports.values()))
-    training = corpora.read(corpus, split="train", columns=["sample_id", "report"]).set_index("sample_id")[
-        "report"
-    ]
-    nearest = training.loc[nearest_training_films(corpus, films["sample_id"].tolist())]
-    cleaned = partial(clean, protocol=eval_settings["cleaning"], max_words=eval_settings["max_report_words"])
-    every = rows.all_rows(
-        arm_reports, training.tolist(), nearest.tolist(), ceilings, seed=seed, cleaned=cleaned
-    )
     comparison = rows.tabulate(
         [scores.score_rows(every, group, films["reference"].tolist()) for group in groups.values()],
         list(every),
-        settings["metrics"],
+        settings.compare["metrics"],
         films["patient_id"].tolist(),
-        reference=settings["reference"],
-        bootstrap=settings["bootstrap"],
-        seed=seed,
+        reference=settings.reference,
+        bootstrap=settings.compare["bootstrap"],
+        seed=settings.seed,
     )
-    table.show(comparison, names, settings)
+    table.show(comparison, names, settings.compare)
     return comparison
 
 
@@ -136,7 +101,7 @@ def draw_curves(arm_histories: ArmTables, labels: pd.DataFrame) -> Figure:
     """Draw the training curves of the arms that trained.
 
     Args:
-        arm_histories: of `gather_histories`.
+        arm_histories: of `radrl.pipelines.compare.arms.gather_histories`.
         labels: of the reference reports, which say what labels are rare.
     """
     from radrl.pipelines.compare import curves
@@ -176,12 +141,29 @@ def show_findings(comparison: pd.DataFrame, arm_histories: ArmTables, arms: dict
 
     Args:
         comparison: of `compare_arms`, which prints the table.
-        arm_histories: of `gather_histories`.
+        arm_histories: of `radrl.pipelines.compare.arms.gather_histories`.
         arms: the section `arms`, so that nobody is told to do what an arm does.
     """
     from radrl.pipelines.compare import table
 
     table.show_findings(_diagnoses(arm_histories, arms))
+
+
+def gather_beside(
+    published: pd.DataFrame,
+    over_seeds: Sequence[dict[str, Any]],
+    ingest_summary: dict[str, Any],
+    labeler_report: dict[str, Any],
+) -> Beside:
+    """Put together what the page tells beside the arms' own results; see `Beside`.
+
+    Args:
+        published: the papers' results.
+        over_seeds: of `show_seeds`.
+        ingest_summary: counts of the stage ingest.
+        labeler_report: of the stage labeler.
+    """
+    return Beside(published, over_seeds, ingest_summary, labeler_report)
 
 
 def write_page(
@@ -190,60 +172,52 @@ def write_page(
     arm_histories: ArmTables,
     labels: pd.DataFrame,
     corpus: ds.Dataset,
-    published: pd.DataFrame,
-    over_seeds: list[dict[str, Any]],
-    ingest_summary: dict[str, Any],
-    labeler_report: dict[str, Any],
-    arms: dict[str, Any],
-    settings: dict[str, Any],
-    eval_settings: dict[str, Any],
-    labeler: dict[str, Any],
-    seed: int,
+    beside: Beside,
+    settings: ComparisonSettings,
 ) -> str:
     """Write the page that holds the whole comparison.
 
     Args:
         comparison: of `compare_arms`.
-        arm_reports: of `gather_reports`.
-        arm_histories: of `gather_histories`.
+        arm_reports: of `radrl.pipelines.compare.arms.gather_reports`.
+        arm_histories: of `radrl.pipelines.compare.arms.gather_histories`.
         labels: of the reference reports.
         corpus: the films.
-        published: the papers' results.
-        over_seeds: of `show_seeds`.
-        ingest_summary: counts of the stage ingest.
-        labeler_report: of the stage labeler.
-        arms: the section `arms`.
-        settings: the section `compare`.
-        eval_settings: the section `eval`.
-        labeler: the section `labeler`.
-        seed: decides which films are shown.
+        beside: of `gather_beside`.
+        settings: of `settle_comparison`; the seed decides which films are shown.
 
     Returns:
         One HTML page that needs nothing else.
     """
-    from radrl.pipelines.compare import curves, page
-    from radrl.scoring.names import group_names
+    from radrl.pipelines.compare import page
 
-    shown = page.draw_films(arm_reports, count=settings["examples"], seed=seed)
-    parameters = {"seed": seed, "labeler": labeler, "eval": eval_settings, "compare": settings, "arms": arms}
+    shown = page.draw_films(arm_reports, count=settings.compare["examples"], seed=settings.seed)
     return page.render(
-        comparison=comparison,
-        arm_reports=arm_reports,
-        curves=curves.curves(arm_histories, curves.rare_labels(labels)) if arm_histories else None,
-        diagnoses=_diagnoses(arm_histories, arms),
+        comparison,
+        arm_reports,
+        curves=draw_curves(arm_histories, labels) if arm_histories else None,
+        diagnoses=_diagnoses(arm_histories, settings.arms),
         films=corpora.pictures(corpus, shown),
-        published=published,
-        over_seeds=over_seeds,
-        about={
-            "ingest": ingest_summary,
-            "labelers": eval_settings["labelers"],
-            "cleaning": describe_cleaning(eval_settings),
-            "labeler": labeler_report,
-        },
-        groups=group_names(settings["metrics"], eval_settings),
-        arms=arms,
+        beside=beside,
         settings=settings,
-        parameters=parameters,
+    )
+
+
+def _all_rows(
+    arm_reports: ArmTables, ceilings: pd.DataFrame, corpus: ds.Dataset, settings: ComparisonSettings
+) -> dict[str, Row]:
+    """The rows of the table by name, with what the corpus says in answer to the films that were scored."""
+    from radrl.data.thumbnails import nearest_training_films
+    from radrl.pipelines.compare import rows
+
+    films = next(iter(arm_reports.values()))["sample_id"].tolist()
+    training = corpora.read(corpus, split="train", columns=["sample_id", "report"])
+    reports = training.set_index("sample_id")["report"]
+    nearest = reports.loc[nearest_training_films(corpus, films)]
+    protocol, words = settings.eval["cleaning"], settings.eval["max_report_words"]
+    cleaned = partial(clean, protocol=protocol, max_words=words)
+    return rows.all_rows(
+        arm_reports, reports.tolist(), nearest.tolist(), ceilings, seed=settings.seed, cleaned=cleaned
     )
 
 
@@ -253,16 +227,3 @@ def _diagnoses(arm_histories: ArmTables, arms: dict[str, Any]) -> dict[str, list
     return {
         arm: diagnose(history.to_dict("records"), arms.get(arm)) for arm, history in arm_histories.items()
     }
-
-
-def _require_same_films(first: str, known: pd.Series, arm: str, films: pd.Series) -> None:
-    if not films.is_unique:
-        raise ValueError(
-            f"arm {arm!r} has film {films[films.duplicated()].iloc[0]} twice; run generate again for it"
-        )
-    lacking, extra = sorted({*known} - {*films}), sorted({*films} - {*known})
-    if lacking or extra:
-        raise ValueError(
-            f"arms {first!r} and {arm!r} were scored on other films: {arm!r} lacks {len(lacking)} "
-            f"and has {len(extra)} more, such as {(lacking or extra)[0]}; run generate and eval for both"
-        )

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import jinja2
 import numpy as np
 import pandas as pd
 import yaml
 from matplotlib.figure import Figure
 
 from radrl.evaluation.clinical_efficacy import clinical_efficacy
+from radrl.evaluation.draws import Draw, generator
 from radrl.evaluation.gold import GOLD
 from radrl.pages import examples
+from radrl.pages.caveats import OVER_PATIENTS
 from radrl.pages.page import banner, environment
-from radrl.pipelines.compare import figures, seeds
+from radrl.pipelines.compare import figures
 from radrl.pipelines.compare.rows import CEILING, TRIVIAL
+from radrl.pipelines.compare.settings import Beside, ComparisonSettings
 from radrl.pipelines.compare.table import mark, short
+from radrl.pipelines.eval.nodes import describe_cleaning
 from radrl.readers.names import READERS
 from radrl.training.watching.diagnosis import Finding
 
@@ -48,24 +53,19 @@ def draw_films(arms: Mapping[str, pd.DataFrame], *, count: int, seed: int) -> li
         Film ids, in the order of the table.
     """
     films = next(iter(arms.values()))["sample_id"]
-    chosen = np.random.default_rng([seed, 3]).choice(len(films), size=min(count, len(films)), replace=False)
+    chosen = generator(seed, Draw.SHOWN_FILMS).choice(len(films), size=min(count, len(films)), replace=False)
     return [films.iloc[i] for i in sorted(chosen)]
 
 
 def render(
-    *,
     comparison: pd.DataFrame,
     arm_reports: Mapping[str, pd.DataFrame],
+    *,
     curves: Figure | None,
     diagnoses: Mapping[str, Sequence[Finding]],
     films: Mapping[str, Sequence[bytes]],
-    published: pd.DataFrame,
-    over_seeds: Sequence[Mapping[Hashable, Any]],
-    about: Mapping[str, Any],
-    groups: Mapping[str, Sequence[str]],
-    arms: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    parameters: Mapping[str, Any],
+    beside: Beside,
+    settings: ComparisonSettings,
 ) -> str:
     """Write the page.
 
@@ -75,45 +75,65 @@ def render(
         curves: training curves; nothing where no arm trained.
         diagnoses: what the histories of the arms that trained say.
         films: the films to show, as PNG, by sample_id: one, or all of a study.
-        published: the papers' results, a line a method and metric.
-        over_seeds: what several seeds gave, of `radrl.pipelines.compare.seeds.of_shipped`.
-        about: the ingest summary, how texts were cleaned, names of the labelers, the report on the labeler.
-        groups: the metrics of the table by who gives them.
-        arms: the section `arms`.
-        settings: the section `compare`.
-        parameters: what to print as the parameters of the run.
+        beside: what is told beside the arms' own results.
+        settings: what the arms were compared by.
 
     Returns:
         The page's text.
     """
-    any_arm = next(iter(arm_reports.values()))
-    templates = environment()
-    templates.filters["signed"] = lambda value: f"{value:+.3f}".replace("-", "−")
-    template = templates.from_string(_TEMPLATE.read_text(encoding="utf-8"))
-    return template.render(
-        banner=banner(about["ingest"]),
-        groups={name: {"title": _title(name), "metrics": metrics} for name, metrics in groups.items()},
-        about=about,
-        counts={"films": len(any_arm), "patients": any_arm["patient_id"].nunique()},
-        settings=settings,
-        level=f"{settings['bootstrap']['confidence']:.0%}",
-        alpha=f"{1 - settings['bootstrap']['confidence']:.2g}",
-        rows=_rows(comparison, arms, settings),
-        findings=_findings(comparison, settings),
-        caveat=seeds.CAVEAT,
-        over_seeds=over_seeds,
-        read_off=bool((comparison["kind"] == "reader").any()),
-        forest=figures.svg(figures.forest(comparison, reference=settings["reference"]), name="forest"),
+    return _template().render(
+        **_data(arm_reports, beside, settings),
+        **_arms(comparison, settings),
+        caveat=OVER_PATIENTS,
+        over_seeds=beside.over_seeds,
         curves=figures.svg(curves, name="curves") if curves else None,
         diagnoses=diagnoses,
-        labels=_labels(arm_reports, about["labelers"][0]),
+        labels=_labels(arm_reports, settings.eval["labelers"][0]),
         arm_names=list(arm_reports),
         examples=[examples.show(sample_id, own, arm_reports) for sample_id, own in films.items()],
         verdicts=examples.VERDICTS,
-        short=short,
-        published=_published(published),
-        parameters=yaml.safe_dump(dict(parameters), sort_keys=False, allow_unicode=True, width=100),
+        published=_published(beside.published),
+        parameters=yaml.safe_dump(settings.printed, sort_keys=False, allow_unicode=True, width=100),
     ) + "\n"  # fmt: skip
+
+
+def _template() -> jinja2.Template:
+    templates = environment()
+    templates.filters["signed"] = lambda value: f"{value:+.3f}".replace("-", "−")
+    return templates.from_string(_TEMPLATE.read_text(encoding="utf-8"))
+
+
+def _data(
+    arm_reports: Mapping[str, pd.DataFrame], beside: Beside, settings: ComparisonSettings
+) -> dict[str, Any]:
+    """What the page says of the films and of who reads their labels."""
+    any_arm = next(iter(arm_reports.values()))
+    return {
+        "banner": banner(beside.ingest_summary),
+        "about": {
+            "ingest": beside.ingest_summary,
+            "labelers": settings.eval["labelers"],
+            "cleaning": describe_cleaning(settings.eval),
+            "labeler": beside.labeler_report,
+        },
+        "counts": {"films": len(any_arm), "patients": any_arm["patient_id"].nunique()},
+    }
+
+
+def _arms(comparison: pd.DataFrame, settings: ComparisonSettings) -> dict[str, Any]:
+    """The table of arms, what it finds, and its figure."""
+    level = settings.compare["bootstrap"]["confidence"]
+    return {
+        "settings": settings.compare,
+        "level": f"{level:.0%}",
+        "alpha": f"{1 - level:.2g}",
+        "groups": {name: {"title": _title(name), "metrics": own} for name, own in settings.groups.items()},
+        "rows": _rows(comparison, settings.arms, settings.compare),
+        "findings": _findings(comparison, settings.compare),
+        "read_off": bool((comparison["kind"] == "reader").any()),
+        "forest": figures.svg(figures.forest(comparison, reference=settings.reference), name="forest"),
+        "short": short,
+    }
 
 
 def _rows(

@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 
-from kedro.pipeline import Pipeline, node, pipeline
+from kedro.pipeline import Node, Pipeline, node, pipeline
 
+from radrl.pipelines.compare.arms import gather_histories, gather_reports
 from radrl.pipelines.compare.nodes import (
     compare_arms,
     draw_comparison,
     draw_curves,
-    gather_histories,
-    gather_reports,
+    gather_beside,
+    settle_comparison,
     show_findings,
     show_seeds,
     write_page,
@@ -22,58 +23,45 @@ def create_pipeline(arms: Sequence[str]) -> Pipeline:
     Args:
         arms: names of the arms.
     """
-    parameters = {
-        "settings": "params:compare",
-        "eval_settings": "params:eval",
-        "labeler": "params:labeler",
-        "seed": "params:seed",
-    }
+    return pipeline([*_gathering(arms), *_table(), *_figures(), *_page()])
+
+
+def _gathering(arms: Sequence[str]) -> list[Node]:
     per_report = {arm: f"{arm}.per_report" for arm in arms}
     histories = {arm: f"{arm}.history" for arm in arms}
-    return pipeline(
-        [
-            node(gather_reports, per_report, "arm_reports", name="gather_reports"),
-            node(gather_histories, histories, "arm_histories", name="gather_histories"),
-            node(
-                compare_arms,
-                {
-                    "arm_reports": "arm_reports",
-                    "ceilings": "ceilings",
-                    "corpus": "corpus",
-                    "labeler_models": "labeler_models",
-                    **parameters,
-                },
-                "comparison",
-                name="compare_arms",
-            ),
-            node(
-                draw_comparison, ["comparison", "params:compare"], "comparison_figure", name="draw_comparison"
-            ),
-            node(
-                show_seeds,
-                ["comparison", "seeds_results", "params:ingest", "params:compare"],
-                "over_seeds",
-                name="show_seeds",
-            ),
-            node(show_findings, ["comparison", "arm_histories", "params:arms"], None, name="show_findings"),
-            node(draw_curves, ["arm_histories", "labels"], "curves_figure", name="draw_curves"),
-            node(
-                write_page,
-                {
-                    "comparison": "comparison",
-                    "arm_reports": "arm_reports",
-                    "arm_histories": "arm_histories",
-                    "labels": "labels",
-                    "corpus": "corpus",
-                    "published": "published_results",
-                    "over_seeds": "over_seeds",
-                    "ingest_summary": "ingest_summary",
-                    "labeler_report": "labeler_report",
-                    "arms": "params:arms",
-                    **parameters,
-                },
-                "comparison_page",
-                name="write_page",
-            ),
-        ]
-    )
+    sections = {name: f"params:{name}" for name in ("compare", "eval", "labeler", "arms", "seed")}
+    return [
+        node(gather_reports, per_report, "arm_reports", name="gather_reports"),
+        node(gather_histories, histories, "arm_histories", name="gather_histories"),
+        node(settle_comparison, sections, "comparison_settings", name="settle_comparison"),
+    ]
+
+
+def _table() -> list[Node]:
+    """What is printed as well."""
+    compared = ["arm_reports", "ceilings", "corpus", "labeler_models", "comparison_settings"]
+    over_seeds = ["comparison", "seeds_results", "params:ingest", "params:compare"]
+    histories = ["comparison", "arm_histories", "params:arms"]
+    return [
+        node(compare_arms, compared, "comparison", name="compare_arms"),
+        node(show_seeds, over_seeds, "over_seeds", name="show_seeds"),
+        node(show_findings, histories, None, name="show_findings"),
+    ]
+
+
+def _figures() -> list[Node]:
+    compared = ["comparison", "params:compare"]
+    return [
+        node(draw_comparison, compared, "comparison_figure", name="draw_comparison"),
+        node(draw_curves, ["arm_histories", "labels"], "curves_figure", name="draw_curves"),
+    ]
+
+
+def _page() -> list[Node]:
+    beside = ["published_results", "over_seeds", "ingest_summary", "labeler_report"]
+    told = {name: name for name in ("comparison", "arm_reports", "arm_histories", "labels", "corpus")}
+    told |= {"beside": "beside_comparison", "settings": "comparison_settings"}
+    return [
+        node(gather_beside, beside, "beside_comparison", name="gather_beside"),
+        node(write_page, told, "comparison_page", name="write_page"),
+    ]

@@ -1,16 +1,11 @@
-"""What one seed cannot say: intervals over patients are no test of training, and what several seeds gave."""
+"""What several seeds of the shipped study gave, beside a comparison that has one."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
-
-CAVEAT: Final = (
-    "Intervals and tests of one comparison are over its patients: on others the same trained policies would "
-    "score about so. They are no test of training: trained again with another seed, a method ends elsewhere."
-)
 
 
 def of_shipped(

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from radrl.pages.caveats import OVER_PATIENTS
 from radrl.pipelines.compare import seeds
 from radrl.training.watching.diagnosis import Finding
 
@@ -51,7 +52,7 @@ def show_seeds(lines: Sequence[Mapping[Hashable, Any]], metric: str, reference: 
         reference: the arm the others are tested against.
     """
     console = Console(highlight=False)
-    console.print(f"\n{seeds.CAVEAT}")
+    console.print(f"\n{OVER_PATIENTS}")
     if lines:
         console.print(f"What {lines[0]['seeds']} seeds of the shipped parameters gave, {metric}:")
     for line in lines:
