@@ -33,7 +33,7 @@ SHELL := /bin/bash
 help:  ## this list
 	@echo "make TARGET [PYTHON=python3.11] [TORCH_INDEX=URL] [VENV=.venv]"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "    %-14s %s\n", $$1, $$2}' Makefile
-	@echo "PYTHON       Python 3.10, 3.11 or 3.12; default: the first one found"
+	@echo "PYTHON       Python 3.11, 3.12 or 3.13; default: the first one found"
 	@echo "TORCH_INDEX  where torch comes from; on Linux the package index gives the CUDA build, the small one is at"
 	@echo "             https://download.pytorch.org/whl/cpu"
 
@@ -92,9 +92,9 @@ viz: $(INSTALLED)  ## the pipelines as a drawing, on http://127.0.0.1:4141
 lock: $(INSTALLED)  ## resolve constraints.txt anew for every Python and platform; UPGRADE=1 takes newer releases
 	$(PIP_INSTALL) --editable '.[lock]'
 	uv pip compile pyproject.toml --output-file constraints.txt --quiet $(if $(UPGRADE),--upgrade) \
-		--universal --python-version 3.10 --all-extras --strip-extras --no-annotate --custom-compile-command "make lock"
+		--universal --python-version 3.11 --all-extras --strip-extras --no-annotate --custom-compile-command "make lock"
 	uv pip compile tools/scorers/radgraph.in --output-file tools/scorers/radgraph.txt --quiet $(if $(UPGRADE),--upgrade) \
-		--universal --python-version 3.10 --strip-extras --no-annotate --custom-compile-command "make lock"
+		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
 	uv pip compile tools/scorers/radeval.in --output-file tools/scorers/radeval.txt --quiet $(if $(UPGRADE),--upgrade) \
 		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
 

@@ -2,7 +2,7 @@ import signal
 import subprocess
 import sys
 import time
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime, formatdate
 
 import pytest
@@ -149,7 +149,7 @@ def test_no_wait_is_longer_than_allowed(serve, says, reply, after):
 
 
 def test_retry_after_may_be_a_date(serve, says, reply):
-    soon = format_datetime(datetime.now(timezone.utc) + timedelta(hours=1), usegmt=True)
+    soon = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
     start = time.monotonic()
     server = serve(lambda _, b: says("ok") if b else reply(status=429, headers={"Retry-After": soon}))
     assert ask_one(server, longest_wait=0.3) == Answer("ok")
