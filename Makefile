@@ -4,6 +4,7 @@ PYTHON ?=
 VENV ?= .venv
 TORCH_INDEX ?=
 SEEDS ?= 0 1 2
+WORKERS ?= 2
 
 # "3.11 /usr/bin/python3.11", or nothing; the recipe of the environment repeats the search with its message.
 FOUND := $(shell tools/find_python.sh $(PYTHON) 2>/dev/null)
@@ -17,6 +18,9 @@ INSTALLED_TEST := $(VENV)/.installed-test-$(VERSION)
 SCORERS := .venv-radgraph/.installed .venv-radeval/.installed
 PIP_INSTALL = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
+# A file is one worker's, so that what its tests share is made once; in the order that tests/conftest.py gives.
+PYTEST = pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder
+
 # dvc, kedro and mlflow start one another by name.
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 # For commands that start before radrl.process.offline is imported, such as `mlflow ui`.
@@ -28,12 +32,12 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help env repro test lint types contracts pytest smoke offline-check stages base ui viz format lock clean distclean tree scorers metrics seeds
+.PHONY: help env repro test test-slow lint types contracts pytest smoke offline-check stages base ui viz format lock clean distclean tree scorers metrics seeds
 
 help:  ## this list
 	@echo "make TARGET [PYTHON=python3.11] [TORCH_INDEX=URL] [VENV=.venv]"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "    %-14s %s\n", $$1, $$2}' Makefile
-	@echo "PYTHON       Python 3.10, 3.11 or 3.12; default: the first one found"
+	@echo "PYTHON       Python 3.11, 3.12 or 3.13; default: the first one found"
 	@echo "TORCH_INDEX  where torch comes from; on Linux the package index gives the CUDA build, the small one is at"
 	@echo "             https://download.pytorch.org/whl/cpu"
 
@@ -42,7 +46,11 @@ env: $(INSTALLED)  ## the environment alone
 repro: $(INSTALLED)  ## environment, then every stage of the study that is out of date, several at once; JOBS=1
 	radrl repro $(if $(JOBS),--jobs $(JOBS))
 
-test: lint types contracts pytest  ## environment, then lint, types, import contracts and tests
+test: lint contracts  ## environment, then lint, import contracts, types and tests
+	@$(MAKE) --no-print-directory --jobs=2 types pytest
+
+test-slow: $(INSTALLED_TEST)  ## the long checks and no other (CONTRIBUTING.md says what they cover)
+	$(PYTEST) -m slow $(ARGS)
 
 lint: $(INSTALLED_TEST)  ## ruff: style and layout
 	ruff check .
@@ -59,8 +67,8 @@ endif
 contracts: $(INSTALLED_TEST)  ## import-linter: who may import whom
 	lint-imports
 
-pytest: $(INSTALLED_TEST)  ## the tests alone; ARGS="tests/data -k csv" for some of them
-	pytest $(ARGS)
+pytest: $(INSTALLED_TEST)  ## the tests alone, WORKERS=2 at once; ARGS="tests/data -k csv" for some of them
+	$(PYTEST) $(ARGS)
 
 format: $(INSTALLED_TEST)  ## mend what ruff can mend
 	ruff check --fix .
@@ -92,9 +100,9 @@ viz: $(INSTALLED)  ## the pipelines as a drawing, on http://127.0.0.1:4141
 lock: $(INSTALLED)  ## resolve constraints.txt anew for every Python and platform; UPGRADE=1 takes newer releases
 	$(PIP_INSTALL) --editable '.[lock]'
 	uv pip compile pyproject.toml --output-file constraints.txt --quiet $(if $(UPGRADE),--upgrade) \
-		--universal --python-version 3.10 --all-extras --strip-extras --no-annotate --custom-compile-command "make lock"
+		--universal --python-version 3.11 --all-extras --strip-extras --no-annotate --custom-compile-command "make lock"
 	uv pip compile tools/scorers/radgraph.in --output-file tools/scorers/radgraph.txt --quiet $(if $(UPGRADE),--upgrade) \
-		--universal --python-version 3.10 --strip-extras --no-annotate --custom-compile-command "make lock"
+		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
 	uv pip compile tools/scorers/radeval.in --output-file tools/scorers/radeval.txt --quiet $(if $(UPGRADE),--upgrade) \
 		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
 

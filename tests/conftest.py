@@ -12,12 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
+from filelock import FileLock
 from PIL import Image
+from projects import copy, kedro_run
 
 from radrl.process import offline
 
 offline.apply()  # before any test file imports a library that reads the switches
 os.environ.setdefault("MLFLOW_TRACKING_URI", "off")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # a process a core; torch reads it when it is imported
 
 if TYPE_CHECKING:
     from radrl.policy.folder import Policy
@@ -48,6 +51,11 @@ REPORTS = (
 PROMPT = "Write the findings."
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The smoke run comes first: last, the other worker would have nothing left to do beside it."""
+    items.sort(key=lambda item: "smoke" not in getattr(item, "fixturenames", ()))
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The project's folder."""
@@ -60,6 +68,32 @@ def one_thread() -> None:
     import torch
 
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
+    """A folder that is made once, by the worker that asks for it first. Nobody writes into it later."""
+    base = tmp_path_factory.getbasetemp()
+    session = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base  # pytest-xdist: a folder a worker
+
+    def get(name: str, make: Callable[[Path], object]) -> Path:
+        folder = session / name
+        with FileLock(f"{folder}.lock"):
+            if not folder.exists():
+                unfinished = tmp_path_factory.mktemp(name)
+                make(unfinished)
+                unfinished.rename(folder)
+        return folder
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def smoke(once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+    """The data that `kedro run --env=smoke` leaves; `.ci/run` names those of its own run."""
+    if done := os.environ.get("RADRL_SMOKE"):
+        return ROOT / done
+    return once("smoke", lambda folder: kedro_run(copy(folder), "--env=smoke")) / "data/smoke"
 
 
 @pytest.fixture(scope="session")

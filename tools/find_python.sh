@@ -9,17 +9,17 @@ set -u
 probe='
 import sys
 import ensurepip, venv
-if not (3, 10) <= sys.version_info < (3, 13): sys.exit(1)
+if not (3, 11) <= sys.version_info < (3, 14): sys.exit(1)
 print("{}.{}".format(*sys.version_info), sys.executable)
 '
 if [ $# -eq 0 ]; then
-    set -- python3.11 python3.12 python3.10 python3
+    set -- python3.11 python3.12 python3.13 python3
 fi
 for candidate in "$@"; do
     "$candidate" -c "$probe" 2>/dev/null && exit 0
 done
 
-echo "radrl needs Python 3.10, 3.11 or 3.12 with its venv module. Found:" >&2
+echo "radrl needs Python 3.11, 3.12 or 3.13 with its venv module. Found:" >&2
 for candidate in "$@"; do
     version=$("$candidate" --version 2>/dev/null) || version="not installed"
     if [ "$version" != "not installed" ] && ! "$candidate" -c "import ensurepip, venv" 2>/dev/null; then

@@ -52,7 +52,7 @@ def test_csv_by_hand():
         ([float("inf"), 1.0], "[null, 1.0]"),
         (decimal.Decimal("1.50"), "1.50"),
         (datetime.date(2024, 5, 1), "2024-05-01"),
-        (datetime.datetime(2024, 5, 1, 12, tzinfo=datetime.timezone.utc), "2024-05-01T12:00:00+00:00"),
+        (datetime.datetime(2024, 5, 1, 12, tzinfo=datetime.UTC), "2024-05-01T12:00:00+00:00"),
     ],
 )
 def test_what_is_no_text(value, text):

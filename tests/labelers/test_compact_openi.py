@@ -21,6 +21,7 @@ from radrl.training.compact_labeler.fitting import train
 
 REPORTS: Final = Path(os.environ.get("RADRL_SHARED", "")) / "data" / "openi" / "indiana_reports.csv"
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(
         not os.environ.get("RADRL_SHARED") or not REPORTS.is_file(),
         reason="set RADRL_SHARED to a folder with data/openi",

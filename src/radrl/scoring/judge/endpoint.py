@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Final
@@ -249,7 +249,7 @@ def _retry_after(response: httpx2.Response, otherwise: float) -> float:
     try:
         if value.isdecimal():
             return float(value)
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(timezone.utc)).total_seconds())
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return otherwise
 
