@@ -28,7 +28,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help env repro test lint types contracts pytest smoke offline-check stages base ui viz format lock clean distclean tree scorers metrics seeds
+.PHONY: help env repro test lint types contracts pytest smoke offline-check stages base ui viz format lock clean distclean tree docs scorers metrics seeds
 
 help:  ## this list
 	@echo "make TARGET [PYTHON=python3.11] [TORCH_INDEX=URL] [VENV=.venv]"
@@ -42,7 +42,7 @@ env: $(INSTALLED)  ## the environment alone
 repro: $(INSTALLED)  ## environment, then every stage of the study that is out of date, several at once; JOBS=1
 	radrl repro $(if $(JOBS),--jobs $(JOBS))
 
-test: lint types contracts pytest  ## environment, then lint, types, import contracts and tests
+test: lint types contracts pytest docs  ## environment, then lint, types, import contracts, tests and the docs site
 
 lint: $(INSTALLED_TEST)  ## ruff: style and layout
 	ruff check .
@@ -98,8 +98,11 @@ lock: $(INSTALLED)  ## resolve constraints.txt anew for every Python and platfor
 	uv pip compile tools/scorers/radeval.in --output-file tools/scorers/radeval.txt --quiet $(if $(UPGRADE),--upgrade) \
 		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
 
-tree: $(INSTALLED)  ## write README.md's tree anew from the docstrings
+tree: $(INSTALLED)  ## write README.md's tree anew from the packages' docstrings
 	python tools/readme_tree.py
+
+docs: $(INSTALLED_TEST)  ## the docs site into build/site, strictly: build/site/index.html is its first page
+	NO_MKDOCS_2_WARNING=1 mkdocs build --quiet   # a notice of the theme's authors, no finding
 
 scorers: $(SCORERS)  ## environments of the packages radgraph and RadEval, which cannot live beside the study's
 
@@ -133,5 +136,5 @@ endif
 	@touch $@
 
 $(INSTALLED_TEST): $(INSTALLED)
-	$(PIP_INSTALL) --editable '.[test]'
+	$(PIP_INSTALL) --editable '.[test,docs]'
 	@touch $@
