@@ -1,7 +1,7 @@
-"""What mkdocs asks while it builds the site: pages made from the code, and links that work in the repository too.
+"""What mkdocs asks while it builds the site: pages made from the code, and links that work in the repository.
 
-The README is the home page. Links in all pages are written as they stand in the repository; here they are turned to
-where the pages are in the site.
+The README is the home page. Links in all pages are written as they stand in the repository; here they are
+turned to where the pages are in the site.
 """
 
 from __future__ import annotations

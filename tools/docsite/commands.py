@@ -19,7 +19,7 @@ PARTS = "reference/parts.md"
 
 def names() -> list[str]:
     """The commands that `radrl` has."""
-    return main.cli.list_commands(click.Context(main.cli))
+    return list(main.cli.list_commands(click.Context(main.cli)))
 
 
 def targets() -> dict[str, str]:

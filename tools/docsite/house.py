@@ -1,4 +1,4 @@
-"""The house: its packages in the layers of the import contract, with arrows for imports, as SVG; and its rooms."""
+"""The house: packages in the layers of the import contract, arrows for imports, as SVG; and its rooms."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ from docsite.layout import Drawing, Edge, layout
 from docsite.made import ROOT, table
 from docsite.packages import SOURCE, lives, module_of, summary
 
-BOX, HEIGHT, GAP = 34, 88, 14
+BOX, HEIGHT, GAP = 34, 78, 14
 CHARACTER = 8.4
 """Width of a letter of the boxes' names."""
+MARKER = (
+    '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
+    'orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>'
+)
 
 
 def svg() -> str:
@@ -29,13 +33,11 @@ def svg() -> str:
     height = _top(len(rows) - 1) + BOX + GAP
     boxes = (_box(name, drawing, number) for number, row in enumerate(rows) for name in row)
     drawn = "".join([*_arrows(edges, drawing), *boxes])
-    marker = (
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
-        'orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>'
-    )
+    width = round(drawing.width) + 2 * GAP
     return (
-        f'<div class="house"><svg viewBox="{-GAP} 0 {drawing.width + 2 * GAP:.0f} {height}" role="img" '
-        f'aria-label="Packages of radrl in layers; arrows lead to what a package imports">{marker}{drawn}</svg></div>'
+        f'<div class="house"><svg viewBox="{-GAP} 0 {width} {height}" style="max-width: {width}px" '
+        'role="img" aria-label="Packages of radrl in layers; arrows lead to what a package imports">'
+        f"{MARKER}{drawn}</svg></div>"
     )
 
 
@@ -95,8 +97,9 @@ def _box(name: str, drawing: Drawing, number: int) -> str:
     left, top = drawing.x[name] - width / 2, _top(number)
     said = escape(summary(module_of(name)))
     return (
-        f'<g><title>{escape(name)}: {said}</title><rect x="{left:.0f}" y="{top}" width="{width:.0f}" '
-        f'height="{BOX}" rx="5"/><text x="{drawing.x[name]:.0f}" y="{top + BOX // 2 + 5}">{escape(name)}</text></g>'
+        f"<g><title>{escape(name)}: {said}</title>"
+        f'<rect x="{left:.0f}" y="{top}" width="{width:.0f}" height="{BOX}" rx="5"/>'
+        f'<text x="{drawing.x[name]:.0f}" y="{top + BOX // 2 + 5}">{escape(name)}</text></g>'
     )
 
 
@@ -125,23 +128,15 @@ def _beside(begin: str, end: str, drawing: Drawing, number: int) -> str:
 
 def _down(begin: str, end: str, edges: dict[Edge, int], drawing: Drawing, layer: dict[Any, int]) -> str:
     """An arrow to a layer below, through its lanes in those between."""
-    lanes = drawing.lanes((begin, end))
-    away = [
-        (_next(begin, other, drawing), other)
-        for one, other in edges
-        if one == begin and layer[other] > layer[begin]
-    ]
-    into = [
-        (_next(end, one, drawing, back=True), one)
-        for one, other in edges
-        if other == end and layer[one] < layer[end]
-    ]
-    x, y = _port(begin, end, sorted(away), drawing), _top(layer[begin]) + BOX
+    down = [(one, other) for one, other in edges if layer[one] < layer[other]]
+    away = sorted((_next(one, other, drawing), other) for one, other in down if one == begin)
+    into = sorted((_next(other, one, drawing, back=True), one) for one, other in down if other == end)
+    x, y = _port(begin, end, away, drawing), _top(layer[begin]) + BOX
     path = f"M{x:.0f} {y}"
-    for lane, number in lanes:
+    for lane, number in drawing.lanes((begin, end)):
         path += _curve(x, y, lane, _top(number)) + f"V{_top(number) + BOX}"
         x, y = lane, _top(number) + BOX
-    return path + _curve(x, y, _port(end, begin, sorted(into), drawing), _top(layer[end]))
+    return path + _curve(x, y, _port(end, begin, into, drawing), _top(layer[end]))
 
 
 def _next(here: str, other: str, drawing: Drawing, *, back: bool = False) -> float:

@@ -1,13 +1,14 @@
 """Where boxes in layers and the arrows between them go, so that few arrows cross and none runs behind a box.
 
-Layered drawing after Sugiyama, Tagawa and Toda (1981): an arrow over several layers gets a place in each of them;
-orders and places follow the mean of the neighbours above and below, from sweep to sweep.
+Layered drawing after Sugiyama, Tagawa and Toda (1981): an arrow over several layers gets a place in each of
+them; orders and places follow the mean of the neighbours above and below, from sweep to sweep.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 Edge = tuple[str, str]
 Place = str | tuple[Edge, int]
@@ -27,7 +28,7 @@ class Drawing:
     neighbours: dict[Place, list[Place]] = field(default_factory=dict)
     x: dict[Place, float] = field(default_factory=dict)
     beside: dict[Place, Place] = field(default_factory=dict)
-    """For boxes with arrows inside their layer, one that they lead to: where they go when nothing else draws them."""
+    """Where a box goes that no other layer draws: to the end of an arrow inside its layer."""
     width: float = 0.0
 
     def lanes(self, edge: Edge) -> list[tuple[float, int]]:
@@ -82,7 +83,7 @@ def _add(drawing: Drawing, edge: Edge, above: int, below: int) -> None:
     chain: list[Place] = [edge[0], *((edge, number) for number in range(above + 1, below)), edge[1]]
     for number in range(above + 1, below):
         drawing.layers[number].append((edge, number))
-    for one, other in zip(chain, chain[1:], strict=False):
+    for one, other in pairwise(chain):
         drawing.neighbours.setdefault(one, []).append(other)
         drawing.neighbours.setdefault(other, []).append(one)
 
@@ -117,8 +118,8 @@ def _mean(drawing: Drawing, place: Place) -> float:
 
 
 def _apart(drawing: Drawing, places: list[Place], wanted: Mapping[Place, float]) -> list[float]:
-    """Centres in order, near what is wanted and without overlap: halfway between pushing right and pushing left."""
-    steps = [drawing.step(one, other) for one, other in zip(places, places[1:], strict=False)]
+    """Centres in order, near what is wanted, without overlap: between pushing right and pushing left."""
+    steps = [drawing.step(one, other) for one, other in pairwise(places)]
     right = [wanted[places[0]]]
     for place, step in zip(places[1:], steps, strict=True):
         right.append(max(wanted[place], right[-1] + step))

@@ -1,4 +1,4 @@
-"""What packages and modules say of themselves: the first line of a docstring, and what may live in a package."""
+"""What packages and modules say of themselves: a docstring's first line, and what may live in a package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference of params.yaml: every key, what it takes, its default, its shipped value and the comment there."""
+"""The reference of params.yaml: every key, what it takes, its default, its shipped value and its comment."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ FOLDER = "reference/parameters"
 _LOCAL = local_paths(Params)
 INTRODUCTION = """# Parameters
 
-`params.yaml` is the one place of numbers. It is validated before anything loads: an unknown key, a wrong type or a number
-out of bounds is refused by name, with the valid ones. Strings are never taken for numbers.
+`params.yaml` is the one place of numbers. It is validated before anything loads: an unknown key, a wrong type
+or a number out of bounds is refused by name, with the valid ones. Strings are never taken for numbers.
 
-These pages are made from that schema (`radrl.params.schema`). Beside each key stands what `params.yaml` ships with and its
-comment; of a key under `arms` the first arm that has it; of a key that `params.yaml` has not, a recipe of `conf/recipes`,
-which is named. "required" means that the section has no default for it.
+These pages are made from that schema (`radrl.params.schema`). Beside each key stands what `params.yaml` ships
+with and its comment; of a key under `arms` the first arm that has it; of a key that `params.yaml` has not, a
+recipe of `conf/recipes`, which is named. "required" means that the section has no default for it.
 
 """
 

@@ -26,7 +26,8 @@ def stages() -> str:
 
 
 def _body(stage: dict[str, Any]) -> dict[str, Any]:
-    return stage.get("do", stage)
+    body: dict[str, Any] = stage.get("do", stage)
+    return body
 
 
 def _name(name: str, stage: dict[str, Any]) -> str:

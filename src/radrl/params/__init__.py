@@ -4,5 +4,5 @@ The file is validated once, before anything is loaded (`radrl.wiring.hooks`). St
 package: they receive plain values, so that a change here re-runs nothing.
 
 Lives here: one pydantic section a block of params.yaml, what must hold between sections, and the messages of
-refusal. No stage imports it: stages are handed plain values.
+refusal.
 """
