@@ -102,7 +102,7 @@ tree: $(INSTALLED)  ## write README.md's tree anew from the packages' docstrings
 	python tools/readme_tree.py
 
 docs: $(INSTALLED_TEST)  ## the docs site into build/site, strictly: build/site/index.html is its first page
-	NO_MKDOCS_2_WARNING=1 mkdocs build --quiet   # a notice of the theme's authors, no finding
+	NO_MKDOCS_2_WARNING=1 mkdocs build   # a notice of the theme's authors, no finding
 
 scorers: $(SCORERS)  ## environments of the packages radgraph and RadEval, which cannot live beside the study's
 

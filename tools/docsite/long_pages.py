@@ -54,24 +54,24 @@ def _packed(pieces: Iterator[str]) -> Iterator[str]:
 
 def _pieces(text: str) -> Iterator[str]:
     for section in re.split(r"(?m)^(?=## )", text):
-        if size(section) < ROOM:
-            yield section
-        else:
-            yield from _cut_table(section)
+        yield from _cut(section)
 
 
-def _cut_table(section: str) -> Iterator[str]:
-    """A section whose table is too long, in two; both have the heading and the table's header."""
+def _cut(section: str) -> Iterator[str]:
+    """A section, in pieces that have its heading and its table's header where that table is too long."""
     lines = section.splitlines(keepends=True)
-    begin = next(number for number, line in enumerate(lines) if line.startswith("| ---"))
-    end = max(number for number, line in enumerate(lines) if line.startswith("|")) + 1
-    middle = _between(lines, (begin + end) // 2)
-    yield "".join(lines[:middle]) + "\n"
-    yield "".join([lines[0], "\n", *lines[begin - 1 : begin + 1], *lines[middle:]])
+    rows = [number for number, line in enumerate(lines) if line.startswith("|")]
+    if size(section) < ROOM or len(rows) < 4:
+        yield section
+        return
+    begin = next(number for number in rows if lines[number].startswith("| ---"))
+    middle = _between(lines, (begin + rows[-1] + 1) // 2)
+    yield from _cut("".join(lines[:middle]) + "\n")
+    yield from _cut("".join([lines[0], "\n", *lines[begin - 1 : begin + 1], *lines[middle:]]))
 
 
 def _between(lines: list[str], middle: int) -> int:
     """The nearest row from the middle on that begins with something else than the row before."""
-    while lines[middle].split("|")[1] == lines[middle - 1].split("|")[1]:
-        middle += 1
-    return middle
+    rows = range(middle, len(lines))
+    changed = (row for row in rows if lines[row].split("|")[1:2] != lines[row - 1].split("|")[1:2])
+    return next(changed, middle)

@@ -48,7 +48,9 @@ def _param(key: str) -> str:
 
 
 def _before(name: str, stage: dict[str, Any], writers: dict[str, str]) -> str:
-    read = [path for entry in _body(stage).get("deps", []) if (path := _path(entry)).startswith("data/")]
+    files = (entry for entry in _body(stage).get("params", []) if isinstance(entry, dict))
+    paths = map(_path, [*_body(stage).get("deps", []), *files])
+    read = [path for path in paths if path.startswith("data/")]
     names = {writer for out, writer in writers.items() for path in read if _same(path, out)}
     return ", ".join(f"`{writer}`" for writer in dict.fromkeys(writers.values()) if writer in names - {name})
 
