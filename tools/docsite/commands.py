@@ -15,6 +15,12 @@ from radrl.commands import main
 
 _TARGET = re.compile(r"^([a-z-]+):[^\n#]*## (.*)$", re.M)
 PARTS = "reference/parts.md"
+PARTS_OPENING = """# Parts
+
+What `params.yaml` can name, by kind, as `radrl parts --markdown` prints it: what a part is
+given, what it gives, its settings.
+
+"""
 
 
 def names() -> list[str]:
@@ -55,4 +61,4 @@ def parts() -> list[Made]:
         text=True,
         check=True,
     )
-    return cut(PARTS, printed.stdout)
+    return cut(PARTS, PARTS_OPENING + printed.stdout)

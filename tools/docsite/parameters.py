@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
 from docsite.made import Made, table
 from docsite.shipped import Shipped, code
-from radrl.params.base import local_paths
 from radrl.params.schema import Params
 
 FOLDER = "reference/parameters"
-_LOCAL = local_paths(Params)
 INTRODUCTION = """# Parameters
 
 `params.yaml` is the one place of numbers. It is validated before anything loads: an unknown key, a wrong type
@@ -78,7 +79,9 @@ class _Reference:
         """The table of a section, then those of the sections in it."""
         between, found = self.section(own) or ("", {})
         key += between
-        text = f"{_said(found)}\n\n{self.table(key, found['properties'], found.get('required', []))}"
+        text = f"{_said(found)}\n\n{_of_parts(key)}"
+        if found["properties"]:
+            text += self.table(key, found["properties"], found.get("required", []))
         for name, inner in found["properties"].items():
             for kind in filter(self.section, _kinds(inner)):
                 head = f"{'#' * min(level, 4)} `{key}.{name}`{self._marked(kind)}"
@@ -102,10 +105,7 @@ class _Reference:
     def _row(self, key: str, name: str, own: dict[str, Any], required: bool) -> list[str]:
         default = "required" if required else code(own["default"]) if "default" in own else "empty"
         shipped, comment = self._shipped.of(key, value=self.section(own) is None)
-        takes = self.takes(own)
-        if key.replace(".<name>", "") in _LOCAL:
-            takes = takes.replace("text", "path of this machine")
-        return [f"`{name}`", takes, default, shipped, comment]
+        return [f"`{name}`", self.takes(own), default, shipped, comment]
 
     def takes(self, own: dict[str, Any]) -> str:
         """What a value may be, in words."""
@@ -173,6 +173,22 @@ def _kinds(own: dict[str, Any]) -> list[dict[str, Any]]:
     """What a value may be one of, down to the single ones."""
     several = own.get("anyOf", own.get("oneOf"))
     return [own] if several is None else [kind for one in several for kind in _kinds(one)]
+
+
+@cache
+def _kinds_of_parts() -> dict[str, list[str]]:
+    """Kinds of parts by the section that holds those of the kind."""
+    if find_spec("radrl.parts") is None:
+        return {}
+    by_section: dict[str, list[str]] = {}
+    for kind in import_module("radrl.parts.kinds").KINDS.values():
+        by_section.setdefault(kind.section.replace("ARM", "<name>"), []).append(kind.name)
+    return by_section
+
+
+def _of_parts(key: str) -> str:
+    named = [f"[{kind}](../parts.md#{kind})" for kind in _kinds_of_parts().get(key, [])]
+    return f"Holds the settings of each {_either(named)} by its name.\n\n" if named else ""
 
 
 def _said(section: dict[str, Any]) -> str:
