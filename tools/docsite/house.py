@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -53,7 +53,7 @@ def rooms() -> str:
 @cache
 def layers() -> list[list[str]]:
     """The rows of the contract in pyproject.toml, from the top."""
-    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    toml = import_module("tomllib" if find_spec("tomllib") else "tomli")
     contracts = toml.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
     rows = next(own["layers"] for own in contracts["contracts"] if own["type"] == "layers")
     return [[name.strip(" ()") for name in row.replace("|", ":").split(":")] for row in rows]
