@@ -32,7 +32,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help env repro test test-slow lint types contracts pytest smoke offline-check stages base ui viz format lock clean distclean tree scorers metrics seeds
+.PHONY: help env repro test test-slow lint types contracts pytest smoke offline-check stages base ui viz format lock clean distclean tree docs scorers metrics seeds
 
 help:  ## this list
 	@echo "make TARGET [PYTHON=python3.11] [TORCH_INDEX=URL] [VENV=.venv]"
@@ -46,8 +46,8 @@ env: $(INSTALLED)  ## the environment alone
 repro: $(INSTALLED)  ## environment, then every stage of the study that is out of date, several at once; JOBS=1
 	radrl repro $(if $(JOBS),--jobs $(JOBS))
 
-test: lint contracts  ## environment, then lint, import contracts, types and tests
-	@$(MAKE) --no-print-directory --jobs=2 types pytest
+test: lint contracts  ## environment, then lint, import contracts, types, the docs site and tests
+	@$(MAKE) --no-print-directory --jobs=2 types docs pytest
 
 test-slow: $(INSTALLED_TEST)  ## the long checks and no other (CONTRIBUTING.md says what they cover)
 	$(PYTEST) -m slow $(ARGS)
@@ -106,8 +106,11 @@ lock: $(INSTALLED)  ## resolve constraints.txt anew for every Python and platfor
 	uv pip compile tools/scorers/radeval.in --output-file tools/scorers/radeval.txt --quiet $(if $(UPGRADE),--upgrade) \
 		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
 
-tree: $(INSTALLED)  ## write README.md's tree anew from the docstrings
+tree: $(INSTALLED)  ## write README.md's tree anew from the packages' docstrings
 	python tools/readme_tree.py
+
+docs: $(INSTALLED_TEST)  ## the docs site into build/site, strictly: build/site/index.html is its first page
+	NO_MKDOCS_2_WARNING=1 mkdocs build   # a notice of the theme's authors, no finding
 
 scorers: $(SCORERS)  ## environments of the packages radgraph and RadEval, which cannot live beside the study's
 
@@ -141,5 +144,5 @@ endif
 	@touch $@
 
 $(INSTALLED_TEST): $(INSTALLED)
-	$(PIP_INSTALL) --editable '.[test]'
+	$(PIP_INSTALL) --editable '.[test,docs]'
 	@touch $@

@@ -1,44 +1,40 @@
-"""Write the tree of README.md from the first line of every module's docstring.
+"""Write the tree of README.md from the first line of every package's docstring.
 
 python tools/readme_tree.py            write it between the markers
 python tools/readme_tree.py --check    exit 1 when it would change (a test does this)
+
+Packages of two levels are shown; the stages' own and the modules stand in the docs site.
 """
 
 from __future__ import annotations
 
-import ast
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from docsite.made import ROOT
+from docsite.packages import SOURCE, inside, summary
+
 README = ROOT / "README.md"
 BEGIN, END = "<!-- tree: written by tools/readme_tree.py -->\n", "<!-- end of tree -->\n"
-WIDTH = 44
+WIDTH = 22
+STAGES = "pipelines"
 
 
 def tree() -> str:
-    """src/radrl as indented lines, packages before their modules."""
-    lines = ["```", *_lines(ROOT / "src/radrl", 0), "```"]
-    return "\n".join(lines) + "\n"
+    """The packages of src/radrl as indented lines."""
+    lines = ["```text", _line(SOURCE, 0)]
+    for package in inside(SOURCE):
+        lines.append(_line(package, 1))
+        lines += [_line(inner, 2) for inner in inside(package) if package.name != STAGES]
+    return "\n".join([*lines, "```"]) + "\n"
 
 
-def _lines(folder: Path, depth: int) -> list[str]:
-    lines = [_line(f"{folder.name}/", folder / "__init__.py", depth)]
-    for entry in sorted(folder.iterdir(), key=lambda path: (path.is_file(), path.name)):
-        if entry.is_dir() and (entry / "__init__.py").is_file():
-            lines += _lines(entry, depth + 1)
-        elif entry.suffix == ".py" and entry.name != "__init__.py":
-            lines.append(_line(entry.name, entry, depth + 1))
-    return lines
-
-
-def _line(name: str, module: Path, depth: int) -> str:
-    doc = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""
-    summary = " ".join(doc.split("\n\n")[0].split()).rstrip(".:")
-    return f"{'  ' * depth}{name}".ljust(WIDTH) + summary
+def _line(package: Path, depth: int) -> str:
+    return f"{'  ' * depth}{package.name}/".ljust(WIDTH) + summary(package / "__init__.py")
 
 
 def main() -> int:
+    """Write the tree, or say whether it would change."""
     text = README.read_text(encoding="utf-8")
     head, rest = text.split(BEGIN)
     wanted = head + BEGIN + tree() + END + rest.split(END)[1]

@@ -28,27 +28,32 @@ def table(first):
 
 
 EQUATIONS, CHOICES = table("equation"), table("choice")
-PLACES = sorted({cell for row in EQUATIONS for cell in re.findall(r"`([\w.]+:\w+)`", row[2])})
+PLACES = sorted({cell for row in EQUATIONS for cell in re.findall(r"`([\w.]+:[\w.]+)`", row[2])})
 TESTS = sorted({cell for row in EQUATIONS for cell in re.findall(r"`([\w/.]+::\w+)`", row[3])})
 
 
 def functions(path):
-    module = ast.parse(path.read_text(encoding="utf-8"))
-    return {node.name: node for node in module.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return named(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def named(inside):
+    return {node.name: node for node in inside.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
 
 
 def function(place):
     module, name = place.split(":")
-    return functions(ROOT / "src/radrl" / f"{module.replace('.', '/')}.py")[name]
+    holder, _, method = name.partition(".")
+    found = functions(ROOT / "src/radrl" / f"{module.replace('.', '/')}.py")[holder]
+    return named(found)[method] if method else found
 
 
 def default(place, argument):
     """The default of a function's argument as text, or nothing where it must be given."""
     arguments = function(place).args
-    named = [*arguments.posonlyargs, *arguments.args]
-    given = dict(zip([a.arg for a in named][::-1], arguments.defaults[::-1], strict=False))
+    stated = [*arguments.posonlyargs, *arguments.args]
+    given = dict(zip([a.arg for a in stated][::-1], arguments.defaults[::-1], strict=False))
     given |= dict(zip([a.arg for a in arguments.kwonlyargs], arguments.kw_defaults, strict=True))
-    assert argument in {a.arg for a in [*named, *arguments.kwonlyargs]}
+    assert argument in {a.arg for a in [*stated, *arguments.kwonlyargs]}
     value = given.get(argument)
     if value is None:
         return None
@@ -56,14 +61,14 @@ def default(place, argument):
 
 
 def test_every_equation_has_a_row():
-    named = set()
+    stand = set()
     for row in EQUATIONS:
         paper, _, numbers = row[0].partition(" ")
         if span := re.fullmatch(r"(\d+) to (\d+)", numbers):
-            named |= {f"{paper} {n}" for n in range(int(span[1]), int(span[2]) + 1)}
+            stand |= {f"{paper} {n}" for n in range(int(span[1]), int(span[2]) + 1)}
         elif re.fullmatch(r"[\d, ]+", numbers):
-            named |= {f"{paper} {n}" for n in numbers.split(", ")}
-    assert named >= REQUIRED
+            stand |= {f"{paper} {n}" for n in numbers.split(", ")}
+    assert stand >= REQUIRED
 
 
 def test_every_row_names_a_function_and_a_test():
