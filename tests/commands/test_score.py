@@ -1,4 +1,6 @@
 import json
+import sys
+from types import ModuleType
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +12,8 @@ from radrl.evaluation.clinical_efficacy import clinical_efficacy
 from radrl.evaluation.summed import join
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import OBSERVATIONS
+from radrl.parts.builtin import BUILTIN
+from radrl.parts.section import Nothing, takes
 from radrl.scoring.base import Scores, ScoringError
 from radrl.scoring.clinical import ClinicalEfficacy
 from radrl.scoring.nlg import nlg_scores
@@ -250,11 +254,14 @@ def model(monkeypatch):
     def use(error=None):
         seen = []
 
-        def make(settings, labelers):
-            seen.append(settings)
+        def make(*, judge=None):
+            seen.append({"judge": judge})
             return Model(error)
 
-        monkeypatch.setitem(__import__("radrl.scoring.build", fromlist=["FAMILIES"]).FAMILIES, "green", make)
+        module = ModuleType("models")
+        module.green = takes(Nothing)(make)
+        monkeypatch.setitem(sys.modules, "models", module)
+        monkeypatch.setitem(BUILTIN["metric"], "green", "models:green")
         return seen
 
     return use
@@ -272,7 +279,7 @@ def test_settings_of_a_params_file_or_of_its_section(radrl, table, tmp_path, mod
     for name, text in (("section.yaml", section), ("params.yaml", whole)):
         (tmp_path / name).write_text(text)
         said = json.loads(radrl("score", path, "--settings", tmp_path / name, "--json", "-").stdout)
-        assert seen.pop()["green"] == {"judge": {"model": "J"}}
+        assert seen.pop() == {"judge": {"model": "J"}}
         assert {one["family"] for one in said["metrics"].values()} == {"nlg", "green"}
         assert said["about"]["green"] == {"judge": "J"}
         expected = nlg_scores(REFERENCES, HYPOTHESES, preparation="whitespace", meteor=False).corpus

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,12 +25,12 @@ from matplotlib.axes import Axes
 from PIL import Image
 
 from radrl.evaluation import baselines
-from radrl.labelers.build import LABELERS
 from radrl.labelers.build import build as build_labeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.pages import examples
 from radrl.params.data import Ingest
+from radrl.parts.builtin import BUILTIN
 from radrl.pipelines.compare import arms as gathering
 from radrl.pipelines.compare import curves, figures, nodes, seeds
 from radrl.pipelines.compare.page import _what as describe_row
@@ -36,7 +38,6 @@ from radrl.pipelines.compare.page import draw_films
 from radrl.pipelines.compare.pipeline import create_pipeline
 from radrl.pipelines.compare.settings import ComparisonSettings
 from radrl.scoring.base import Scores
-from radrl.scoring.build import FAMILIES
 from radrl.scoring.build import build as build_scorers
 from radrl.scoring.names import group_names
 from radrl.wiring.datasets import HtmlPage
@@ -123,11 +124,19 @@ class Judge:
         return Scores({"judge": self.corpus or float(shares.mean())}, {"judge": shares})
 
 
+def offer(monkeypatch: pytest.MonkeyPatch, kind: str, name: str, part: Any) -> None:
+    """Put a part into the table of those that radrl has."""
+    module = ModuleType(f"offered_{name}")
+    module.part = part  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(BUILTIN[kind], name, f"{module.__name__}:part")
+
+
 @pytest.fixture
 def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
     """A scorer that `eval.families` can name."""
     one = Judge()
-    monkeypatch.setitem(FAMILIES, "judge", lambda settings, labelers: one)
+    offer(monkeypatch, "metric", "judge", lambda: one)
     return one
 
 
@@ -518,7 +527,7 @@ class TestScores:
                 labels[:, INDEX["Edema"]] = [POSITIVE * ("edema" in text) for text in reports]
                 return labels
 
-        monkeypatch.setitem(LABELERS, "chexbert", lambda settings, models: Edema())
+        offer(monkeypatch, "labeler", "chexbert", Edema)
         found = compared(
             {"sft": sft, "grpo": grpo},
             corpus,
