@@ -52,7 +52,7 @@ DESCRIPTIONS = {
     "compare": "the table of arms, as CSV, figures and one HTML page",
 }
 BROUGHT = (STEP_REPORT, OBSERVERS)  # by the hooks
-# What a report is read by; how labelers are trained, and the settings of one's own, the stage labeler has put into its models.
+# What labels are read by; labelers that are trained, and settings of one's own, are in the labelers' folder.
 READ_BY = ("labeler.device", "labeler.name", "labeler.rules")
 # What a stage reads that no dataset stands for: the user's own files, the policy that is shipped.
 RAW = {"ingest": ["data/01_raw"], "policy": ["data/06_models/radrl-tiny"]}

@@ -111,15 +111,6 @@ class Part:
         own = {name: value for name, value in given.items() if name != PATH}
         return signature.defaults(self.object) | own
 
-    def uses(self, settings: Mapping[str, Any]) -> list[Part]:
-        """The parts that it asks in turn, such as FactS its extractor.
-
-        Args:
-            settings: its section of params.yaml.
-        """
-        told = getattr(self.object, "uses", None)
-        return [] if told is None else [find(kind, name) for kind, name in told(settings)]
-
     def _imported(self) -> Any:
         module, _, name = self.path.partition(":")
         if not (module and name):

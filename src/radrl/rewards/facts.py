@@ -14,8 +14,7 @@ from radrl.rewards.base import Missing, RewardError
 from radrl.scoring.base import ScoringError
 from radrl.scoring.facts.build import build
 from radrl.scoring.facts.score import FactS
-from radrl.scoring.judge.local import FolderSection
-from radrl.scoring.judge.server import EndpointSection
+from radrl.scoring.judge.sections import EndpointSection, FolderSection
 
 Reader = Literal["rules", "judge"]
 
@@ -92,14 +91,7 @@ class Facts:
         return [float(score) for score in found.scores]
 
 
-def _uses(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Kind and name of the parts that FactS asks in turn."""
-    used = [(key, settings[key]) for key in ("extractor", "entailment")]
-    judge = settings.get("judge")
-    return used if judge is None else [*used, ("judge", judge["backend"])]
-
-
-@takes(FactsSection, clinical=True, uses=_uses)
+@takes(FactsSection, clinical=True)
 def facts(labeler: Labeler, missing: Missing = "raise", **settings: Any) -> Facts:
     """F-beta of the labels that a report's facts entail (OraPO, eq. 13 to 15).
 

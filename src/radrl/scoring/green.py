@@ -23,8 +23,7 @@ from radrl.parts.section import Section, takes
 from radrl.scoring.base import Scores, ScoringError, require_pairs
 from radrl.scoring.judge.base import Answer, Judge
 from radrl.scoring.judge.build import build
-from radrl.scoring.judge.local import FolderSection
-from radrl.scoring.judge.server import EndpointSection
+from radrl.scoring.judge.sections import EndpointSection, FolderSection
 
 Missing = Literal["raise", "skip"]
 
@@ -94,12 +93,7 @@ class Green:
         return self.judge.about | {"prompt_sha256": digest, f"reports_cut_to_{MAX_WORDS}_words": str(cut)}
 
 
-def _uses(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Kind and name of the part that GREEN asks in turn."""
-    return [("judge", settings["judge"]["backend"])]
-
-
-@takes(GreenSection, uses=_uses)
+@takes(GreenSection)
 def green_by(*, judge: Mapping[str, Any], missing: Missing) -> Green:
     """GREEN: a language model compares report and reference, errors by kind and findings that match.
 

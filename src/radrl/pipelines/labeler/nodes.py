@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 TRAINING: Final = ("pretrain", "train")
 UNSEEN: Final = ("val", "test")
+KNOWN: Final = ("name", "device", "rules", "compact", "chexbert")
+"""Keys of the section `labeler`; any other is a labeler of one's own."""
+
 FEW: Final = 20
 """Observations that fewer reports have are left out of the mean, which one report would move too far."""
 
@@ -47,7 +51,9 @@ def make_labelers(
     Raises:
         radrl.labelers.base.LabelerError: `labeler.chexbert` holds no published CheXbert.
     """
-    writers: dict[str, Callable[[Path], None]] = {}
+    writers: dict[str, Callable[[Path], None]] = {
+        name: partial(_note, own) for name, own in settings.items() if name not in KNOWN
+    }
     curve: list[dict[str, float]] = []
     if settings["chexbert"] is not None:
         writers["chexbert"] = _pointing(Path(settings["chexbert"]))
@@ -142,6 +148,11 @@ def _pointing(published: Path) -> Callable[[Path], None]:
     weights = published if published.is_file() else published / folder.WEIGHTS
     files = [weights, *(weights.parent / name for name in (folder.VOCABULARY, folder.CONFIG))]
     return pointing(published, [file for file in files if file.is_file()])
+
+
+def _note(settings: Any, folder: Path) -> None:
+    """Let what a labeler of one's own is set to be part of the folder that those who label depend on."""
+    (folder / "settings.json").write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n")
 
 
 def _write(writers: Mapping[str, Callable[[Path], None]], target: Path) -> None:

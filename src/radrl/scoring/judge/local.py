@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from radrl.evaluation.green import CHAT_TEMPLATE
-from radrl.parts.section import LocalPath, PositiveInt, Section, takes
+from radrl.parts.section import takes
 from radrl.scoring.base import ScoringError
 from radrl.scoring.judge.base import Judge
+from radrl.scoring.judge.sections import FolderSection
 
 CHATS: Final[dict[str, dict[str, Any]]] = {
     "own": {"chat_template": None, "add_bos": False},
     "green": {"chat_template": CHAT_TEMPLATE, "add_bos": True},
 }
 """How a local model is addressed: as its tokenizer says, or as GREEN's package addresses GREEN's model."""
-
-
-class FolderSection(Section):
-    """A language model on this machine."""
-
-    backend: Literal["folder"]
-    folder: LocalPath
-    chat: Literal["own", "green"]
-    batch_size: PositiveInt
-    max_new_tokens: PositiveInt
-    device: str = "cpu"
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
-    cache: LocalPath | None = None
 
 
 @takes(FolderSection)

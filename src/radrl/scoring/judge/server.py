@@ -4,32 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import Field
-
-from radrl.parts.section import LocalPath, PositiveFloat, PositiveInt, Section, takes
+from radrl.parts.section import takes
 from radrl.scoring.judge.base import Judge
-
-
-class EndpointSection(Section):
-    """A server that speaks OpenAI's protocol; prompts go to `allowed_hosts` and nowhere else."""
-
-    backend: Literal["endpoint"]
-    url: str
-    model: str
-    allowed_hosts: list[str]
-    concurrency: PositiveInt
-    retries: Annotated[int, Field(ge=0)]
-    timeout: PositiveFloat
-    max_tokens: PositiveInt
-    temperature: Annotated[float, Field(ge=0)]
-    seed: int | None
-    api_key_env: str | None = None
-    extra_body: dict[str, Any] | None = None
-    backoff: PositiveFloat = 1.0
-    longest_wait: PositiveFloat = 60.0
-    cache: LocalPath | None = None
+from radrl.scoring.judge.sections import EndpointSection
 
 
 @takes(EndpointSection)

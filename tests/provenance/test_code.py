@@ -1,0 +1,187 @@
+"""Which stages run again for which change: those that compute with it, and no other."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from radrl.pipelines.stages import LAST, ONCE, PER_ARM
+from radrl.provenance import code
+from radrl.provenance.code import digests, stage_code
+
+ROOT = Path(__file__).parents[2]
+GRPO = ["grpo", "ditpo_rule", "ditpo_grad", "deer", "orapo", "facts_after_sft", "mrg_r1", "deer_oracle"]
+"""Arms that train."""
+
+EVERY_ARM = ["base", "sft", *GRPO]
+DEER = ["grpo", "ditpo_rule", "ditpo_grad", "deer", "deer_oracle"]
+GRADIENT = ["ditpo_grad", "deer", "deer_oracle"]
+FACTS = ["orapo", "facts_after_sft"]
+LABELLED = {"labeler", "label", "ddsampling", "analyses", "compare"}
+"""Stages beside the arms' own that read reports by the rules."""
+
+
+def of(stage: str, arms: list[str] = EVERY_ARM) -> set[str]:
+    return {f"{stage}.{arm}" for arm in arms}
+
+
+@pytest.fixture(scope="module")
+def params() -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load((ROOT / "params.yaml").read_text())
+    return read
+
+
+@pytest.fixture(scope="module")
+def code_of(params: dict[str, Any]) -> dict[str, set[str]]:
+    """By stage or stage.arm, the modules that are its code."""
+    once = {stage: {*stage_code(stage, params)} for stage in (*ONCE, LAST)}
+    return once | {
+        f"{stage}.{arm}": {*stage_code(stage, params, arm)} for stage in PER_ARM for arm in params["arms"]
+    }
+
+
+def flat(found: dict[str, Any]) -> dict[str, str]:
+    """By stage or stage.arm its digest."""
+    return {
+        f"{stage}.{key}" if key else stage: digest
+        for stage, own in found.items()
+        for key, digest in (own.items() if isinstance(own, dict) else [("", own)])
+    }
+
+
+@pytest.fixture
+def run_again(params: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., set[str]]:
+    """What runs again when a module of radrl is rewritten by a function of its source."""
+
+    def edited(module: str, rewrite: Callable[[str], str]) -> set[str]:
+        file = ROOT.joinpath("src", *module.split(".")).with_suffix(".py")
+        old = file.read_text()
+        new = rewrite(old)
+        assert new != old
+        before = flat(digests(params))
+        original = code._file_digest
+
+        def digest(path: Path, changed: int) -> str:
+            return code.meaning(ast.parse(new)) if path == file else original(path, changed)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(code, "_file_digest", digest)
+            after = flat(digests(params))
+        return {name for name in before if before[name] != after[name]}
+
+    return edited
+
+
+def otherwise(source: str) -> str:
+    """The module with one statement more."""
+    return source + "\n_OTHER = 1\n"
+
+
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        lambda source: ast.unparse(ast.parse(source)),
+        lambda source: source + "\n# and so on\n",
+        lambda source: source.replace('"""', '"""Or: ', 1),
+    ],
+    ids=["written anew", "comment", "docstring"],
+)
+def test_writing_it_down_otherwise_runs_nothing(
+    run_again: Callable[..., set[str]], rewrite: Callable[[str], str]
+) -> None:
+    assert run_again("radrl.algorithms.f_measure", rewrite) == set()
+    assert run_again("radrl.training.reinforcement.trainer", rewrite) == set()
+
+
+@pytest.mark.parametrize(
+    ("module", "again"),
+    [
+        # what watches, warns, names, draws or prints
+        ("training.watching.hacking", {"compare"}),
+        ("training.watching.cannot_learn", {"compare"}),
+        ("training.watching.mends", {"compare"}),
+        ("training.watching.diagnosis", {"compare"}),
+        ("training.watching.spoken", set()),
+        ("pipelines.compare.curves", {"compare"}),
+        ("pages.page", {"compare", "analyses"}),
+        ("wiring.tracker", set()),
+        ("commands.repro", set()),
+        ("parts.builtin", set()),
+        # parts that nobody names
+        ("rewards.nlg", set()),
+        ("rewards.accuracy", set()),
+        ("scoring.judge.endpoint", set()),
+        ("scoring.judge.folder", set()),
+        ("scoring.green", set()),
+        ("scoring.radgraph", set()),
+        ("data.sources.csv", set()),
+        ("data.sources.mimic_cxr.source", set()),
+        ("labelers.chexbert.published", set()),
+        # parts that some arms name
+        ("rewards.ce_f1", of("train", DEER) | {"analyses"}),
+        ("rewards.bleu2", of("train", DEER)),
+        ("rewards.facts", of("train", FACTS)),
+        ("rewards.mccs", of("train", ["mrg_r1"])),
+        ("rewards.format", of("train", ["mrg_r1"])),
+        ("credit.tf_idf", of("train", ["ditpo_rule"]) | {"analyses"}),
+        ("credit.gradient", of("train", GRADIENT) | {"analyses"}),
+        ("scoring.rules.graph", of("eval") | {"compare"}),
+        ("data.sources.phantom", {"ingest"}),
+        # equations
+        ("algorithms.balanced", {"selection"}),
+        ("algorithms.diversity", {"ddsampling", "analyses"}),
+        ("algorithms.facts", of("train", FACTS)),
+        ("algorithms.tf_idf", of("train", ["ditpo_rule"]) | {"analyses"}),
+        ("algorithms.masking", {"analyses"}),
+        ("algorithms.advantages", of("train") | {"analyses"}),
+        ("evaluation.bootstrap", {"analyses", "compare"}),
+        ("labelers.rules.assertion", LABELLED | of("train", GRPO) | of("eval")),
+        ("training.supervised.vision", {"policy"}),
+        ("training.supervised.fine_tuning", {"policy", "sft"}),
+        ("readers.probe", {"ceilings"}),
+    ],
+)
+def test_a_change_runs_what_computes_with_it(
+    code_of: dict[str, set[str]], module: str, again: set[str]
+) -> None:
+    assert ROOT.joinpath("src/radrl", *module.split(".")).with_suffix(".py").is_file()
+    assert {name for name, modules in code_of.items() if f"radrl.{module}" in modules} == again
+
+
+def test_mccs_is_the_reward_of_one_arm_and_a_metric_of_all(code_of: dict[str, set[str]]) -> None:
+    found = {name for name, modules in code_of.items() if "radrl.algorithms.mccs" in modules}
+    assert found & of("train") == {"train.mrg_r1"}
+    assert of("eval") <= found
+
+
+def test_a_change_changes_the_digests_of_those_whose_code_it_is(
+    run_again: Callable[..., set[str]], code_of: dict[str, set[str]]
+) -> None:
+    module = "radrl.rewards.ce_f1"
+    assert run_again(module, otherwise) == {name for name, own in code_of.items() if module in own} != set()
+
+
+def test_an_arm_that_names_another_reward_is_other_code(params: dict[str, Any]) -> None:
+    arms = params["arms"] | {"grpo": params["arms"]["grpo"] | {"reward": {"format": {"weight": 1.0}}}}
+    before, after = flat(digests(params)), flat(digests(params | {"arms": arms}))
+    assert {name for name in before if before[name] != after[name]} == {"train.grpo"}
+
+
+def test_files_beside_a_module_are_its_code(params: dict[str, Any]) -> None:
+    files = {str(file.relative_to(ROOT)) for file in stage_code("compare", params).values()}
+    assert "src/radrl/pipelines/compare/page.html.j2" in files
+    assert not any(name.endswith((".pyc", ".typed")) for name in files)
+
+
+def test_scripts_that_run_by_their_path_are_code_of_who_runs_them(params: dict[str, Any]) -> None:
+    def modules(families: list[str]) -> set[str]:
+        return {*stage_code("eval", params | {"eval": params["eval"] | {"families": families}}, "grpo")}
+
+    worker = "radrl.scoring.workers.radgraph_worker"
+    assert worker in modules(["ce", "radgraph"])
+    assert worker not in modules(["ce"])
