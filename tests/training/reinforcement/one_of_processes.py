@@ -27,7 +27,7 @@ from radrl.training.reinforcement.grpo import prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
 
 offline.apply()
-LABELER = runpy.run_path(str(Path(__file__).with_name("conftest.py")))["energy_labeler"]
+LABELER = runpy.run_path(str(Path(__file__).parents[1] / "conftest.py"))["energy_labeler"]
 
 
 class Letters:
