@@ -30,6 +30,7 @@ from datasets import Dataset
 from PIL import Image
 from trl import GRPOTrainer
 
+from radrl.credit.uniform import Uniform
 from radrl.data.sources import phantom
 from radrl.policy import folder, tiny
 from radrl.policy.folder import Policy
@@ -37,7 +38,6 @@ from radrl.process import offline
 from radrl.process.runtime import pin
 from radrl.rewards.base import Part, RewardSum
 from radrl.training.reinforcement import grpo
-from radrl.credit.uniform import Uniform
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
 
 ROOT: Final = Path(__file__).resolve().parents[1]
