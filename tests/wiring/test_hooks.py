@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 from kedro.framework.hooks.manager import _create_hook_manager
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline, node, pipeline
@@ -50,6 +51,19 @@ def experiment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 def short_params(monkeypatch: pytest.MonkeyPatch) -> None:
     """These tests' parameters are no whole params.yaml, so nobody asks it for paths."""
     monkeypatch.setattr(hooks, "_private", lambda params: PATHS)
+
+
+OF_PARAMS = hooks._private
+
+
+def test_paths_of_parts_are_kept_from_the_record_of_whole_studies_and_of_arms(root: Path) -> None:
+    params = yaml.safe_load((root / "params.yaml").read_text())
+    judge = {"backend": "folder", "folder": "/weights", "chat": "own", "batch_size": 1, "max_new_tokens": 9}
+    params["arms"]["orapo"]["reward"]["facts"] |= {"extractor": "judge", "judge": judge}
+    keys = [f"reward.facts.judge.{key}" for key in ("folder", "cache")]
+    own = {f"{arm}.{key}" for arm in ("arms.orapo", "arm") for key in keys}
+    assert own <= OF_PARAMS(params)
+    assert "policy.path" in OF_PARAMS(params)
 
 
 def context(project: Path, experiment: str) -> Any:
@@ -279,7 +293,6 @@ def test_arms_and_stages_that_there_are_none_of_are_refused_with_those_there_are
     root: Path, option: str, good: str | list[str], asked: str, message: str
 ) -> None:
     import click
-    import yaml
     from kedro.framework.startup import bootstrap_project
 
     bootstrap_project(root)
