@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -164,6 +167,26 @@ def test_a_change_changes_the_digests_of_those_whose_code_it_is(
 ) -> None:
     module = "radrl.rewards.ce_f1"
     assert run_again(module, otherwise) == {name for name, own in code_of.items() if module in own} != set()
+
+
+def test_every_process_finds_the_same_digests() -> None:
+    """Python's sets have another order in each process."""
+    script = (
+        "import yaml; from radrl.provenance.code import digests;"
+        "print(digests(yaml.safe_load(open('params.yaml'))))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(found) == 1
 
 
 def test_an_arm_that_names_another_reward_is_other_code(params: dict[str, Any]) -> None:

@@ -33,7 +33,7 @@ def _part(kind: str, name: str, section: Any, params: Params, at: str) -> Iterat
     """A part and those that its settings name: a setting called after a kind holds the name of a part."""
     yield find(kind, name, section, key=f"{at}.{name}")
     settings = section if isinstance(section, Mapping) else {}
-    for word in KINDS.keys() & settings.keys():
+    for word in (kind for kind in KINDS if kind in settings):  # in an order that every process has
         named = settings[word]
         if word == "labeler":
             yield from _labeler(params, named)
