@@ -67,12 +67,12 @@ def study(root: Path, installed: Path, tmp_path_factory: pytest.TempPathFactory)
     path = os.pathsep.join([str(folder / "src"), str(site)])
     variables = environment(PYTHONPATH=path, MLFLOW_TRACKING_URI="off")
 
-    def dvc(*arguments: str) -> str:
+    def dvc(*arguments: str, status: int = 0) -> str:
         done = subprocess.run(
             [*DVC, *arguments], cwd=folder, env=variables, capture_output=True, text=True, check=False
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout + (done.stderr if status else "")
 
     (folder / ".dvc" / "config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
     dvc.folder, dvc.site = folder, site  # type: ignore[attr-defined]
@@ -131,3 +131,24 @@ def test_settings_of_ones_own_labeler_reach_those_who_label(study: Any) -> None:
     """The stage labeler has them in its folder, on which those that label depend."""
     written = json.loads((study.folder / "data/06_models/labeler/keywords/settings.json").read_text())
     assert written == {"words": {"Pleural Effusion": ["effusion"]}}
+
+
+def test_parameters_changed_while_a_stage_runs_are_not_recorded_as_what_ran(study: Any) -> None:
+    """The source rewrites params.yaml in the middle of its own stage, as somebody with an editor might."""
+    file, params = study.site / "my_lab" / "sources.py", study.folder / "params.yaml"
+    lock = study.folder / "dvc.lock"
+    source, given, ran = file.read_text(), params.read_text(), yaml.safe_load(lock.read_text())
+    edited = given.replace("max_quarantined_share: 0.05", "max_quarantined_share: 0.5")
+    assert edited != given
+    write = f"    __import__('pathlib').Path({str(params)!r}).write_text({edited!r})\n"
+    begin = "    rng = np.random.default_rng(seed)\n"
+    file.write_text(source.replace(begin, write + begin))
+    try:
+        said = study("repro", "ingest", status=255)
+        assert "params.yaml was changed while ingest ran: ingest." in said
+        assert yaml.safe_load(lock.read_text())["stages"]["ingest"] == ran["stages"]["ingest"]
+    finally:
+        file.write_text(source)
+        params.write_text(given)
+    study("repro", "ingest")
+    assert yaml.safe_load(lock.read_text())["stages"]["ingest"] == ran["stages"]["ingest"]
