@@ -12,6 +12,7 @@ import yaml
 
 import radrl
 from radrl.commands.project import project
+from radrl.parts.near import near
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -39,8 +40,13 @@ def command(stage: str | None) -> None:
     if stage is None:
         write(root / CODE_FILE, _HEADER + yaml.safe_dump(digests(params), sort_keys=False))
         return
-    name, _, arm = stage.partition("@")
-    for file in sorted({*stage_code(name, params, arm or None).values()}):
+    found = digests(params)
+    known = [f"{name}@{key}" for name, own in found.items() if isinstance(own, dict) for key in own]
+    known += [name for name, own in found.items() if isinstance(own, str)]
+    if stage not in known:
+        raise click.BadParameter(f"no stage {stage!r}{near(stage, known)} `dvc stage list` names all")
+    name, _, key = stage.partition("@")
+    for file in sorted({*stage_code(name, params, key or None).values()}):
         click.echo(file.relative_to(root) if file.is_relative_to(root) else file)
 
 
