@@ -84,7 +84,7 @@ offline-check: $(INSTALLED)  ## smoke run and `dvc repro` where no network inter
 	unshare --map-root-user --net kedro run --env=smoke
 	unshare --map-root-user --net dvc repro
 
-stages: $(INSTALLED_TEST)  ## write dvc.yaml anew from the pipelines, the catalog and the imports
+stages: $(INSTALLED_TEST)  ## write dvc.yaml anew from the pipelines and the catalog
 	python tools/dvc_stages.py
 
 base: $(INSTALLED)  ## the laptop's base policy and its card anew, into data/06_models/radrl-tiny; an hour or more

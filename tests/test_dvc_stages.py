@@ -154,7 +154,8 @@ def test_every_stage_compares_what_its_own_code_does(stages: dict[str, Any]) -> 
 
 def test_a_person_reads_the_pipeline_from_top_to_bottom() -> None:
     assert len((ROOT / "dvc.yaml").read_text().splitlines()) <= 250
-    assert len((ROOT / "dvc.lock").read_text().splitlines()) <= 2500
+    # ten arms' parameters, three stages each, are most of it
+    assert len((ROOT / "dvc.lock").read_text().splitlines()) <= 3200
 
 
 def test_every_parameter_of_a_stage_is_in_params_file(stages: dict[str, Any]) -> None:
