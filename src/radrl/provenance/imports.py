@@ -52,8 +52,13 @@ def closure(modules: Iterable[str], packages: Collection[str]) -> dict[str, Path
         if file is not None:
             found[name] = file
             waiting += [name.rpartition(".")[0]] if "." in name else []
-            waiting += imported(parse(file), name, is_package=file.name == "__init__.py")
+            waiting += _imported(file, file.stat().st_mtime_ns, name)
     return found
+
+
+@cache
+def _imported(file: Path, changed: int, name: str) -> list[str]:
+    return imported(parse(file), name, is_package=file.name == "__init__.py")
 
 
 def imported(tree: ast.Module, name: str, *, is_package: bool) -> list[str]:
@@ -74,16 +79,23 @@ def imported(tree: ast.Module, name: str, *, is_package: bool) -> list[str]:
     return names
 
 
-def _executed(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those that only a type checker reads."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
-            for other in child.orelse:
-                yield other
-                yield from _executed(other)
+def _executed(tree: ast.Module) -> Iterator[ast.AST]:
+    """All statements but those that only a type checker reads."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            waiting += node.orelse
             continue
-        yield child
-        yield from _executed(child)
+        yield node
+        # statements hold statements in lists; what hangs on them otherwise are expressions
+        waiting += [
+            child
+            for _, field in ast.iter_fields(node)
+            if isinstance(field, list)
+            for child in field
+            if isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case))
+        ]
 
 
 def _absolute(node: ast.ImportFrom, name: str, *, is_package: bool) -> str:

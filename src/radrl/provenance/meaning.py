@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator
 from typing import Any
 
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -28,28 +27,29 @@ def meaning(tree: ast.Module) -> str:
         >>> meaning(one) == meaning(two)
         True
     """
-    digest = hashlib.sha256()
-    for word in _words(tree):
-        digest.update(word.encode("utf-8", "surrogatepass") + b"\0")
-    return digest.hexdigest()
+    words: list[str] = []
+    _write(tree, words)
+    return hashlib.sha256("".join(f"{word}\0" for word in words).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _words(node: Any) -> Iterator[str]:
+def _write(node: Any, words: list[str]) -> None:
     """The tree from its root: what the nodes are, their fields that hold something, constants with types."""
     if isinstance(node, ast.AST):
-        yield type(node).__name__
-        for field, value in ast.iter_fields(node):
-            told = _spoken(node) if field == "body" and isinstance(node, Documented) else value
-            if told is not None and told != []:
-                yield f".{field}"
-                yield from _words(told)
-        yield ")"
+        words.append(type(node).__name__)
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if field == "body" and isinstance(node, Documented):
+                value = _spoken(node)
+            if value is not None and value != []:
+                words.append(f".{field}")
+                _write(value, words)
+        words.append(")")
     elif isinstance(node, list):
         for item in node:
-            yield from _words(item)
-        yield "]"
+            _write(item, words)
+        words.append("]")
     else:
-        yield f"{type(node).__name__}:{node!r}"
+        words.append(f"{type(node).__name__}:{node!r}")
 
 
 def _spoken(node: Documented) -> list[ast.stmt]:
