@@ -59,13 +59,6 @@ def test_reading_params_needs_no_heavy_import(root: Path) -> None:
     assert said.stdout.strip() == "[]"
 
 
-def test_parts_that_are_asked_in_turn_are_named() -> None:
-    own = {"extractor": "judge", "entailment": "rules", "judge": {"backend": "folder"}}
-    used = [(part.kind.name, part.name) for part in find("reward", "facts").uses(own)]
-    assert used == [("extractor", "judge"), ("entailment", "rules"), ("judge", "folder")]
-    assert find("reward", "ce_f1").uses({}) == []
-
-
 def test_package_that_offers_a_taken_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     offered = EntryPoints([EntryPoint("bleu2", "lab:bleu", "radrl.rewards")])
     monkeypatch.setattr(finding, "_installed", lambda: offered)

@@ -20,20 +20,21 @@ def named_parts(stage: str, params: Params, key: str | None = None) -> list[Part
         key: the arm, or the selection of one's own, of a stage that runs for each.
 
     Returns:
-        The parts, each once.
+        The parts, each once, in an order that does not hang on that of the keys.
 
     Raises:
         radrl.parts.find.PartError: when a part cannot be found.
     """
     parts = _NAMED[stage](params, key or "") if stage in _NAMED else iter(())
-    return list({(part.kind.name, part.path): part for part in parts}.values())
+    found = {(part.kind.name, part.path): part for part in parts}
+    return [found[key] for key in sorted(found)]
 
 
 def _part(kind: str, name: str, section: Any, params: Params, at: str) -> Iterator[Part]:
     """A part and those that its settings name: a setting called after a kind holds the name of a part."""
     yield find(kind, name, section, key=f"{at}.{name}")
     settings = section if isinstance(section, Mapping) else {}
-    for word in (kind for kind in KINDS if kind in settings):  # in an order that every process has
+    for word in KINDS.keys() & settings.keys():
         named = settings[word]
         if word == "labeler":
             yield from _labeler(params, named)
