@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from dvc.utils.serialize import modify_yaml
+from dvc.utils.hydra import apply_overrides
 
 ROOT = Path(__file__).parents[2]
 RECIPES = sorted((ROOT / "conf/recipes").glob("[!s]*.yaml"))  # studies name params, and are none
@@ -15,8 +15,7 @@ RECIPES = sorted((ROOT / "conf/recipes").glob("[!s]*.yaml"))  # studies name par
 @pytest.mark.parametrize("file", [ROOT / "params.yaml", *RECIPES], ids=lambda file: file.stem)
 def test_one_key_is_one_line(file: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copy(file, tmp_path / "params.yaml"))
-    with modify_yaml(copy) as values:
-        values["training"]["steps"] = 12345
+    apply_overrides(copy, ["training.steps=12345"])
     before, after = file.read_text().splitlines(), copy.read_text().splitlines()
     assert len(before) == len(after)
     changed = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
