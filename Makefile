@@ -141,6 +141,7 @@ ifneq ($(TORCH_INDEX),)
 	$(PIP_INSTALL) --no-deps --index-url $(TORCH_INDEX) torch
 endif
 	$(PIP_INSTALL) --editable .
+	$(VENV)/bin/radrl code    # so that dvc status and every --dry have what they compare
 	@touch $@
 
 $(INSTALLED_TEST): $(INSTALLED)
