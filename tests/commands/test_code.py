@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from radrl.commands import code
 from radrl.provenance.code import CODE_FILE, digests
 
 ROOT = Path(__file__).parents[2]
@@ -61,3 +64,39 @@ def test_a_part_that_is_not_there_is_named(radrl, project):
     assert result.exit_code == 1
     assert "arms.grpo.reward.breviti: no reward 'breviti'" in result.stderr
     assert not (project / CODE_FILE).exists()
+
+
+@pytest.fixture
+def other(project):
+    """A project with a package of its own, which is not the one that runs the tests."""
+    package = project / "src" / "radrl"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    return project
+
+
+def test_the_projects_own_package_is_started(other, monkeypatch):
+    started = []
+
+    class Replaced(BaseException):
+        """As `execve` does not return."""
+
+    def execve(program, arguments, environment):
+        started.append((program, arguments, environment["PYTHONPATH"].split(os.pathsep)))
+        raise Replaced
+
+    monkeypatch.setattr(code.os, "execve", execve)
+    monkeypatch.setattr(code.sys, "orig_argv", ["python", "-m", "radrl.commands", "code"])
+    monkeypatch.setenv("PYTHONPATH", "elsewhere")
+    with pytest.raises(Replaced):
+        code._be_of(other)
+    assert started == [
+        (sys.executable, [sys.executable, "-m", "radrl.commands", "code"], [str(other / "src"), "elsewhere"])
+    ]
+
+
+def test_starting_again_for_ever_is_refused(radrl, other, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(other / "src"))
+    result = radrl("code")
+    assert result.exit_code == 1
+    assert f"not in {other / 'src'}, although PYTHONPATH names that first" in result.stderr

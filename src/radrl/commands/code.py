@@ -51,11 +51,22 @@ def command(stage: str | None) -> None:
 
 
 def _be_of(root: Path) -> None:
-    """Start again with the project's own package where another is installed: Kedro runs the project's."""
+    """Start again with the project's own package where another is installed: Kedro runs the project's.
+
+    Raises:
+        click.ClickException: when that does not help.
+    """
     source = root / "src"
-    if source.is_dir() and not Path(radrl.__file__).is_relative_to(source):
-        path = os.pathsep.join(part for part in (str(source), os.environ.get("PYTHONPATH")) if part)
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, "PYTHONPATH": path})
+    if not (source / "radrl").is_dir() or Path(radrl.__file__).is_relative_to(source):
+        return
+    path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if path[0] == str(source):
+        raise click.ClickException(
+            f"the package that runs lies in {Path(radrl.__file__).parent}, not in {source}, although "
+            "PYTHONPATH names that first; start the environment's own `radrl`, without -I or -E"
+        )
+    own = os.pathsep.join([str(source), *filter(None, path)])
+    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, "PYTHONPATH": own})
 
 
 def write(file: Path, text: str) -> None:
