@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from radrl.data import writing
 from radrl.data.records import open_records
-from radrl.data.writing import holds_bytes, row_writer, whole_file, whole_table
+from radrl.data.writing import holds_bytes, row_writer, whole_table
+from radrl.storage.whole_files import whole_file
 
 SCHEMA = pa.schema([("a", pa.string()), ("b", pa.string())])
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufdd0\ufdd1"))

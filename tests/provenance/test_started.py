@@ -60,6 +60,9 @@ def test_nothing_changed_is_no_reason_to_refuse(hooks: RecordHooks, change: Any)
     change(arms__deer__selection="random")
     hooks.before_dataset_saved()
     hooks.after_pipeline_run()
+    change(arms__grpo__selection="random")
+    with pytest.raises(ChangedMeanwhile):
+        hooks.after_pipeline_run()
 
 
 @pytest.mark.parametrize(
@@ -84,6 +87,8 @@ def test_changed_parameters_are_named(
 
 def test_put_back_is_as_never_changed(hooks: RecordHooks, change: Any) -> None:
     change(seed=3)
+    with pytest.raises(ChangedMeanwhile):
+        hooks.after_pipeline_run()
     change(seed=0)
     hooks.after_pipeline_run()
 
@@ -115,7 +120,7 @@ def test_digests_written_anew_for_other_code_are_refused(hooks: RecordHooks, pro
 def test_stage_that_is_not_what_dvc_looked_at_does_not_start(project: Path, written: str) -> None:
     (project / CODE_FILE).write_text(written)
     with pytest.raises(ChangedMeanwhile, match=r"the code of train@grpo is not what .*code\.yaml says"):
-        start(project, "train@grpo", read_params(project))
+        start(project, "train@grpo", read_params(project), [])
 
 
 def test_value_of_a_key_that_is_not_there() -> None:

@@ -51,8 +51,6 @@ def _help(name: str) -> str:
 
 def parts() -> list[Made]:
     """What `radrl parts --markdown` prints."""
-    if "parts" not in names():
-        return []
     program = "from radrl.commands.main import main; main()"
     printed = subprocess.run(
         [sys.executable, "-c", program, "parts", "--markdown"],

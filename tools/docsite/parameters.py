@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
@@ -12,6 +10,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from docsite.made import Made, table
 from docsite.shipped import Shipped, code
 from radrl.params.schema import Params
+from radrl.parts.kinds import KINDS
 
 FOLDER = "reference/parameters"
 INTRODUCTION = """# Parameters
@@ -178,10 +177,8 @@ def _kinds(own: dict[str, Any]) -> list[dict[str, Any]]:
 @cache
 def _kinds_of_parts() -> dict[str, list[str]]:
     """Kinds of parts by the section that holds those of the kind."""
-    if find_spec("radrl.parts") is None:
-        return {}
     by_section: dict[str, list[str]] = {}
-    for kind in import_module("radrl.parts.kinds").KINDS.values():
+    for kind in KINDS.values():
         by_section.setdefault(kind.section.replace("ARM", "<name>"), []).append(kind.name)
     return by_section
 

@@ -31,7 +31,8 @@ def _body(stage: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name(name: str, stage: dict[str, Any]) -> str:
-    return f"`{name}`" + (", once an arm" if "do" in stage or "matrix" in stage or "foreach" in stage else "")
+    over = stage.get("foreach", "")
+    return f"`{name}`" + {"": "", "${arms}": ", once an arm"}.get(over, ", once a selection of one's own")
 
 
 def _path(entry: Any) -> str:

@@ -13,6 +13,7 @@ import yaml
 import radrl
 from radrl.commands.project import project
 from radrl.parts.near import near
+from radrl.storage.whole_files import whole_file
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -34,19 +35,17 @@ def command(stage: str | None) -> None:
     """
     root = project(Path.cwd())
     _be_of(root)
-    from radrl.provenance.code import CODE_FILE, digests, stage_code
+    from radrl.provenance.code import CODE_FILE, digests, split, stage_code, stages
+    from radrl.provenance.started import read_params
 
-    params = yaml.safe_load((root / "params.yaml").read_text(encoding="utf-8"))
+    params = read_params(root)
     if stage is None:
         write(root / CODE_FILE, _HEADER + yaml.safe_dump(digests(params), sort_keys=False))
         return
-    found = digests(params)
-    known = [f"{name}@{key}" for name, own in found.items() if isinstance(own, dict) for key in own]
-    known += [name for name, own in found.items() if isinstance(own, str)]
-    if stage not in known:
+    if stage not in (known := stages(params)):
         raise click.BadParameter(f"no stage {stage!r}{near(stage, known)} `dvc stage list` names all")
-    name, _, key = stage.partition("@")
-    for file in sorted({*stage_code(name, params, key or None).values()}):
+    name, key = split(stage)
+    for file in sorted({*stage_code(name, params, key).values()}):
         click.echo(file.relative_to(root) if file.is_relative_to(root) else file)
 
 
@@ -74,6 +73,5 @@ def write(file: Path, text: str) -> None:
     if file.is_file() and file.read_text(encoding="utf-8") == text:
         return
     file.parent.mkdir(parents=True, exist_ok=True)
-    partial = file.with_name(f".{file.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(file)
+    with whole_file(file) as stream:
+        stream.write(text.encode())

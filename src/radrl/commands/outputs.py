@@ -16,7 +16,7 @@ from radrl.commands.options import CLASSES, STD, Command, Decorator, Given, clas
 from radrl.commands.pairs import Columns, Pairs
 from radrl.commands.result import Result, as_text, report_rows, report_schema
 from radrl.data.records import Records
-from radrl.data.writing import whole_file
+from radrl.storage.whole_files import whole_file
 
 _ROWS: Final = 4096
 """Rows per report written at once."""

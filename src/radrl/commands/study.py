@@ -11,9 +11,9 @@ import click
 
 from radrl.commands.project import project, stopped
 from radrl.data.sources.base import drawn
-from radrl.data.writing import whole_file
 from radrl.params.schema import Params
 from radrl.storage.locks import alone
+from radrl.storage.whole_files import whole_file
 from radrl.studies import clones
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.execution import Dvc, Experiment, collect, experiments, run_all

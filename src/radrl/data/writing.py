@@ -1,4 +1,4 @@
-"""Rows into CSV, TSV, JSON lines and Parquet, and files that are there as a whole or not at all.
+"""Rows into CSV, TSV, JSON lines and Parquet, as files that are there as a whole or not at all.
 
 The same rows give the same bytes on every Python.
 """
@@ -11,7 +11,6 @@ import decimal
 import gzip
 import json
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -19,6 +18,8 @@ from typing import IO, Any, Final, Protocol, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from radrl.storage.whole_files import whole_file
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -37,27 +38,6 @@ class RowWriter(Protocol):
     def write(self, rows: Rows) -> None:
         """Write rows: values by column, a column that is absent being null."""
         ...
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Write a file beside its place and move it there when the block ends well.
-
-    Args:
-        path: the file, replaced when it exists.
-
-    Yields:
-        The stream to write into. A block that fails leaves nothing; a kill leaves a hidden `.partial` file.
-    """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from pkgutil import iter_modules
 from typing import Any, Final
 
 import radrl.pipelines
+from radrl.parts.find import Part
 from radrl.pipelines.stages import LAST, ONCE, PER_ARM, PER_SELECTION
 from radrl.provenance.imports import closure, parse
 from radrl.provenance.meaning import meaning
@@ -47,18 +48,44 @@ def digests(params: Mapping[str, Any]) -> Digests:
         SyntaxError: naming the file that is no Python.
     """
     found: Digests = {stage: digest_of(stage, params) for stage in (*ONCE, LAST)}
-    own = params["selection"].get("own") or {}
-    for stage, keys in {PER_SELECTION: own, **dict.fromkeys(PER_ARM, params["arms"])}.items():
+    for stage, keys in _keys(params).items():
         found[stage] = {key: digest_of(stage, params, key) for key in keys}
     return found
+
+
+def stages(params: Mapping[str, Any]) -> list[str]:
+    """All stages as DVC names them, such as ``label`` or ``train@grpo``.
+
+    Args:
+        params: params.yaml.
+    """
+    return [*ONCE, LAST, *(f"{stage}@{key}" for stage, keys in _keys(params).items() for key in keys)]
+
+
+def split(stage: str) -> tuple[str, str | None]:
+    """A stage's own name and its key from the name that DVC has for it.
+
+    Example:
+        >>> split("train@grpo"), split("label")
+        (('train', 'grpo'), ('label', None))
+    """
+    name, _, key = stage.partition("@")
+    return name, key or None
+
+
+def _keys(params: Mapping[str, Any]) -> dict[str, Iterable[str]]:
+    """By stage that runs for each of several, their names."""
+    own = params["selection"].get("own") or {}
+    return {PER_SELECTION: own, **dict.fromkeys(PER_ARM, params["arms"])}
 
 
 def digest_of(stage: str, params: Mapping[str, Any], key: str | None = None) -> str:
     """Digest what one stage does; see `stage_code` for the arguments and `digests` for the errors."""
     whole = hashlib.sha256()
-    for part in named_parts(stage, params, key):
+    parts = named_parts(stage, params, key)
+    for part in parts:
         whole.update(f"{part.kind.name} {part.path} {part.kind.arguments} {part.kind.method}\n".encode())
-    for name, file in sorted(stage_code(stage, params, key).items()):
+    for name, file in sorted(_files(stage, parts).items()):
         whole.update(f"{name} {_file_digest(file, file.stat().st_mtime_ns)}\n".encode())
     return whole.hexdigest()[:16]
 
@@ -74,9 +101,13 @@ def stage_code(stage: str, params: Mapping[str, Any], key: str | None = None) ->
     Returns:
         By name of the module, or by place of a file that is none.
     """
-    parts = [part.module for part in named_parts(stage, params, key)]
-    packages = {"radrl", *(module.partition(".")[0] for module in parts)}
-    modules = closure([*_own_modules(f"radrl.pipelines.{stage}"), *parts], packages)
+    return _files(stage, named_parts(stage, params, key))
+
+
+def _files(stage: str, parts: Iterable[Part]) -> dict[str, Path]:
+    named = [part.module for part in parts]
+    packages = {"radrl", *(module.partition(".")[0] for module in named)}
+    modules = closure([*_own_modules(f"radrl.pipelines.{stage}"), *named], packages)
     for module, run in BY_PATH.items():
         if module in modules:
             modules |= closure(_own_modules(run), {"radrl"})

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from radrl.provenance.code import CODE_FILE, digest_of
+from radrl.provenance.code import CODE_FILE, digest_of, split
 
 PARAMS_FILE = Path("params.yaml")
 MISSING = object()
@@ -31,25 +31,24 @@ class Started:
         root: the project's folder.
         stage: its name as DVC has it, such as ``train@grpo``.
         params: params.yaml as the stage began.
+        keys: those of them that the stage computes with, dots between levels.
         digest: of its code as it began.
     """
 
     root: Path
     stage: str
     params: Mapping[str, Any]
+    keys: Sequence[str]
     digest: str
 
-    def require_unchanged(self, keys: Sequence[str]) -> None:
+    def require_unchanged(self) -> None:
         """Refuse to go on where DVC would record what did not run.
-
-        Args:
-            keys: those of params.yaml that the stage computes with, dots between levels.
 
         Raises:
             ChangedMeanwhile: naming the keys that differ by now, or the stage whose code does.
         """
         now = read_params(self.root)
-        other = [key for key in keys if value(now, key) != value(self.params, key)]
+        other = [key for key in self.keys if value(now, key) != value(self.params, key)]
         if other:
             raise ChangedMeanwhile(
                 f"params.yaml was changed while {self.stage} ran: {', '.join(other)}. The stage computed "
@@ -63,13 +62,14 @@ class Started:
             )
 
 
-def start(root: Path, stage: str, params: Mapping[str, Any]) -> Started:
+def start(root: Path, stage: str, params: Mapping[str, Any], keys: Sequence[str]) -> Started:
     """Note what a stage begins with.
 
     Args:
         root: the project's folder.
         stage: its name as DVC has it.
         params: params.yaml as it was before anything was read from it.
+        keys: those that the stage computes with, dots between levels.
 
     Returns:
         What can be compared at the end.
@@ -83,7 +83,7 @@ def start(root: Path, stage: str, params: Mapping[str, Any]) -> Started:
             f"the code of {stage} is not what {CODE_FILE} says: it was changed after DVC looked, or the "
             "stage was started alone; run `dvc repro`, which looks again first"
         )
-    return Started(root, stage, params, digest)
+    return Started(root, stage, params, keys, digest)
 
 
 def read_params(root: Path) -> dict[str, Any]:
@@ -115,5 +115,5 @@ def recorded_digest(root: Path, stage: str) -> Any:
 
 
 def _digest(root: Path, stage: str, params: Mapping[str, Any]) -> str:
-    name, _, arm = stage.partition("@")
-    return digest_of(name, params, arm or None)
+    name, key = split(stage)
+    return digest_of(name, params, key)

@@ -16,6 +16,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from kedro.io import AbstractDataset, DatasetError
 
+from radrl.storage.whole_files import whole_file
+
 Writer = Callable[[Path], None]
 """Writes an artifact into the empty folder it is given."""
 
@@ -131,6 +133,5 @@ class HtmlPage(_Local):
     def save(self, data: str) -> None:
         """Write the page."""
         self._filepath.parent.mkdir(parents=True, exist_ok=True)
-        partial = self._filepath.with_name(f".{self._filepath.name}.partial")
-        partial.write_text(data, encoding="utf-8")
-        partial.rename(self._filepath)
+        with whole_file(self._filepath) as stream:
+            stream.write(data.encode())

@@ -84,10 +84,9 @@ class RecordHooks:
             radrl.provenance.started.ChangedMeanwhile: when its code is not what DVC looked at.
         """
         if self._stage:
-            self._keys = sorted(
-                name.removeprefix("params:") for name in pipeline.inputs() if name.startswith("params:")
-            )
-            self._started = start(self._root, self._stage, self._params)
+            named = sorted(name for name in pipeline.inputs() if name.startswith("params:"))
+            keys = [name.removeprefix("params:") for name in named]
+            self._started = start(self._root, self._stage, self._params, keys)
 
     @hook_impl
     def before_dataset_saved(self) -> None:
@@ -97,7 +96,7 @@ class RecordHooks:
             radrl.provenance.started.ChangedMeanwhile: naming the keys, or the stage whose code changed.
         """
         if self._started:
-            self._started.require_unchanged(self._keys)
+            self._started.require_unchanged()
 
     @hook_impl
     def after_pipeline_run(self) -> None:
