@@ -87,5 +87,5 @@ def test_lora_target_that_names_no_layer_is_refused_before_weights_are_loaded(
     monkeypatch.setattr("radrl.policy.folder.load", None)
     lora = inputs["settings"]["lora"] | {"targets": ["query"]}
     settings = inputs["settings"] | {"tunes": "lora", "lora": lora}
-    with pytest.raises(SettingsError, match=r"^sft\.lora\.targets: 'query' is no linear layer"):
+    with pytest.raises(SettingsError, match=r"^sft\.lora\.targets: 'query' hits no linear layer"):
         cold_start(**inputs | {"settings": settings}, step_report=silent)

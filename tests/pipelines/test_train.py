@@ -152,10 +152,10 @@ def test_checkpoints_of_other_work_are_not_used(
     ("training", "message"),
     [
         ({"prompts_per_step": 4}, "subset has 3 films, a step takes 4; lower training.prompts_per_step"),
-        ({"bf16": True}, "the arm's training.bf16 is true, but this machine has no GPU"),
+        ({"bf16": True}, "the arm's training.bf16 is true, but this GPU does not compute in bfloat16"),
         (
             {"tunes": "lora", "lora": {"rank": 4, "alpha": 8, "dropout": 0.0, "targets": ["q_porj"]}},
-            "the arm's training.lora.targets: 'q_porj' is no linear layer of the policy; did you mean",
+            "the arm's training.lora.targets: 'q_porj' hits no linear layer of the policy",
         ),
     ],
 )
@@ -166,8 +166,10 @@ def test_what_does_not_fit_is_refused_before_weights_are_loaded(
     training: dict[str, Any],
     message: str,
 ) -> None:
+    import torch
     from transformers import utils
 
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(utils, "is_torch_bf16_gpu_available", lambda: False)
     monkeypatch.setattr("radrl.policy.folder.load", None)
     with pytest.raises(SettingsError, match=re.escape(message)):

@@ -1,11 +1,13 @@
-"""What is refused before weights are loaded: LoRA targets, a GPU that is not there, too few films."""
+"""What is refused before weights are loaded: LoRA targets, what the machine does not have, too few films."""
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import transformers.utils
 
 from radrl.storage.pointers import pointing
@@ -13,12 +15,13 @@ from radrl.training.preflight import (
     SettingsError,
     check_bfloat16,
     check_films,
+    check_precision,
     check_targets,
     check_training,
     linear_layers,
 )
 
-PROJECTIONS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+PROJECTIONS = [f"model.language_model.layers.*.{part}.*_proj" for part in ("self_attn", "mlp")]
 
 
 @pytest.fixture
@@ -43,34 +46,57 @@ def test_target_that_names_no_layer_is_refused_with_the_nearest(
 ) -> None:
     folder = request.getfixturevalue(policy)
     check_targets(folder, PROJECTIONS, "sft.lora")
-    check_targets(folder, ["layers.0.self_attn.q_proj", "attn.qkv"], "sft.lora")
+    check_targets(folder, ["model.visual.blocks.0.attn.qkv", "model.visual.merger.*"], "sft.lora")
     with pytest.raises(SettingsError) as caught:
-        check_targets(folder, ["q_proj", "v_porj"], "sft.lora")
-    assert str(caught.value) == (
-        "sft.lora.targets: 'v_porj' is no linear layer of the policy; did you mean 'v_proj'? Its layers: "
-        "0, 2, down_proj, gate_proj, k_proj, lm_head, o_proj, proj, q_proj, qkv, up_proj, v_proj"
+        check_targets(folder, [*PROJECTIONS, "model.language_model.layers.*.self_attn.v_porj"], "sft.lora")
+    assert str(caught.value).startswith(
+        "sft.lora.targets: 'model.language_model.layers.*.self_attn.v_porj' hits no linear layer of the "
+        "policy; did you mean 'model.language_model.layers.*.self_attn.v_proj'"
     )
 
 
-@pytest.mark.parametrize("target", ["proj_q", "self_attn", "layers", "oj", "embed_tokens", ""])
+@pytest.mark.parametrize("target", ["q_proj", "mlp.up_proj"])
+def test_end_of_a_path_is_refused_with_whole_paths(without_weights: Path, target: str) -> None:
+    with pytest.raises(SettingsError, match=r"targets: .* is the end of a path; .* write 'model\.language_model"):
+        check_targets(without_weights, [target], "training.lora")
+
+
+@pytest.mark.parametrize("target", ["proj_q", "self_attn", "layers", "oj", "*embed_tokens", "lm_head", ""])
 def test_part_of_a_name_or_a_block_of_layers_is_no_target(without_weights: Path, target: str) -> None:
-    with pytest.raises(SettingsError, match="is no linear layer of the policy"):
+    with pytest.raises(SettingsError, match="hits no linear layer of the policy"):
         check_targets(without_weights, [target], "training.lora")
 
 
 def test_layers_are_those_of_the_loaded_model(policy: Any, policy_folder: Path) -> None:
-    import torch
+    modules = dict(policy.model.named_modules())
+    layers = [name for name, module in modules.items() if isinstance(module, torch.nn.Linear)]
+    assert [*linear_layers(policy_folder), "lm_head"] == layers
 
-    modules = policy.model.named_modules()
-    assert linear_layers(policy_folder) == [n for n, m in modules if isinstance(m, torch.nn.Linear)]
 
-
-def test_bfloat16_wants_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transformers.utils, "is_torch_bf16_gpu_available", lambda: True)
-    check_bfloat16("training.bf16")
-    monkeypatch.setattr(transformers.utils, "is_torch_bf16_gpu_available", lambda: False)
-    with pytest.raises(SettingsError, match=r"^training\.bf16 is true, .* no GPU .* set it to false$"):
+@pytest.mark.parametrize(("gpu", "computes", "fits"), [(0, 0, True), (1, 1, True), (1, 0, False)])
+def test_bfloat16_is_refused_on_a_gpu_that_has_none(
+    monkeypatch: pytest.MonkeyPatch, gpu: bool, computes: bool, fits: bool
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
+    monkeypatch.setattr(transformers.utils, "is_torch_bf16_gpu_available", lambda: computes)
+    if fits:
         check_bfloat16("training.bf16")
+        return
+    with pytest.raises(SettingsError, match=r"^training\.bf16 is true, .* GPU does not .* set it to false$"):
+        check_bfloat16("training.bf16")
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_8bit_optimizer_wants_its_package(monkeypatch: pytest.MonkeyPatch, installed: bool) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name if installed else None)
+    key = "sft.{}".format
+    check_precision({"bf16": False, "optimizer": "adamw"}, key)
+    settings = {"bf16": False, "optimizer": "adamw_8bit"}
+    if installed:
+        check_precision(settings, key)
+        return
+    with pytest.raises(SettingsError, match=r"^sft\.optimizer is adamw_8bit, .* pip install .* bitsandbytes"):
+        check_precision(settings, key)
 
 
 def test_subset_smaller_than_a_step_is_refused_with_both_counts() -> None:
@@ -84,6 +110,7 @@ def test_subset_smaller_than_a_step_is_refused_with_both_counts() -> None:
     [
         ({"prompts_per_step": 5}, "has 4 films, a step takes 5"),
         ({"bf16": True}, "training.bf16 is true"),
+        ({"optimizer": "adamw_8bit"}, "training.optimizer is adamw_8bit"),
         ({"tunes": "lora", "lora": {"targets": ["query"]}}, "training.lora.targets: 'query'"),
     ],
 )
@@ -96,7 +123,9 @@ def test_key_is_the_arms_where_the_arm_sets_it(
     message: str,
     own: bool,
 ) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(transformers.utils, "is_torch_bf16_gpu_available", lambda: False)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(SettingsError) as caught:
         check_training(small["training"] | wrong, wrong if own else {}, films=4, policy=without_weights)
     assert message in str(caught.value)

@@ -8,6 +8,9 @@ from pydantic import Field, model_validator
 
 from radrl.parts.section import LocalPath, PositiveFloat, PositiveInt, Section, Share, Split
 
+Optimizer = Literal["adamw", "adamw_8bit"]
+"""AdamW with its state in 32 bits or, by bitsandbytes, in 8."""
+
 
 class Prompts(Section):
     """The instruction for each form of output, by the form's name."""
@@ -40,9 +43,11 @@ class Supervised(Section):
     batch_size: PositiveInt
     gradient_accumulation: PositiveInt
     learning_rate: PositiveFloat
+    optimizer: Optimizer
     warmup_share: Share
     weight_decay: Annotated[float, Field(ge=0)]
     gradient_clip: PositiveFloat
+    bf16: bool
     max_tokens: PositiveInt
     checkpoint_every: PositiveInt
 

@@ -77,6 +77,32 @@ class Params(Section):
             )
 
     @model_validator(mode="after")
+    def _frozen_weights_fit(self) -> Params:
+        """What trains is float32, whatever the dtype of what does not."""
+        for key, bf16 in self._trainings().items():
+            if self.policy.dtype == "float16":
+                raise ValueError("policy.dtype float16 is for policies that do not train; take bfloat16")
+            if self.policy.dtype == "bfloat16" and not bf16:
+                raise ValueError(
+                    f"{key} is false, but policy.dtype is bfloat16: what trains is float32, and the two meet "
+                    f"under autocast alone; set {key} to true, or policy.dtype to float32"
+                )
+        return self
+
+    def _trainings(self) -> dict[str, bool]:
+        """Whether each training computes under autocast, by the name of its key."""
+        found = {}
+        if self.policy.path is None and self.policy.pretrain is not None:
+            found["policy.pretrain.bf16"] = self.policy.pretrain.bf16
+        if any(arm.start == "sft" for arm in self.arms.values()):
+            found["sft.bf16"] = self.sft.bf16
+        for name, arm in self.arms.items():
+            if arm.reward is not None:
+                own = f"arms.{name}." if "bf16" in arm.training else ""
+                found[f"{own}training.bf16"] = arm.training.get("bf16", self.training.bf16)
+        return found
+
+    @model_validator(mode="after")
     def _known_metrics(self) -> Params:
         """A metric that nobody gives would be found out after the training of every arm."""
         scored = {"families": self.eval.families, "labelers": self.eval.labelers}

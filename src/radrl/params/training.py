@@ -11,7 +11,7 @@ from radrl.algorithms.ln_dpo import Negatives
 from radrl.algorithms.oracle import Per, WithoutNegatives
 from radrl.params.credit import UNIFORM, Credit
 from radrl.params.parts import Parts
-from radrl.params.policy import Lora
+from radrl.params.policy import Lora, Optimizer
 from radrl.params.rewards import Reward, clinical_names
 from radrl.parts.builtin import BUILTIN
 from radrl.parts.near import hint
@@ -61,6 +61,7 @@ class Training(Section):
     gradient_accumulation: PositiveInt
     iterations: PositiveInt
     learning_rate: PositiveFloat
+    optimizer: Optimizer
     schedule: Literal["constant_with_warmup", "linear", "cosine"]
     warmup_share: Share
     adam_betas: Annotated[list[Share], Field(min_length=2, max_length=2)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping
+import importlib.util
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,7 @@ def check_training(settings: Mapping[str, Any], own: Mapping[str, Any], *, films
         return ("the arm's " if name in own else "") + f"training.{name}"
 
     check_films(films, settings)
-    if settings["bf16"]:
-        check_bfloat16(key("bf16"))
+    check_precision(settings, key)
     if settings["tunes"] == "lora":
         check_targets(policy, settings["lora"]["targets"], key("lora"))
 
@@ -50,45 +49,59 @@ def check_films(films: int, settings: Mapping[str, Any]) -> None:
         )
 
 
-def check_bfloat16(key: str) -> None:
-    """Refuse mixed precision in bfloat16 where no GPU computes in it, as the trainer would.
+def check_precision(settings: Mapping[str, Any], key: Callable[[str], str]) -> None:
+    """Refuse mixed precision and an optimizer that this machine does not have.
+
+    Args:
+        settings: `bf16` and `optimizer` among them.
+        key: the name in params.yaml of each.
 
     Raises:
         SettingsError: naming the key.
     """
-    from transformers.utils import is_torch_bf16_gpu_available
-
-    if not is_torch_bf16_gpu_available():
+    if settings["bf16"]:
+        check_bfloat16(key("bf16"))
+    if settings["optimizer"] == "adamw_8bit" and importlib.util.find_spec("bitsandbytes") is None:
         raise SettingsError(
-            f"{key} is true, but this machine has no GPU that computes in bfloat16; set it to false"
+            f"{key('optimizer')} is adamw_8bit, but bitsandbytes is not installed; "
+            "pip install -c constraints.txt 'bitsandbytes>=0.50', or set it to adamw"
         )
 
 
+def check_bfloat16(key: str) -> None:
+    """Refuse mixed precision in bfloat16 on a GPU that does not compute in it; a CPU does, if slowly.
+
+    Raises:
+        SettingsError: naming the key.
+    """
+    import torch
+    from transformers.utils import is_torch_bf16_gpu_available
+
+    if torch.cuda.is_available() and not is_torch_bf16_gpu_available():
+        raise SettingsError(f"{key} is true, but this GPU does not compute in bfloat16; set it to false")
+
+
 def check_targets(policy: Path, targets: list[str], key: str) -> None:
-    """Refuse a LoRA target that names no linear layer; PEFT passes over it where another one does.
+    """Refuse a LoRA target that hits no linear layer; PEFT passes over it where another one does.
 
     Args:
         policy: a policy's folder; its configuration alone is read.
-        targets: names of layers, or their last parts, as PEFT matches them.
+        targets: globs over the paths of layers.
         key: of the section `lora`.
 
     Raises:
-        SettingsError: naming the first such target, the nearest name and the layers there are.
+        SettingsError: naming the first such target and the nearest paths.
     """
-    layers = linear_layers(policy)
-    for target in targets:
-        if not any(layer == target or layer.endswith(f".{target}") for layer in layers):
-            names = sorted({layer.rpartition(".")[2] for layer in layers})
-            close = difflib.get_close_matches(target, names, n=1)
-            guess = f"; did you mean {close[0]!r}?" if close else "."
-            raise SettingsError(
-                f"{key}.targets: {target!r} is no linear layer of the policy{guess} Its layers: "
-                f"{', '.join(names)}"
-            )
+    from radrl.training.adapters import chosen
+
+    try:
+        chosen(linear_layers(policy), targets)
+    except ValueError as error:
+        raise SettingsError(f"{key}.targets: {error}") from None
 
 
 def linear_layers(policy: Path) -> list[str]:
-    """Names of a policy's linear layers, from its configuration, without its weights.
+    """Paths of a policy's linear layers that can be adapted, from its configuration, without its weights.
 
     Args:
         policy: the folder of a Qwen2.5-VL, or one that points at it.
@@ -96,7 +109,9 @@ def linear_layers(policy: Path) -> list[str]:
     import torch
     from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 
+    from radrl.training import adapters
+
     config = Qwen2_5_VLConfig.from_pretrained(pointers.target(policy), local_files_only=True)
     with torch.device("meta"):
         model = Qwen2_5_VLForConditionalGeneration(config)
-    return [name for name, module in model.named_modules() if isinstance(module, torch.nn.Linear)]
+    return adapters.linear_layers(model)

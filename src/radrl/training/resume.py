@@ -42,7 +42,8 @@ class RestoresWeights:
             super()._load_from_checkpoint(resume_from_checkpoint, model)  # type: ignore[misc]
             return
         folder = resume_from_checkpoint
-        saved = type(target).from_pretrained(folder, dtype=target.dtype, local_files_only=True)
+        # float32 holds every dtype's numbers; each weight is cast back to its own
+        saved = type(target).from_pretrained(folder, dtype=torch.float32, local_files_only=True)
         target.load_state_dict(saved.state_dict())
 
 

@@ -1,54 +1,128 @@
-"""Which weights of a policy train."""
+"""Which weights of a policy train, and in what precision.
+
+Weights that train are float32. AdamW moves a weight by about the learning rate, and bfloat16 keeps 8 bits of
+a number: at a rate of 1e-6 a weight above 4.9e-4 is rounded back to where it was, step after step. What does
+not train may be of another dtype: a base under adapters, a part that is frozen, the frozen start. It meets
+the others under autocast.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import PreTrainedModel
 
+from radrl.policy.folder import DTYPES
+from radrl.training import adapters
+from radrl.training.preflight import SettingsError
+
+logger = logging.getLogger(__name__)
+
 VISION_TOWER = "model.visual."
+OPTIMIZERS = {"adamw": "adamw_torch", "adamw_8bit": "adamw_bnb_8bit"}
+"""transformers' names of the optimizers that params.yaml names."""
 
 
-def prepare(model: PreTrainedModel, tunes: str, lora: Mapping[str, Any]) -> PreTrainedModel | PeftModel:
+def prepare(
+    model: PreTrainedModel, tunes: str, lora: Mapping[str, Any], dtype: str = "float32"
+) -> PreTrainedModel | PeftModel:
     """Freeze what must not move, or wrap the model in adapters.
 
     Args:
-        model: a Qwen2.5-VL.
-        tunes: ``"vision"`` trains the vision encoder and the projector, which Qwen keeps in one module
-            (DEER's cold start); ``"language"`` the rest; ``"full"`` everything; ``"lora"`` low-rank adapters.
+        model: a Qwen2.5-VL in float32.
+        tunes: see `freeze`.
         lora: rank, alpha, dropout, targets; read for ``"lora"`` alone.
+        dtype: of the weights that do not train, a key of `radrl.policy.folder.DTYPES`.
 
     Returns:
         The model to hand to a trainer.
 
     Raises:
+        SettingsError: when a weight that trains is not float32.
+        ValueError: when no weight would train, or a target is no layer.
+    """
+    freeze(model, tunes, dtype)
+    if tunes != "lora":
+        return model
+    adapted = get_peft_model(model, lora_config(lora, model))
+    check_masters(adapted)
+    return adapted
+
+
+def freeze(model: PreTrainedModel, tunes: str, dtype: str = "float32") -> None:
+    """Let some of a model's weights train and cast the others.
+
+    Buffers (the frequencies of rotary positions) stay as they are, and tied weights tied.
+
+    Args:
+        model: a Qwen2.5-VL in float32, changed in place.
+        tunes: ``"vision"`` trains the vision encoder and the projector, which Qwen keeps in one module
+            (DEER's cold start); ``"language"`` the rest; ``"full"`` everything; ``"lora"`` none of them, only
+            the adapters that are to come.
+        dtype: of the weights that do not train.
+
+    Raises:
+        SettingsError: when a weight that trains is not float32.
         ValueError: when no weight would train.
     """
-    if tunes == "lora":
-        return get_peft_model(model, lora_config(lora))
     for name, weight in model.named_parameters():
         part = "vision" if name.startswith(VISION_TOWER) else "language"
         weight.requires_grad_(tunes in ("full", part))
-    if not any(weight.requires_grad for weight in model.parameters()):
+        if not weight.requires_grad:
+            weight.data = weight.data.to(DTYPES[dtype])
+    if tunes != "lora" and not any(weight.requires_grad for weight in model.parameters()):
         raise ValueError(f"tunes: {tunes!r} leaves no weight of {type(model).__name__} to train")
-    return model
+    check_masters(model)
 
 
-def lora_config(lora: Mapping[str, Any]) -> LoraConfig:
-    """PEFT's configuration from the keys of params.yaml."""
+def check_masters(model: torch.nn.Module) -> None:
+    """Refuse weights that train in fewer than 32 bits.
+
+    Raises:
+        SettingsError: naming the first such weight.
+    """
+    for name, weight in model.named_parameters():
+        if weight.requires_grad and weight.dtype != torch.float32:
+            raise SettingsError(
+                f"{name} trains and is {weight.dtype}, in which a small step is rounded away; load the policy "
+                "in float32 and name policy.dtype as dtype of training: what does not train is cast to it"
+            )
+
+
+def lora_config(lora: Mapping[str, Any], model: PreTrainedModel) -> LoraConfig:
+    """PEFT's configuration from the keys of params.yaml, with the path of each layer that is adapted.
+
+    Args:
+        lora: rank, alpha, dropout, targets.
+        model: whose layers the targets choose among.
+
+    Raises:
+        ValueError: when a target hits no layer.
+    """
+    layers = adapters.chosen(adapters.linear_layers(model), lora["targets"])
+    counts = ", ".join(f"{count} of {part}" for part, count in adapters.by_part(layers).items())
+    logger.info("adapters on %d linear layers: %s", len(layers), counts)
     return LoraConfig(
         r=lora["rank"],
         lora_alpha=lora["alpha"],
         lora_dropout=lora["dropout"],
-        target_modules=list(lora["targets"]),
+        target_modules=layers,
         task_type="CAUSAL_LM",
     )
 
 
 def finished(model: PreTrainedModel | PeftModel) -> PreTrainedModel:
-    """The plain model after training: adapters merged, so that every policy folder loads alike."""
+    """The plain float32 model after training: adapters merged, so that every policy folder loads alike.
+
+    The base is cast before it is merged with: what adapters have learnt is often less than bfloat16 tells
+    apart at the size of the base's weights.
+    """
+    for weight in model.parameters():
+        weight.data = weight.data.float()
     plain = model.merge_and_unload() if isinstance(model, PeftModel) else model
     plain.requires_grad_(True)
     return plain.eval()

@@ -25,6 +25,7 @@ from radrl.training.reinforcement import grpo, trainer
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 
 Run = Callable[..., tuple[Policy, list[dict[str, float]]]]
+TARGETS = [f"model.language_model.layers.*.self_attn.{one}_proj" for one in "qv"]
 SETTINGS: dict[str, Any] = {
     "steps": 4,
     "prompts_per_step": 2,
@@ -32,6 +33,7 @@ SETTINGS: dict[str, Any] = {
     "gradient_accumulation": 1,
     "iterations": 1,
     "learning_rate": 1e-2,
+    "optimizer": "adamw",
     "schedule": "cosine",
     "warmup_share": 0.0,
     "adam_betas": [0.9, 0.99],
@@ -47,7 +49,7 @@ SETTINGS: dict[str, Any] = {
     "kl": 0.05,
     "mask_truncated": False,
     "tunes": "full",
-    "lora": {"rank": 4, "alpha": 8, "dropout": 0.1, "targets": ["q_proj", "v_proj"]},
+    "lora": {"rank": 4, "alpha": 8, "dropout": 0.1, "targets": TARGETS},
     "bf16": False,
     "gradient_checkpointing": False,
     "checkpoint_every": 2,

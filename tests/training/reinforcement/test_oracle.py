@@ -203,7 +203,8 @@ def test_killed_and_resumed_run_has_the_averages_of_the_unbroken_one(
     tunes: str,
 ) -> None:
     settings = {"steps": 4, "checkpoint_every": 1, "tunes": tunes}
-    settings |= {"lora": {"rank": 4, "alpha": 8, "dropout": 0.1, "targets": ["q_proj", "v_proj"]}}
+    targets = [f"model.language_model.layers.*.self_attn.{one}_proj" for one in "qv"]
+    settings |= {"lora": {"rank": 4, "alpha": 8, "dropout": 0.1, "targets": targets}}
     unbroken, curve = run({}, workspace="unbroken", **settings)
     with killed_after(grpo, step=step):
         run({}, workspace="killed", **settings)

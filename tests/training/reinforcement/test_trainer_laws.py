@@ -28,7 +28,7 @@ from radrl.training.reinforcement.trainer import ReportGRPOTrainer
 
 Run = Callable[..., tuple[Policy, list[dict[str, float]]]]
 # "rank 128, alpha = 256, dropout 0.05" on attention and MLP projections (MRG-R1), at the tests' width
-PROJECTIONS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+PROJECTIONS = [f"model.language_model.layers.*.{part}.*_proj" for part in ("self_attn", "mlp")]
 ADAPTERS = {"tunes": "lora", "lora": {"rank": 8, "alpha": 16, "dropout": 0.05, "targets": PROJECTIONS}}
 TUNES = pytest.mark.parametrize("tuned", [{}, ADAPTERS], ids=["full", "lora"])
 

@@ -16,17 +16,20 @@ from radrl.training.supervised.fine_tuning import Examples, fine_tune
 Curve = list[dict[str, float]]
 Run = Callable[..., tuple[Policy, Curve]]
 Weights = dict[str, Any]
+TARGETS = [f"model.language_model.layers.*.self_attn.{one}_proj" for one in "qv"]
 SETTINGS: dict[str, Any] = {
     "epochs": 3,
     "batch_size": 2,
     "gradient_accumulation": 1,
     "learning_rate": 3e-3,
+    "optimizer": "adamw",
     "warmup_share": 0.0,
     "weight_decay": 0.01,
     "gradient_clip": 1.0,
+    "bf16": False,
     "max_tokens": 24,
     "checkpoint_every": 100,
-    "lora": {"rank": 4, "alpha": 8, "dropout": 0.1, "targets": ["q_proj", "v_proj"]},
+    "lora": {"rank": 4, "alpha": 8, "dropout": 0.1, "targets": TARGETS},
 }
 
 

@@ -213,7 +213,8 @@ class TestTraining:
     def test_looking_changes_no_weight_and_no_other_number(
         self, run: Run, watch: Any, weights: Any, same: Any, tunes: str
     ) -> None:
-        lora = {"rank": 4, "alpha": 8, "dropout": 0.3, "targets": ["q_proj", "v_proj"]}  # dropout is drawn
+        targets = [f"model.language_model.layers.*.self_attn.{one}_proj" for one in "qv"]
+        lora = {"rank": 4, "alpha": 8, "dropout": 0.3, "targets": targets}  # dropout is drawn
         blind, curve = run(workspace="blind", tunes=tunes, lora=lora)
         seeing, watched = run(watch(every=1), workspace="seeing", tunes=tunes, lora=lora)
         assert same(weights(seeing), weights(blind))

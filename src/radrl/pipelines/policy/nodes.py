@@ -54,10 +54,12 @@ def make_base_policy(
 
     from radrl.process.runtime import pin
     from radrl.storage.workspaces import claim, digest_rows, fingerprint
+    from radrl.training.preflight import check_precision
     from radrl.training.resume import writing
     from radrl.training.supervised.pretraining import pretrained
 
     pin(threads)
+    check_precision(settings["pretrain"], "policy.pretrain.{}".format)
     frame = corpora.read(corpus, split="pretrain", columns=["sample_id", "images", "report", "impression"])
     work = {"settings": settings, "image_size": image_size, "prompts": prompts, "seed": seed}
     claim(workspace, fingerprint(work | {"threads": threads, "films": digest_rows(frame)}))

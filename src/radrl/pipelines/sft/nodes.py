@@ -29,7 +29,7 @@ def cold_start(
         corpus: the films; the split `train` is read.
         base: the base policy's folder.
         settings: the section `sft`.
-        dtype: of the weights.
+        dtype: of the weights that do not train.
         prompt: the instruction.
         seed: of shuffling.
         threads: of torch.
@@ -42,23 +42,25 @@ def cold_start(
     from radrl.policy import folder
     from radrl.process.runtime import pin
     from radrl.storage.workspaces import claim, digest_rows, fingerprint
-    from radrl.training.preflight import check_targets
+    from radrl.training.preflight import check_precision, check_targets
     from radrl.training.resume import writing
     from radrl.training.supervised.fine_tuning import Examples, fine_tune
 
     pin(threads)
+    check_precision(settings, "sft.{}".format)
     if settings["tunes"] == "lora":
         check_targets(base, settings["lora"]["targets"], "sft.lora")
     frame = corpora.read(corpus, split="train", columns=["sample_id", "images", "report"])
     work = {"settings": settings, "dtype": dtype, "prompt": prompt, "seed": seed, "threads": threads}
     claim(workspace, fingerprint(work | {"films": digest_rows(frame)}, base))
     policy, curve = fine_tune(
-        folder.load(base, dtype=dtype),
+        folder.load(base),
         Examples.asking(prompt, frame["images"].tolist(), frame["report"].tolist()),
         settings=settings,
         seed=seed,
         workspace=workspace,
         tunes=settings["tunes"],
+        dtype=dtype,
         report=step_report,
     )
     return writing(policy, workspace), pd.DataFrame(curve)

@@ -30,7 +30,7 @@ class ArmSettings:
         arm: its entry under `arms`.
         training: the section `training`, single keys overridden by the arm's own.
         labeler: the section `labeler`.
-        dtype: of the weights.
+        dtype: of the weights that do not train.
         prompt: the instruction for the arm's form of output.
         seed: of the order of films and of rollouts.
         threads: of torch.
@@ -65,7 +65,7 @@ def settle_arm(
         arm: its entry under `arms`.
         training: the section `training`.
         labeler: the section `labeler`.
-        dtype: of the weights.
+        dtype: of the weights that do not train.
         prompts: the instruction for each form of output.
         seed: of all draws.
         threads: of torch.
@@ -115,7 +115,7 @@ def train_arm(
     watched = draw_sample(corpus, settings.training["watch"], seed=settings.seed)
     check_training(settings.training, settings.arm.get("training", {}), films=len(films), policy=start)
     _claim(workspace, start, labeler_models, films, watched, settings)
-    beginning = folder.load(start, dtype=settings.dtype)
+    beginning = folder.load(start)
     columns = (films[name].tolist() for name in ("images", "report", "sample_id"))
     policy, curve = optimise(
         beginning,
@@ -124,6 +124,7 @@ def train_arm(
         settings=settings.training,
         seed=settings.seed,
         workspace=workspace,
+        dtype=settings.dtype,
         report=step_report,
         observers=observers(settings.arm),
     )

@@ -67,6 +67,7 @@ def optimise(
     settings: Mapping[str, Any],
     seed: int,
     workspace: Path,
+    dtype: str = "float32",
     report: Report = silent,
     watch: Watch | None = None,
     observers: Sequence[TrainerCallback] = (),
@@ -74,7 +75,7 @@ def optimise(
     """Train a policy on its own reports.
 
     Args:
-        policy: where training starts; its model is changed in place.
+        policy: where training starts, in float32; its model is changed in place.
         prompts: the selected films.
         reward: what a report is worth.
         credit: how a report's advantage is spread over its tokens.
@@ -82,33 +83,36 @@ def optimise(
         settings: the keys of `radrl.params.Training`.
         seed: of the order of films, the draws of rollouts and dropout.
         workspace: folder of checkpoints; training goes on from the last one in it.
+        dtype: of the weights that do not train: frozen parts, the base under adapters, the frozen start.
         report: told each step's numbers.
         watch: validation films whose reports are read as training goes on; it changes no weight.
         observers: are told what the trainer tells its callbacks, after all that has a part in the training.
 
     Returns:
-        The trained policy and its training curve, one row a step; before them one of step 0 if watched.
+        The trained policy, in float32, and its training curve, one row a step; before them one of step 0 if watched.
 
     Raises:
         radrl.training.finite.NotFinite: when a loss, gradient or KL is no number; no weights are written.
-        SettingsError: when there are fewer films than a step takes; the trainer would end at once, untrained.
+        SettingsError: when there are fewer films than a step takes (the trainer would end at once, untrained),
+            or a weight that trains is not float32.
     """
     check_films(len(prompts), settings)
     lora = settings["tunes"] == "lora"
-    model = policy.model if lora else tuning.prepare(policy.model, settings["tunes"], {})
+    tuning.freeze(policy.model, settings["tunes"], dtype)
     looks = [Watching(watch, policy.processor, report)] if watch else []
     trainer = ReportGRPOTrainer(
         reward=reward,
         advantage=settings["advantage"],
         credit=credit,
         oracle=oracle,
-        model=model,
-        args=_arguments(settings, reward, seed, workspace),
+        model=policy.model,
+        args=_arguments(settings, reward, seed, workspace, dtype),
         train_dataset=prompts,
         processing_class=policy.processor,
-        peft_config=tuning.lora_config(settings["lora"]) if lora else None,
+        peft_config=tuning.lora_config(settings["lora"], policy.model) if lora else None,
         callbacks=[*looks, StepReport(report), Finite()],
     )
+    tuning.check_masters(trainer.model)
     _let_observe(trainer, observers)
     trainer.train(resume_from_checkpoint=last_checkpoint(workspace))
     return Policy(
@@ -140,10 +144,13 @@ def _micro_batch(settings: Mapping[str, Any]) -> int:
     return size
 
 
-def _arguments(settings: Mapping[str, Any], reward: RewardSum, seed: int, workspace: Path) -> GRPOConfig:
+def _arguments(
+    settings: Mapping[str, Any], reward: RewardSum, seed: int, workspace: Path, dtype: str = "float32"
+) -> GRPOConfig:
     """Every setting TRL has changed the default of between releases is written out."""
     return GRPOConfig(
         output_dir=str(workspace),
+        model_init_kwargs={"dtype": dtype},  # of the frozen start; the policy is there already
         max_steps=settings["steps"],
         per_device_train_batch_size=_micro_batch(settings),
         gradient_accumulation_steps=settings["gradient_accumulation"],
@@ -158,7 +165,7 @@ def _arguments(settings: Mapping[str, Any], reward: RewardSum, seed: int, worksp
         adam_epsilon=1e-8,
         weight_decay=settings["weight_decay"],
         max_grad_norm=settings["gradient_clip"],
-        optim="adamw_torch",
+        optim=tuning.OPTIMIZERS[settings["optimizer"]],
         temperature=settings["temperature"],
         top_p=settings["top_p"],
         top_k=0,
@@ -182,6 +189,7 @@ def _arguments(settings: Mapping[str, Any], reward: RewardSum, seed: int, worksp
         top_entropy_quantile=1.0,
         shuffle_dataset=True,
         bf16=settings["bf16"],
+        use_cpu=not torch.cuda.is_available(),  # said, since bf16 without a GPU is refused otherwise
         gradient_checkpointing=settings["gradient_checkpointing"],
         disable_dropout=settings["tunes"] != "lora",
         use_vllm=False,

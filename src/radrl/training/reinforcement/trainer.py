@@ -69,7 +69,9 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         kl = arguments.beta
         if oracle is not None and kl == 0:
             arguments.beta = 1.0  # for the time being: TRL keeps the frozen start for a KL term alone
-        super().__init__(reward_funcs=[_as_trl(part, reward) for part in reward.parts], args=arguments, **trl)
+        functions = [_as_trl(part, reward) for part in reward.parts]
+        with _silenced("trl.trainer.grpo_trainer"):  # it would say that the frozen start's dtype is not heeded
+            super().__init__(reward_funcs=functions, args=arguments, **trl)
         self.beta = self.args.beta = kl
         for known in filter(None, [self.model, self.ref_model]):
             shared_forward.enable(self.accelerator.unwrap_model(known))
@@ -84,7 +86,9 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         return EpochOrder(films, seed=self.args.data_seed, epoch=lambda: int(self.state.epoch or 0))
 
     def _generate_single_turn(self, *args: Any, **kwargs: Any) -> Any:
-        with shared_prefill.sharing(shared_prefill.bare(self.accelerator.unwrap_model(self.model))):
+        bare = shared_prefill.bare(self.accelerator.unwrap_model(self.model))
+        # in one block of autocast weights are cast once, not for each token, and those of adapters at all
+        with self.accelerator.autocast(), shared_prefill.sharing(bare):
             return super()._generate_single_turn(*args, **kwargs)
 
     def _calculate_rewards(

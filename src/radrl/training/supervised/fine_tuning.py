@@ -60,24 +60,29 @@ def fine_tune(
     seed: int,
     workspace: Path,
     tunes: str = "full",
+    dtype: str = "float32",
     report: Report = silent,
 ) -> tuple[Policy, list[dict[str, float]]]:
     """Teach a policy to write the reference reports.
 
     Args:
-        policy: where training starts; its model is changed in place.
+        policy: where training starts, in float32; its model is changed in place.
         examples: the training films and reports.
         settings: the keys of `radrl.params.Supervised` (and `lora` when `tunes` is ``"lora"``).
         seed: of shuffling and dropout.
         workspace: folder of checkpoints; training goes on from the last one in it.
-        tunes: see `radrl.training.tuning.prepare`.
+        tunes: see `radrl.training.tuning.freeze`.
+        dtype: of the weights that do not train.
         report: told each logged row.
 
     Returns:
-        The trained policy and its training curve.
+        The trained policy, in float32, and its training curve.
+
+    Raises:
+        radrl.training.preflight.SettingsError: when a weight that trains is not float32.
     """
     torch.manual_seed(seed)  # adapters are drawn before the trainer seeds anything
-    model = tuning.prepare(policy.model, tunes, settings.get("lora", {}))
+    model = tuning.prepare(policy.model, tunes, settings.get("lora", {}), dtype)
     trainer = _LengthGroupedTrainer(
         model=model,
         args=_arguments(settings, seed, workspace),
@@ -121,7 +126,9 @@ def _arguments(settings: Mapping[str, Any], seed: int, workspace: Path) -> Train
         warmup_steps=settings["warmup_share"],
         weight_decay=settings["weight_decay"],
         max_grad_norm=settings["gradient_clip"],
-        optim="adamw_torch",
+        optim=tuning.OPTIMIZERS[settings["optimizer"]],
+        bf16=settings["bf16"],
+        use_cpu=not torch.cuda.is_available(),  # said, since bf16 without a GPU is refused otherwise
         seed=seed,
         data_seed=seed,
         save_steps=settings["checkpoint_every"],

@@ -33,7 +33,7 @@ def pretrained(
 
     Args:
         studies: images (tuples of PNG bytes), report and impression, a row a study.
-        settings: the section `policy`, with `tiny`, `radiographs`, `vision` and `pretrain`.
+        settings: the section `policy`, with `dtype`, `tiny`, `radiographs`, `vision` and `pretrain`.
         image_size: side of the films in pixels.
         prompts: the instruction for each form of output.
         seed: of the weights, the films' polarity, what is asked, and training.
@@ -61,6 +61,7 @@ def pretrained(
         seed=seed,
         workspace=workspace,
         tunes=pretrain["tunes"],
+        dtype=settings["dtype"],
         report=report,
     )
 
