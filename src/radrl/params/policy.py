@@ -38,7 +38,7 @@ class Supervised(Section):
 
     epochs: PositiveInt
     batch_size: PositiveInt
-    gradient_accumulation: PositiveInt
+    examples_at_once: PositiveInt
     learning_rate: PositiveFloat
     warmup_share: Share
     weight_decay: Annotated[float, Field(ge=0)]

@@ -19,7 +19,7 @@ Weights = dict[str, Any]
 SETTINGS: dict[str, Any] = {
     "epochs": 3,
     "batch_size": 2,
-    "gradient_accumulation": 1,
+    "examples_at_once": 2,
     "learning_rate": 3e-3,
     "warmup_share": 0.0,
     "weight_decay": 0.01,
