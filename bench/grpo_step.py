@@ -37,6 +37,7 @@ from radrl.policy.folder import Policy
 from radrl.process import offline
 from radrl.process.runtime import pin
 from radrl.rewards.base import Part, RewardSum
+from radrl.training import batches, placing
 from radrl.training.reinforcement import grpo
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
 
@@ -187,7 +188,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="write the page here, under its head")
     given = parser.parse_args()
     offline.apply()
-    pin(1)
+    pin(1, placing.CPU)
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     settings = params["training"] | {"steps": given.steps, "checkpoint_every": given.steps + 1}
     policy, prompts, texts = make(params, films=4 * settings["prompts_per_step"])
@@ -197,9 +198,10 @@ def main() -> None:
         own = Path(start), prompts, texts, settings
         rounds = [tuple(measure(way, *own) for way in ways) for _ in range(given.rounds)]
     lengths = [len(ids) + 1 for ids in policy.processor.tokenizer(texts)["input_ids"]]
+    parts = batches.of_rollouts(settings).number
     size = (
         f"{settings['prompts_per_step']} films x {settings['rollouts']} rollouts in "
-        f"{settings['gradient_accumulation']} parts, reports of {median(lengths):.0f} tokens in the median, "
+        f"{parts} parts, reports of {median(lengths):.0f} tokens in the median, "
         f"generation of {settings['max_new_tokens']}"
     )
     text = page(rounds, settings, size)

@@ -182,7 +182,7 @@ def small(root: Path, shape: dict[str, int]) -> dict[str, Any]:
     values["sft"] |= brief
     values["rollouts"] |= {"samples": 2, "films_per_shard": 3, "batch_size": 2, "max_new_tokens": 4}
     steps = {"steps": 4, "prompts_per_step": 2, "rollouts": 2, "max_new_tokens": 4, "checkpoint_every": 2}
-    values["training"] |= steps | {"gradient_accumulation": 1, "iterations": 1}
+    values["training"] |= steps | {"rollouts_at_once": 20, "iterations": 1}
     values["generate"] |= {"max_new_tokens": 4, "batch_size": 3}
     return values
 

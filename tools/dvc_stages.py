@@ -53,7 +53,7 @@ DESCRIPTIONS = {
 }
 BROUGHT = (STEP_REPORT, OBSERVERS)  # by the hooks
 # What labels are read by; labelers that are trained, and settings of one's own, are in the labelers' folder.
-READ_BY = ("labeler.device", "labeler.name", "labeler.rules")
+READ_BY = ("labeler.name", "labeler.rules")
 # What a stage reads that no dataset stands for: the user's own files, the policy that is shipped.
 RAW = {"ingest": ["data/01_raw"], "policy": ["data/06_models/radrl-tiny"]}
 

@@ -28,7 +28,7 @@ MIXING: Final[dict[str, Any]] = {
 """Of the oracle; tau is not 1, so that a tau left out is seen."""
 
 
-SETTLED: Final = ("arm", "training", "labeler", "dtype", "prompts", "seed", "threads")
+SETTLED: Final = ("arm", "training", "labeler", "dtype", "prompts", "seed", "threads", "device")
 """Inputs of the stage train that its first node puts together."""
 
 

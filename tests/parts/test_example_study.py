@@ -29,7 +29,7 @@ ARM: dict[str, Any] = {
     },
     "credit": {"opening": {"characters": 20}},
     "oracle": "none",
-    "training": {"steps": 2, "prompts_per_step": 2, "rollouts": 2, "gradient_accumulation": 1, "watch": None},
+    "training": {"steps": 2, "prompts_per_step": 2, "rollouts": 2, "rollouts_at_once": 4, "watch": None},
 }
 
 

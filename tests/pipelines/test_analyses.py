@@ -31,7 +31,7 @@ from radrl.pipelines.analyses.nodes import (
 from radrl.pipelines.analyses.settings import AnalysisSettings
 from radrl.pipelines.label.nodes import label_reports
 
-LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}, "device": "cpu"}
+LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}}
 BOOTSTRAP = {"resamples": 50, "confidence": 0.95}
 SUMMARY = {"drawn": True, "source": "phantom"}
 CLEAR, EFFUSION, EDEMA = "The lungs are clear.", "There is a pleural effusion.", "There is edema."
@@ -44,7 +44,7 @@ READERS = ("rules", "chexbert_compact")
 
 def settled(analyses: dict[str, Any], readers: Sequence[str] = READERS) -> AnalysisSettings:
     """What the first node of the stage puts together."""
-    return settle_analyses(analyses, BOOTSTRAP, LABELER, [*readers], seed=0, threads=1)
+    return settle_analyses(analyses, BOOTSTRAP, LABELER, [*readers], seed=0, threads=1, device="cpu")
 
 
 @pytest.fixture

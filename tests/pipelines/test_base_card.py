@@ -39,6 +39,7 @@ def made(
         small["prompts"],
         seed=11,
         threads=1,
+        device="cpu",
         workspace=tmp_path / "work",
         step_report=silent,
     )
@@ -53,11 +54,12 @@ def test_a_base_is_made_measured_and_described(
 ) -> None:
     base, curve = made
     assert json.loads((base / DRAWN_FROM).read_text()) == {"source": "phantom", "seed": 11}
-    numbers = measure_base(corpus, base, small["prompts"], 8, small["labeler"], seed=11, threads=1)
+    fixed = {"seed": 11, "threads": 1, "device": "cpu"}
+    numbers = measure_base(corpus, base, small["prompts"], 8, small["labeler"], **fixed)
     assert set(numbers) == {"negatives", "films", "films_asked_to_think", "groups"}
     assert numbers["groups"]["films"] == 12
     assert 0 <= numbers["groups"]["all_zero_share"] <= numbers["groups"]["zero_reward_share"] <= 1
-    assert measure_base(corpus, base, small["prompts"], 8, small["labeler"], seed=11, threads=1) == numbers
+    assert measure_base(corpus, base, small["prompts"], 8, small["labeler"], **fixed) == numbers
     small["ingest"]["phantom"]["studies"] |= {"pretrain": 12, "test": 12}
     text = write_card(base, numbers, curve, small["ingest"], small["policy"], seed=11)
     weights = base / "model.safetensors"

@@ -43,7 +43,7 @@ def run(make_corpus: Callable[..., ds.Dataset], policy_folder: Path) -> Callable
         labels = label_reports(corpus, Path(), LABELER)
         asked = SETTINGS | settings
         return read_labels(
-            corpus, labels, policy_folder, policy_folder, asked, split, "rules", "float32", seed, 1
+            corpus, labels, policy_folder, policy_folder, asked, split, "rules", "float32", seed, 1, "cpu"
         )
 
     return read

@@ -27,6 +27,7 @@ def inputs(
         "prompts": small["prompts"],
         "seed": 0,
         "threads": 1,
+        "device": "cpu",
     }
 
 

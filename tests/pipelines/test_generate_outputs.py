@@ -42,6 +42,7 @@ def write(
             small["prompts"],
             seed=0,
             threads=1,
+            device="cpu",
             arm={"start": "sft", "selection": "full"} | arm,
         )
 

@@ -24,7 +24,6 @@ SPLITS = ("pretrain", "train", "val", "test")
 RULES: dict[str, Any] = {
     "name": "rules",
     "rules": {"alternatives": "uncertain", "other_findings": False},
-    "device": "cpu",
     "chexbert": None,
     "compact": None,
 }

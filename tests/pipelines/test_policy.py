@@ -29,6 +29,7 @@ def inputs(
         "prompts": small["prompts"],
         "seed": 0,
         "threads": 1,
+        "device": "cpu",
         "workspace": tmp_path / "work",
     }
 

@@ -26,6 +26,7 @@ def inputs(
         "prompt": small["prompts"]["plain"],
         "seed": 0,
         "threads": 1,
+        "device": "cpu",
         "workspace": tmp_path / "work",
     }
 

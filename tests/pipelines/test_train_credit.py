@@ -39,6 +39,7 @@ def train(
             "prompts": small["prompts"],
             "seed": 0,
             "threads": 1,
+            "device": "cpu",
             "workspace": tmp_path / "work",
         }
         return train_stage(**arguments | changed, step_report=silent)

@@ -21,6 +21,7 @@ from radrl.labelers.base import Labeler
 from radrl.labelers.build import build
 from radrl.parts.find import find
 from radrl.parts.signature import ingredients
+from radrl.process.devices import DeviceError, place
 
 _SHOWN: Final = 10
 """Bad rows that a message lists."""
@@ -248,7 +249,7 @@ def build_labeler(name: str, model: Path | None, device: str, settings: Mapping[
         The labeler.
 
     Raises:
-        click.UsageError: when it needs a model and none is given.
+        click.UsageError: when it needs a model and none is given, or the device is not there.
     """
     if "models" not in ingredients(find("labeler", name, settings.get(name)).object):
         return build(settings, name=name)
@@ -256,6 +257,9 @@ def build_labeler(name: str, model: Path | None, device: str, settings: Mapping[
         raise click.UsageError(f"--labeler {name} reads with a model: give its folder with --model")
     from radrl.labelers.chexbert.labeler import CheXbertLabeler
 
-    if not (model / name).is_dir():
-        return CheXbertLabeler.from_folder(model, name=name, device=device)
-    return build({**settings, "device": device}, model, name=name)
+    try:
+        if not (model / name).is_dir():
+            return CheXbertLabeler.from_folder(model, name=name, device=place(device))
+        return build(settings, model, name=name, device=device)
+    except DeviceError as error:
+        raise click.BadParameter(str(error), param_hint="--device") from None

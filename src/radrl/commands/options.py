@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from radrl.data.records import FORMATS
 from radrl.observations import BLANK, NEGATIVE, POSITIVE, UNCERTAIN
+from radrl.process.devices import ASKED
 
 STD: Final = Path("-")
 """Standard input or output, as the command line names it."""
@@ -60,7 +61,7 @@ _MODEL: Final[tuple[Decorator, ...]] = (
         type=click.Path(exists=True, path_type=Path),
         help="A CheXbert's folder (chexbert.pth, vocab.txt), or what the study's stage labeler wrote.",
     ),
-    click.option("--device", default="cpu", show_default=True, help="Where a CheXbert runs: cpu, cuda, mps."),
+    click.option("--device", default="cpu", show_default=True, help=f"Where a CheXbert runs: {ASKED}."),
 )
 
 

@@ -10,15 +10,20 @@ from typing import Any
 from radrl.labelers.adapted import Adapted
 from radrl.labelers.base import Labeler
 from radrl.parts.find import find
+from radrl.parts.signature import ingredients
+from radrl.process.devices import place
 
 
-def build(settings: Mapping[str, Any], models: Path | None = None, *, name: str | None = None) -> Labeler:
+def build(
+    settings: Mapping[str, Any], models: Path | None = None, *, name: str | None = None, device: str = "cpu"
+) -> Labeler:
     """Build a labeler.
 
     Args:
         settings: the section `labeler` of params.yaml.
         models: what the stage `labeler` wrote; the rules need none.
         name: which labeler; by default `labeler.name`.
+        device: where one that asks for it computes, as params.yaml's `device`.
 
     Returns:
         The labeler.
@@ -26,6 +31,7 @@ def build(settings: Mapping[str, Any], models: Path | None = None, *, name: str 
     Raises:
         radrl.parts.find.PartError: for a labeler that cannot be had.
         LabelerError: when the labeler's model is not there.
+        radrl.process.devices.DeviceError: when the device is not there.
         FileNotFoundError: when a file of a model that is pointed at is gone.
         ValueError: when one has changed since the stage `labeler` saw it.
     """
@@ -35,5 +41,7 @@ def build(settings: Mapping[str, Any], models: Path | None = None, *, name: str 
     part = find("labeler", name, own)
     if part.asked:
         return Adapted(partial(part.object, **part.settings(own)), name)
-    made: Labeler = part.make(own, models=models, device=settings.get("device", "cpu"), name=name)
+    # the rules need neither torch nor a device that is there
+    placed = {"device": str(place(device))} if "device" in ingredients(part.object) else {}
+    made: Labeler = part.make(own, models=models, name=name, **placed)
     return made if part.origin == "built-in" else Adapted(made.label, name)

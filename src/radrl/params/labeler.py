@@ -18,7 +18,6 @@ class Labeler(Parts):
     always: ClassVar = {"rules": False, "compact": True}
 
     name: str
-    device: str
     chexbert: LocalPath | None
 
     @classmethod

@@ -13,6 +13,12 @@ from radrl.parts.near import hint
 EXPLAINED: Final = "explained"
 """The type of a problem whose message says all there is to say."""
 
+_REPLACED: Final = {
+    "device": "`device`, beside `threads`, says it for policies and labelers alike",
+    "gradient_accumulation": "batch_size, or prompts_per_step times rollouts, is a step of all processes, "
+    "and examples_at_once, or rollouts_at_once, what a process takes through the model together",
+}
+
 
 def render(error: ValidationError, root: type[BaseModel], prefix: str = "") -> str:
     """Every problem on a line of its own, with the key as it stands in the file.
@@ -33,11 +39,17 @@ def render(error: ValidationError, root: type[BaseModel], prefix: str = "") -> s
     return "\n".join(lines).replace("Value error, ", "")
 
 
+def gone(key: str) -> str | None:
+    """What is said of a key that params.yaml once had; nothing of another."""
+    return f"is no key any more; {_REPLACED[key]}" if key in _REPLACED else None
+
+
 def _explain(problem: Any, root: type[BaseModel]) -> str:
     if problem["type"] == "extra_forbidden":
         _, section = _walk(root, problem["loc"][:-1])
         valid = list(section.model_fields) if _is_section(section) else []
-        return f"no such key{hint(str(problem['loc'][-1]), valid)}"
+        key = str(problem["loc"][-1])
+        return gone(key) or f"no such key{hint(key, valid)}"
     if problem["type"] == "missing":
         return "is missing"
     if problem["type"] in (

@@ -14,7 +14,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from radrl.params.messages import EXPLAINED, explained
+from radrl.params.messages import EXPLAINED, explained, gone
 from radrl.parts.builtin import BUILTIN
 from radrl.parts.find import PATH, Part, PartError, find, names, own_names
 from radrl.parts.kinds import KINDS
@@ -145,7 +145,8 @@ def _find(cls: type[Parts], key: str, own: Any) -> Part:
         raise PartError(said, key, (key,))
     if not _by_path(own) and key not in names(cls.kind):
         valid = [*cls.model_fields, *cls.keys, *(n for n in names(cls.kind) if n not in BUILTIN[cls.kind])]
-        raise PartError(f"no such key{hint(key, valid)}{said}{kind.example}", key, (key,))
+        unknown = f"no such key{hint(key, valid)}{said}{kind.example}"
+        raise PartError(gone(key) or unknown, key, (key,))
     return find(cls.kind, key, own, key=key)
 
 

@@ -41,7 +41,7 @@ class Supervised(Section):
 
     epochs: PositiveInt
     batch_size: PositiveInt
-    gradient_accumulation: PositiveInt
+    examples_at_once: PositiveInt
     learning_rate: PositiveFloat
     optimizer: Optimizer
     warmup_share: Share

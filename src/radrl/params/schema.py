@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import Field, SerializeAsAny, ValidationError, model_validator
+from pydantic import AfterValidator, Field, SerializeAsAny, ValidationError, model_validator
 
 from radrl.params.analyses import Analyses
 from radrl.params.base import ParamsError
@@ -20,6 +20,7 @@ from radrl.params.policy import Generate, Policy, Prompts, Rollouts, Sft
 from radrl.params.training import Arm, Selection, Training
 from radrl.parts.near import near
 from radrl.parts.section import PositiveInt, Section
+from radrl.process.devices import check
 from radrl.scoring.names import group_names, require_scored
 
 
@@ -28,6 +29,7 @@ class Params(Section):
 
     seed: Annotated[int, Field(ge=0)]
     threads: PositiveInt
+    device: Annotated[str, AfterValidator(check)]
     prompts: Prompts
     ingest: SerializeAsAny[Ingest]
     labeler: SerializeAsAny[Labeler]

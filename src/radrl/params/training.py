@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, WrapSerializer, mod
 from radrl.algorithms.ln_dpo import Negatives
 from radrl.algorithms.oracle import Per, WithoutNegatives
 from radrl.params.credit import UNIFORM, Credit
+from radrl.params.messages import gone
 from radrl.params.parts import Parts
 from radrl.params.policy import Lora, Optimizer
 from radrl.params.rewards import Reward, clinical_names
@@ -58,7 +59,7 @@ class Training(Section):
     steps: PositiveInt
     prompts_per_step: PositiveInt
     rollouts: Annotated[int, Field(ge=2)]
-    gradient_accumulation: PositiveInt
+    rollouts_at_once: PositiveInt
     iterations: PositiveInt
     learning_rate: PositiveFloat
     optimizer: Optimizer
@@ -84,13 +85,7 @@ class Training(Section):
     watch: Watch | None
 
     @model_validator(mode="after")
-    def _divides(self) -> Training:
-        completions = self.prompts_per_step * self.rollouts
-        if completions % self.gradient_accumulation:
-            raise ValueError(
-                f"gradient_accumulation {self.gradient_accumulation} does not divide the {completions} "
-                "rollouts of a step (prompts_per_step * rollouts)"
-            )
+    def _checkpoints_fit(self) -> Training:
         if self.checkpoint_every % self.iterations:
             raise ValueError(
                 f"checkpoint_every {self.checkpoint_every} is no multiple of iterations {self.iterations}: "
@@ -145,7 +140,8 @@ class Arm(Section):
     def _overrides_are_keys(self) -> Arm:
         for key in self.training:
             if key not in Training.model_fields:
-                raise ValueError(f"training.{key} is no key of `training`{hint(key, Training.model_fields)}")
+                unknown = f"is no key of `training`{hint(key, Training.model_fields)}"
+                raise ValueError(f"training.{key} {gone(key) or unknown}")
         return self
 
     @model_validator(mode="after")

@@ -132,8 +132,8 @@ KINDS: Final[dict[str, Kind]] = {
             "labeler",
             "Reads the 14 observations out of reports. A function `(reports, *, ...)` gives class indices "
             "(`radrl.observations`), shape (N, 14). An object has `label(reports)`, which does; to be made "
-            "it may ask for `models` (the folder that the stage labeler wrote), `device` (`labeler.device`) "
-            "and `name`.",
+            "it may ask for `models` (the folder that the stage labeler wrote), `device` (such as "
+            "``cpu`` or ``cuda:0``, where params.yaml's `device` puts this process) and `name`.",
             ("models", "device", "name"),
             ("reports",),
             "label",

@@ -120,5 +120,6 @@ def merged_tokens(policy: Policy, films: Sequence[bytes]) -> list[torch.Tensor]:
     image_processor, tower = policy.processor.image_processor, policy.model.model.visual
     encoded = image_processor(images=[decode_film(film) for film in films], return_tensors="pt")
     grids = encoded["image_grid_thw"]  # (N, 3)
-    tokens = tower(encoded["pixel_values"], grid_thw=grids).pooler_output  # (all tokens, hidden)
+    pixels = encoded["pixel_values"].to(tower.device)
+    tokens = tower(pixels, grid_thw=grids.to(tower.device)).pooler_output  # (all tokens, hidden)
     return list(tokens.split((grids.prod(dim=1) // image_processor.merge_size**2).tolist()))

@@ -23,15 +23,16 @@ class Policy:
     processor: FilmProcessor
 
 
-def load(folder: Path, *, dtype: str = "float32") -> Policy:
+def load(folder: Path, *, dtype: str = "float32", device: str | torch.device = "cpu") -> Policy:
     """Load a Qwen2.5-VL folder: one that `save` wrote, or one as its owners publish it.
 
     Args:
         folder: holds config.json, safetensors weights, tokenizer and preprocessor_config.json.
         dtype: a key of `DTYPES`.
+        device: where it computes, of `radrl.process.devices.place`.
 
     Returns:
-        The policy in evaluation mode on the CPU.
+        The policy in evaluation mode.
 
     Raises:
         FileNotFoundError: when the folder, one of its parts or a file that its pointer lists is missing.
@@ -45,7 +46,7 @@ def load(folder: Path, *, dtype: str = "float32") -> Policy:
     )
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     image_processor = Qwen2VLImageProcessorPil.from_pretrained(folder, local_files_only=True)
-    return Policy(model.eval(), FilmProcessor(image_processor, tokenizer))
+    return Policy(model.to(device).eval(), FilmProcessor(image_processor, tokenizer))
 
 
 def save(policy: Policy, folder: Path) -> None:

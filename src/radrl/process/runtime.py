@@ -13,17 +13,19 @@ M_MMAP_THRESHOLD: Final = -3
 """glibc's names for the numbers `mallopt` takes (malloc.h)."""
 
 
-def pin(threads: int) -> None:
+def pin(threads: int, device: torch.device) -> None:
     """Fix what would otherwise follow the machine.
 
-    The order in which floats are added depends on the number of threads, so it is a parameter; operations
-    without a deterministic form raise on the CPU, where the same inputs must give the same bytes.
+    The order in which floats are added depends on the number of threads, so it is a parameter. On the CPU,
+    where the same inputs must give the same bytes, operations without a deterministic form raise; elsewhere
+    no bytes are promised, and the fast forms are taken.
 
     Args:
         threads: of torch's operators.
+        device: where models compute, of `radrl.process.devices.place`.
     """
     torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
+    torch.use_deterministic_algorithms(device.type == "cpu")
     keep_memory()
 
 

@@ -79,4 +79,4 @@ class TowerProbe:
 def _features(policy: Policy, films: Sequence[bytes]) -> npt.NDArray[np.float32]:
     """Mean and maximum over the merged tokens of each film, shape (B, 2 hidden)."""
     tokens = [own.float() for own in merged_tokens(policy, films)]
-    return torch.stack([torch.cat([own.mean(dim=0), own.amax(dim=0)]) for own in tokens]).numpy()
+    return torch.stack([torch.cat([own.mean(dim=0), own.amax(dim=0)]) for own in tokens]).cpu().numpy()

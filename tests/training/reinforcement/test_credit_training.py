@@ -212,9 +212,7 @@ def test_weights_of_1_train_as_uniform_credit(
 
 
 @pytest.mark.parametrize("credit", [RULE, GRADIENT], ids=["tf_idf", "gradient"])
-@pytest.mark.parametrize(
-    "settings", [{}, {"gradient_accumulation": 2, "iterations": 2}], ids=["once", "twice"]
-)
+@pytest.mark.parametrize("settings", [{}, {"rollouts_at_once": 4, "iterations": 2}], ids=["once", "twice"])
 def test_killed_and_resumed_is_as_never_stopped(
     run: Run,
     weights: Callable[[Any], Any],

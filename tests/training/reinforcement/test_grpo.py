@@ -30,7 +30,7 @@ SETTINGS: dict[str, Any] = {
     "steps": 4,
     "prompts_per_step": 2,
     "rollouts": 4,
-    "gradient_accumulation": 1,
+    "rollouts_at_once": 8,
     "iterations": 1,
     "learning_rate": 1e-2,
     "optimizer": "adamw",
@@ -225,7 +225,7 @@ def phased(switch: float) -> RewardSum:
     return RewardSum([part(letters, "one"), second])
 
 
-@pytest.mark.parametrize("settings", [{}, {"gradient_accumulation": 2}], ids=["whole", "in two"])
+@pytest.mark.parametrize("settings", [{}, {"rollouts_at_once": 4}], ids=["whole", "in two"])
 def test_a_parts_weight_changes_at_its_share_of_the_steps(
     run: Run, spied: list[tuple[Any, Any]], settings: dict[str, int]
 ) -> None:
@@ -379,7 +379,7 @@ def test_same_seed_same_weights_and_another_seed_others(
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"tunes": "lora"}, {"gradient_accumulation": 2, "iterations": 2}, {"prompts_per_step": 5}],
+    [{}, {"tunes": "lora"}, {"rollouts_at_once": 4, "iterations": 2}, {"prompts_per_step": 5}],
     ids=["full", "lora", "rollouts used twice", "an epoch a step"],
 )
 def test_killed_and_resumed_is_as_never_stopped(
@@ -435,8 +435,9 @@ def test_every_setting_that_enters_the_numbers_is_written_out(
         ("temperature", 0.9, "temperature", 0.9),
         ("loss", "dr_grpo", "loss_type", "dr_grpo"),
         ("iterations", 2, "num_iterations", 2),
-        ("rollouts", 8, "per_device_train_batch_size", 16),
-        ("gradient_accumulation", 4, "per_device_train_batch_size", 2),
+        ("rollouts", 8, "gradient_accumulation_steps", 2),
+        ("rollouts", 8, "steps_per_generation", 2),
+        ("rollouts_at_once", 2, "per_device_train_batch_size", 2),
     ],
 )
 def test_setting_reaches_its_argument(

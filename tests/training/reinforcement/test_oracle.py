@@ -114,7 +114,7 @@ def losses(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return seen
 
 
-@pytest.mark.parametrize("settings", [{}, {"kl": 0.0}, {"gradient_accumulation": 2, "prompts_per_step": 4}])
+@pytest.mark.parametrize("settings", [{}, {"kl": 0.0}, {"rollouts_at_once": 8, "prompts_per_step": 4}])
 def test_term_is_that_of_the_equations(
     run: Run, losses: list[dict[str, Any]], settings: dict[str, Any]
 ) -> None:

@@ -169,7 +169,7 @@ class Killed(RuntimeError):
     ("settings", "resumes"),
     [
         ({"credit": RULE, "oracle": MIXING, "checkpoint_every": 1}, [1, 2, 3, 4]),
-        ({"credit": RULE, "iterations": 2, "gradient_accumulation": 2, "checkpoint_every": 2}, [1, 1, 3, 3]),
+        ({"credit": RULE, "iterations": 2, "rollouts_at_once": 4, "checkpoint_every": 2}, [1, 1, 3, 3]),
         ({"oracle": MIXING, "prompts_per_step": 5, "checkpoint_every": 3}, [1, 1, 1, 4]),
     ],
     ids=["a checkpoint a step", "rollouts used twice", "an epoch a step"],
@@ -258,7 +258,7 @@ def test_a_films_rollouts_stay_in_one_part_of_a_step(run: Run, monkeypatch: pyte
         return plain(self, model, inputs)
 
     monkeypatch.setattr(ReportGRPOTrainer, "_compute_loss", watched)
-    run(gradient_accumulation=2, steps=2)
+    run(rollouts_at_once=4, steps=2)
     assert len(parts) == 4
     for films in parts:
         assert len(films) == 4

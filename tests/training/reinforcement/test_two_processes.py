@@ -17,7 +17,7 @@ from small_arms import GRADIENT, MIXING, RULE
 SCRIPT = Path(__file__).with_name("one_of_processes.py")
 REFERENCES = ["The heart is big.", "a", "big", "is", "Is the heart big?", "b a"]
 ACROSS = {"prompts_per_step": 3, "rollouts": 2}  # of three films, the second one's two are in two processes
-TWICE = {"gradient_accumulation": 2, "iterations": 2}
+TWICE = {"rollouts_at_once": 2, "iterations": 2}
 
 
 def case(credit: Any = "uniform", oracle: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
@@ -31,8 +31,8 @@ CASES = {
     "gradient and dapo, used twice in parts": case(GRADIENT, loss="dapo", **TWICE),
     "oracle, groups across": case(oracle=MIXING, **ACROSS),
     "oracle and tf_idf": case(RULE, MIXING),
-    "oracle and tf_idf in four parts": case(RULE, MIXING, gradient_accumulation=4),
-    "oracle and dapo in four parts": case(oracle=MIXING, loss="dapo", gradient_accumulation=4),
+    "oracle and tf_idf one at a time": case(RULE, MIXING, rollouts_at_once=1),
+    "oracle and dapo one at a time": case(oracle=MIXING, loss="dapo", rollouts_at_once=1),
     "oracle without kl, used twice in parts": case(
         oracle=MIXING | {"negatives": "all", "per": "batch"}, kl=0.0, **TWICE
     ),
@@ -51,7 +51,7 @@ def done(
     import yaml
 
     settings = yaml.safe_load((root / "params.yaml").read_text())["training"]
-    settings |= {"steps": 2, "prompts_per_step": 2, "rollouts": 4, "gradient_accumulation": 1}
+    settings |= {"steps": 2, "prompts_per_step": 2, "rollouts": 4, "rollouts_at_once": 8}
     settings |= {"iterations": 1, "learning_rate": 1e-3, "max_new_tokens": 6, "checkpoint_every": 4}
     job = {
         "policy": policy_folder,
@@ -113,7 +113,7 @@ def test_two_processes_make_the_update_of_one(done: dict[int, Any], name: str) -
 @pytest.mark.parametrize("processes", [1, 2])
 def test_parts_of_a_step_make_its_update(done: dict[int, Any], processes: int) -> None:
     whole, parts = (
-        done[processes][name] for name in ("oracle and tf_idf", "oracle and tf_idf in four parts")
+        done[processes][name] for name in ("oracle and tf_idf", "oracle and tf_idf one at a time")
     )
     check_updates(whole["gradients"], parts["gradients"])
 

@@ -20,7 +20,7 @@ TARGETS = [f"model.language_model.layers.*.self_attn.{one}_proj" for one in "qv"
 SETTINGS: dict[str, Any] = {
     "epochs": 3,
     "batch_size": 2,
-    "gradient_accumulation": 1,
+    "examples_at_once": 2,
     "learning_rate": 3e-3,
     "optimizer": "adamw",
     "warmup_share": 0.0,

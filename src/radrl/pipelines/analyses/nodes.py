@@ -11,7 +11,6 @@ import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
 from radrl.evaluation.draws import Draw, generator
-from radrl.labelers.build import build
 from radrl.labelers.remembering import Remembering
 from radrl.pipelines.analyses import groups
 from radrl.pipelines.analyses.settings import AnalysisSettings
@@ -27,6 +26,7 @@ def settle_analyses(
     readers: list[str],
     seed: int,
     threads: int,
+    device: str,
 ) -> AnalysisSettings:
     """Put together what rollouts are looked at by; see `AnalysisSettings`.
 
@@ -37,8 +37,9 @@ def settle_analyses(
         readers: the labelers that read the labels before and after masking.
         seed: of all draws.
         threads: of torch.
+        device: where a CheXbert computes.
     """
-    return AnalysisSettings(analyses, bootstrap, labeler, readers, seed, threads)
+    return AnalysisSettings(analyses, bootstrap, labeler, readers, seed, threads, device)
 
 
 def mask_tokens(
@@ -66,9 +67,10 @@ def mask_tokens(
         random with its tests, and how many films and rollouts. A strategy that cannot be had has no line.
     """
     from radrl.pipelines.analyses import masking, table
+    from radrl.process.devices import place
     from radrl.process.runtime import pin
 
-    pin(settings.threads)
+    pin(settings.threads, place(settings.device))
     own, seed = settings.analyses["masking"], settings.seed
     films = groups.draw(groups.films_of(rollouts), own["films"], rng=generator(seed, Draw.MASKED_FILMS))
     frame = groups.read(rollouts, corpus, films)
@@ -147,7 +149,8 @@ def measure_rewards(
 
     asked = {film for pool in pools.values() for film in pool}
     frame = groups.read(rollouts, corpus, [film for film in groups.films_of(rollouts) if film in asked])
-    reward = ClinicalF1(Remembering(build(settings.labeler, labeler_models)), **settings.analyses["f1"])
+    reader = settings.labelers_from(labeler_models)(settings.labeler["name"])
+    reward = ClinicalF1(Remembering(reader), **settings.analyses["f1"])
     scores = reward(*(frame[name].tolist() for name in ("report", "reference", "sample_id")))
     found = rewards.tabulate(np.array(scores, np.float64), frame, pools, settings)
     table.show_rewards(found, published, level=settings.level, drawn=ingest_summary["drawn"])
@@ -197,9 +200,10 @@ def write_token_weights(
         One HTML page that needs nothing else.
     """
     from radrl.pipelines.analyses import page
+    from radrl.process.devices import place
     from radrl.process.runtime import pin
 
-    pin(settings.threads)
+    pin(settings.threads, place(settings.device))
     known = groups.asserting(groups.films_of(rollouts), labels)
     rng = generator(settings.seed, Draw.WEIGHTED_FILMS)
     films = groups.draw(known, settings.analyses["examples"], rng=rng)

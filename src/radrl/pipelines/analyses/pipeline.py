@@ -20,7 +20,7 @@ def create_pipeline() -> Pipeline:
 
 
 def _settling() -> Node:
-    sections = {name: f"params:{name}" for name in ("analyses", "labeler", "seed", "threads")}
+    sections = {name: f"params:{name}" for name in ("analyses", "labeler", "seed", "threads", "device")}
     sections |= {"bootstrap": "params:compare.bootstrap", "readers": "params:eval.labelers"}
     return node(settle_analyses, sections, "analysis_settings", name="settle_analyses")
 

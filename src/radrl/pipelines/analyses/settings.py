@@ -23,6 +23,7 @@ class AnalysisSettings:
         readers: the labelers that read the labels before and after masking.
         seed: of the films, of the random row, of ties and of the resamples.
         threads: of torch.
+        device: where a CheXbert computes.
     """
 
     analyses: dict[str, Any]
@@ -31,6 +32,7 @@ class AnalysisSettings:
     readers: list[str]
     seed: int
     threads: int
+    device: str
 
     @property
     def level(self) -> float:
@@ -45,4 +47,4 @@ class AnalysisSettings:
         Args:
             labeler_models: what the stage labeler wrote.
         """
-        return cache(lambda name: build(self.labeler, labeler_models, name=name))
+        return cache(lambda name: build(self.labeler, labeler_models, name=name, device=self.device))

@@ -42,6 +42,7 @@ def measure_base(
     labeler: dict[str, Any],
     seed: int,
     threads: int,
+    device: str,
 ) -> Numbers:
     """Measure what the base policy reads on films that its pretraining did not see, and how it speaks.
 
@@ -53,6 +54,7 @@ def measure_base(
         labeler: the section `labeler`; reports are read by its rules.
         seed: of the rollouts.
         threads: of torch.
+        device: where the policy computes.
 
     Returns:
         The numbers of `radrl.training.watching.watch` for greedy reports on the films' negatives, on the
@@ -61,13 +63,15 @@ def measure_base(
     """
     from radrl.labelers.build import build as build_labeler
     from radrl.policy import folder
+    from radrl.process.devices import place
     from radrl.process.runtime import pin
     from radrl.training.supervised.lessons import films_of
     from radrl.training.watching.watch import Watch
 
-    pin(threads)
+    where = place(device)
+    pin(threads, where)
     frame = corpora.read(corpus, split=SPLIT, columns=["images", "report"])
-    policy, reader = folder.load(base), build_labeler(labeler, None, name="rules")
+    policy, reader = folder.load(base, device=where), build_labeler(labeler, None, name="rules")
     films, references = frame["images"].tolist(), frame["report"].tolist()
     looks = {
         "negatives": (films_of(films, radiographs=0.0, seed=seed), "plain"),

@@ -19,6 +19,7 @@ def create_pipeline() -> Pipeline:
                     "labeler": "params:labeler",
                     "seed": "params:seed",
                     "threads": "params:threads",
+                    "device": "params:device",
                 },
                 "base_numbers",
                 name="measure_base",

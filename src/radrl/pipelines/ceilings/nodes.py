@@ -17,6 +17,8 @@ from radrl.observations import BLANK, OBSERVATIONS, POSITIVE
 from radrl.readers.names import NETWORK, PROBE, PROBE_OF_BASE
 
 if TYPE_CHECKING:
+    import torch
+
     from radrl.readers.base import Reader
 
 AVERAGINGS: Final = ("sample", "macro", "micro")
@@ -34,6 +36,7 @@ def read_labels(
     dtype: str,
     seed: int,
     threads: int,
+    device: str,
 ) -> tuple[pd.DataFrame, dict[str, dict[str, float]]]:
     """Let a network and linear probes learn the reference labels and read them off the scored films.
 
@@ -50,6 +53,7 @@ def read_labels(
         dtype: of the policies' weights.
         seed: of the films that are learned from, and of the network.
         threads: of torch.
+        device: where the network and the towers compute.
 
     Returns:
         sample_id, row and a class index for each observation, positive or blank, a line a row and film (none
@@ -59,13 +63,15 @@ def read_labels(
         ValueError: when there is no film to learn from or to score, naming the parameter.
     """
     from radrl.pipelines.ceilings import table
+    from radrl.process.devices import place
     from radrl.process.runtime import pin
 
-    pin(threads)
+    where = place(device)
+    pin(threads, where)
     scored = _known(labels, [split], "generate.split")
     tables: list[pd.DataFrame] = []
     summary: dict[str, dict[str, float]] = {}
-    for row, part, reader in _readers(settings, base, start, dtype=dtype, seed=seed):
+    for row, part, reader in _readers(settings, base, start, dtype=dtype, seed=seed, device=where):
         known = _known(labels, settings[part]["splits"], f"ceilings.{part}.splits")
         learned = _drawn(known, settings[part]["films"], seed)
         tables.append(_lines(row, scored["sample_id"], _read(reader, corpus, learned, scored)))
@@ -77,7 +83,7 @@ def read_labels(
 
 
 def _readers(
-    settings: dict[str, Any], base: Path, start: Path, *, dtype: str, seed: int
+    settings: dict[str, Any], base: Path, start: Path, *, dtype: str, seed: int, device: torch.device
 ) -> Iterator[tuple[str, str, Reader[Any]]]:
     """Each row's name, part of the settings and reader, made in its turn: one policy is in memory at once."""
     from radrl.policy import folder
@@ -85,11 +91,11 @@ def _readers(
     from radrl.readers.probe import TowerProbe
 
     if (own := settings["network"]) is not None:
-        yield NETWORK, "network", LabelNetwork(own, seed=seed)
+        yield NETWORK, "network", LabelNetwork(own, seed=seed, device=device)
     if (own := settings["probe"]) is not None:
         if settings["start"] != "base":
-            yield PROBE, "probe", TowerProbe(folder.load(start, dtype=dtype), own)
-        yield PROBE_OF_BASE, "probe", TowerProbe(folder.load(base, dtype=dtype), own)
+            yield PROBE, "probe", TowerProbe(folder.load(start, dtype=dtype, device=device), own)
+        yield PROBE_OF_BASE, "probe", TowerProbe(folder.load(base, dtype=dtype, device=device), own)
 
 
 def _known(labels: pd.DataFrame, splits: Sequence[str], key: str) -> pd.DataFrame:

@@ -22,6 +22,7 @@ def create_pipeline() -> Pipeline:
                     "dtype": "params:policy.dtype",
                     "seed": "params:seed",
                     "threads": "params:threads",
+                    "device": "params:device",
                 },
                 ["ceilings", "ceilings_summary"],
                 name="read_labels",

@@ -28,6 +28,7 @@ def settle_comparison(
     labeler: dict[str, Any],
     arms: dict[str, Any],
     seed: int,
+    device: str = "cpu",
 ) -> ComparisonSettings:
     """Put together what the arms are compared by; see `ComparisonSettings`.
 
@@ -37,8 +38,9 @@ def settle_comparison(
         labeler: the section `labeler`.
         arms: the section `arms`.
         seed: of all draws.
+        device: where a CheXbert computes.
     """
-    return ComparisonSettings(compare, eval, labeler, arms, seed)
+    return ComparisonSettings(compare, eval, labeler, arms, seed, device)
 
 
 def compare_arms(
@@ -67,9 +69,8 @@ def compare_arms(
     from radrl.pipelines.compare import rows, scores, table
 
     names = settings.groups
-    groups = scores.build_groups(
-        names, arm_reports, settings=settings.eval, labeler=settings.labeler, models=labeler_models
-    )
+    reading = {"labeler": settings.labeler, "models": labeler_models, "device": settings.device}
+    groups = scores.build_groups(names, arm_reports, settings=settings.eval, **reading)
     every = _all_rows(arm_reports, ceilings, corpus, settings)
     films = next(iter(arm_reports.values()))
     comparison = rows.tabulate(

@@ -29,7 +29,7 @@ def create_pipeline(arms: Sequence[str]) -> Pipeline:
 def _gathering(arms: Sequence[str]) -> list[Node]:
     per_report = {arm: f"{arm}.per_report" for arm in arms}
     histories = {arm: f"{arm}.history" for arm in arms}
-    sections = {name: f"params:{name}" for name in ("compare", "eval", "labeler", "arms", "seed")}
+    sections = {name: f"params:{name}" for name in ("compare", "eval", "labeler", "arms", "seed", "device")}
     return [
         node(gather_reports, per_report, "arm_reports", name="gather_reports"),
         node(gather_histories, histories, "arm_histories", name="gather_histories"),

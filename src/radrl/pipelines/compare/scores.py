@@ -55,6 +55,7 @@ def build_groups(
     settings: Mapping[str, Any],
     labeler: Mapping[str, Any],
     models: Path | None,
+    device: str,
 ) -> dict[str, Group]:
     """Build the scorers of the metrics in the table, and no other.
 
@@ -64,6 +65,7 @@ def build_groups(
         settings: the section `eval`.
         labeler: the section `labeler`.
         models: what the stage labeler wrote.
+        device: where a CheXbert computes.
 
     Returns:
         The groups by name.
@@ -78,7 +80,7 @@ def build_groups(
     for reader in settings["labelers"]:
         if own := {f"ce_{reader}", f"ce_{gold_labeler(reader)}"} & names.keys():
             known = _stored_labels(arms) if reader == settings["labelers"][0] else {}
-            one = Remembering(build_labeler(labeler, models, name=reader), known)
+            one = Remembering(build_labeler(labeler, models, name=reader, device=device), known)
             efficacy |= {name: _efficacy(name, one, names[name], arms) for name in own}
     groups = {}
     for name, metrics in names.items():

@@ -19,6 +19,7 @@ class ComparisonSettings:
         labeler: the section `labeler`.
         arms: the section `arms`.
         seed: of the resamples, of the drawn reports and of the films that are shown.
+        device: where a CheXbert computes.
     """
 
     compare: dict[str, Any]
@@ -26,6 +27,7 @@ class ComparisonSettings:
     labeler: dict[str, Any]
     arms: dict[str, Any]
     seed: int
+    device: str
 
     @property
     def reference(self) -> str:
@@ -43,7 +45,7 @@ class ComparisonSettings:
     def printed(self) -> dict[str, Any]:
         """The parameters that the page prints."""
         sections = {"labeler": self.labeler, "eval": self.eval, "compare": self.compare, "arms": self.arms}
-        return {"seed": self.seed} | sections
+        return {"seed": self.seed, "device": self.device} | sections
 
 
 @dataclass(frozen=True, slots=True, eq=False)

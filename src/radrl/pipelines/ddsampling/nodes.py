@@ -21,6 +21,7 @@ def score_diversity(
     labeler: dict[str, Any],
     settings: dict[str, Any],
     seed: int,
+    device: str = "cpu",
 ) -> pd.DataFrame:
     """Diversity, rank and probability of every training film (DEER eq. 3-5), and which films were drawn.
 
@@ -32,6 +33,7 @@ def score_diversity(
         labeler: the section `labeler`.
         settings: the section `selection.ddsampling`.
         seed: of ties and of the draw.
+        device: where a CheXbert computes.
 
     Returns:
         sample_id, diversity, rank (1 the most diverse), probability, drawn (place in the draw, or missing).
@@ -42,7 +44,7 @@ def score_diversity(
         raise ValueError(
             f"films have {samples.min()} to {samples.max()} rollouts; run the stage rollouts again"
         )
-    labels = build(labeler, labeler_models).label(frame["report"].tolist())
+    labels = build(labeler, labeler_models, device=device).label(frame["report"].tolist())
     by_film = labels.reshape(len(samples), -1, len(OBSERVATIONS))
     return score(samples.index, by_film, seed, **settings)
 

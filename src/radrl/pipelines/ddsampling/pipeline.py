@@ -17,6 +17,7 @@ def create_pipeline() -> Pipeline:
                     "params:labeler",
                     "params:selection.ddsampling",
                     "params:seed",
+                    "params:device",
                 ],
                 "diversity",
                 name="score_diversity",

@@ -26,7 +26,11 @@ READINGS = {False: "positive", True: "positive or uncertain"}
 
 
 def score_reports(
-    reports: pd.DataFrame, labeler_models: Path, settings: dict[str, Any], labeler: dict[str, Any]
+    reports: pd.DataFrame,
+    labeler_models: Path,
+    settings: dict[str, Any],
+    labeler: dict[str, Any],
+    device: str = "cpu",
 ) -> tuple[Scores, pd.DataFrame, pd.DataFrame]:
     """Score an arm's reports against the references with every scorer of `eval.families`.
 
@@ -37,6 +41,7 @@ def score_reports(
         labeler_models: what the stage labeler wrote.
         settings: the section `eval`.
         labeler: the section `labeler`.
+        device: where a CheXbert computes.
 
     Returns:
         The scores by name, of texts cleaned as `eval.cleaning` says; per labeler (`rules`; `rules_gold`
@@ -58,7 +63,8 @@ def score_reports(
     reports = _cleaned(reports, settings)
     texts = reports["reference"].tolist(), reports["report"].tolist()
     readers = [
-        Remembering(build_labeler(labeler, labeler_models, name=name)) for name in settings["labelers"]
+        Remembering(build_labeler(labeler, labeler_models, name=name, device=device))
+        for name in settings["labelers"]
     ]
     scorers = build_scorers(settings["families"], settings, readers)
     gold = gold_of_reports(reports) if "ce" in settings["families"] else None

@@ -18,6 +18,7 @@ def create_pipeline() -> Pipeline:
                     "labeler_models": "labeler_models",
                     "settings": "params:eval",
                     "labeler": "params:labeler",
+                    "device": "params:device",
                 },
                 ["scores", "per_label", "per_report"],
                 name="score_reports",

@@ -19,6 +19,7 @@ def write_reports(
     prompts: dict[str, str],
     seed: int,
     threads: int,
+    device: str,
     arm: dict[str, Any] | None = None,
 ) -> pd.DataFrame:
     """Let a policy write a report on every film of the split that is scored.
@@ -31,6 +32,7 @@ def write_reports(
         prompts: the instruction for each form of output.
         seed: of the draws when temperature is above 0.
         threads: of torch.
+        device: where the policy computes.
         arm: its entry under `arms`, which says what of an output is the report; without one all of it.
 
     Returns:
@@ -43,17 +45,19 @@ def write_reports(
     from radrl.policy import folder
     from radrl.policy.encoding import decode_films
     from radrl.policy.generation import write
+    from radrl.process.devices import place
     from radrl.process.runtime import pin
     from radrl.reports.output import report_of
 
-    pin(threads)
+    where = place(device)
+    pin(threads, where)
     frame = corpora.read(
         corpus,
         split=settings["split"],
         columns=["sample_id", "study_id", "patient_id", "gold", "report", "images"],
     )
     form = (arm or {}).get("output", "plain")
-    writer = folder.load(policy, dtype=dtype)
+    writer = folder.load(policy, dtype=dtype, device=where)
     outputs: list[str] = []
     for start in tqdm(range(0, len(frame), settings["batch_size"]), desc="generate", unit=" batches"):
         films = [decode_films(own) for own in frame["images"].iloc[start : start + settings["batch_size"]]]

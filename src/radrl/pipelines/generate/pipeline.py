@@ -19,6 +19,7 @@ def create_pipeline() -> Pipeline:
                     "prompts": "params:prompts",
                     "seed": "params:seed",
                     "threads": "params:threads",
+                    "device": "params:device",
                     "arm": "params:arm",
                 },
                 "reports",

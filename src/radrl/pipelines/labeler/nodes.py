@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TRAINING: Final = ("pretrain", "train")
 UNSEEN: Final = ("val", "test")
-KNOWN: Final = ("name", "device", "rules", "compact", "chexbert")
+KNOWN: Final = ("name", "rules", "compact", "chexbert")
 """Keys of the section `labeler`; any other is a labeler of one's own."""
 
 FEW: Final = 20
@@ -58,11 +58,13 @@ def make_labelers(
     if settings["chexbert"] is not None:
         writers["chexbert"] = _pointing(Path(settings["chexbert"]))
     if settings["compact"] is not None:
+        import torch
+
         from radrl.labelers.chexbert import folder
         from radrl.process.runtime import pin
         from radrl.training.compact_labeler.fitting import train
 
-        pin(threads)
+        pin(threads, torch.device("cpu"))  # seconds of work on a network this small
         teacher = build(settings, name="rules")
         texts = _texts(corpus, TRAINING)
         model, tokenizer, curve = train(texts, teacher, settings["compact"], seed=seed, report=step_report)
@@ -70,13 +72,16 @@ def make_labelers(
     return partial(_write, writers), pd.DataFrame(curve or {"step": []})
 
 
-def check_labelers(corpus: ds.Dataset, labeler_models: Path, settings: dict[str, Any]) -> dict[str, Any]:
+def check_labelers(
+    corpus: ds.Dataset, labeler_models: Path, settings: dict[str, Any], device: str = "cpu"
+) -> dict[str, Any]:
     """Hold the labelers against what is known apart from the texts, and the compact one against the rules.
 
     Args:
         corpus: the films.
         labeler_models: of `make_labelers`.
         settings: the section `labeler`.
+        device: where a CheXbert computes.
 
     Returns:
         The labeler's name, how many reports have known labels, and per observation the share of them in
@@ -89,7 +94,7 @@ def check_labelers(corpus: ds.Dataset, labeler_models: Path, settings: dict[str,
     known = frame[frame["gold"].notna()]
     summary: dict[str, Any] = {"labeler": settings["name"], "reports": len(frame), "known": len(known)}
     if len(known):
-        labels = build(settings, labeler_models).label(known["report"].tolist())
+        labels = build(settings, labeler_models, device=device).label(known["report"].tolist())
         same = labels == np.stack(known["gold"].to_list())  # (N, 14)
         summary["agreement"] = {
             name: float(share) for name, share in zip(OBSERVATIONS, same.mean(0), strict=True)
@@ -98,7 +103,7 @@ def check_labelers(corpus: ds.Dataset, labeler_models: Path, settings: dict[str,
         seen = set(_texts(corpus, TRAINING))
         unseen = [text for text in _texts(corpus, UNSEEN) if text not in seen]
         rules = build(settings, name="rules").label(unseen)
-        compact = build(settings, labeler_models, name="chexbert_compact").label(unseen)
+        compact = build(settings, labeler_models, name="chexbert_compact", device=device).label(unseen)
         summary["compact"] = {"training_reports": len(seen), "unseen_reports": len(unseen)}
         summary["compact"] |= agreement(rules, compact)
         table.show(summary["compact"])

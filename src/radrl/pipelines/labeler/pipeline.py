@@ -17,7 +17,7 @@ def create_pipeline() -> Pipeline:
             ),
             node(
                 check_labelers,
-                ["corpus", "labeler_models", "params:labeler"],
+                ["corpus", "labeler_models", "params:labeler", "params:device"],
                 "labeler_report",
                 name="check_labelers",
             ),

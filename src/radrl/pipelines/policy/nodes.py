@@ -21,6 +21,7 @@ def make_base_policy(
     prompts: dict[str, str],
     seed: int,
     threads: int,
+    device: str,
     workspace: Path,
     step_report: Callable[..., None],
 ) -> tuple[Callable[[Path], None], pd.DataFrame]:
@@ -34,6 +35,7 @@ def make_base_policy(
         prompts: the instruction for each form of output.
         seed: of the weights and of training.
         threads: of torch.
+        device: where the laptop policy trains.
         workspace: checkpoints.
         step_report: told each step's numbers.
 
@@ -52,23 +54,26 @@ def make_base_policy(
         refuse_seen(weights, source=source, seed=seed)
         return partial(folder.write_pointer, weights), pd.DataFrame({"step": []})
 
+    from radrl.process.devices import place
     from radrl.process.runtime import pin
     from radrl.storage.workspaces import claim, digest_rows, fingerprint
     from radrl.training.preflight import check_precision
     from radrl.training.resume import writing
     from radrl.training.supervised.pretraining import pretrained
 
-    pin(threads)
+    where = place(device)
+    pin(threads, where)
     check_precision(settings["pretrain"], "policy.pretrain.{}".format)
     frame = corpora.read(corpus, split="pretrain", columns=["sample_id", "images", "report", "impression"])
     work = {"settings": settings, "image_size": image_size, "prompts": prompts, "seed": seed}
-    claim(workspace, fingerprint(work | {"threads": threads, "films": digest_rows(frame)}))
+    claim(workspace, fingerprint(work | {"threads": threads, "device": device, "films": digest_rows(frame)}))
     policy, curve = pretrained(
         frame,
         settings=settings,
         image_size=image_size,
         prompts=prompts,
         seed=seed,
+        device=where,
         workspace=workspace,
         report=step_report,
     )

@@ -20,6 +20,7 @@ def sample_rollouts(
     prompt: str,
     seed: int,
     threads: int,
+    device: str,
     workspace: Path,
 ) -> Iterator[pa.Table]:
     """Draw K nucleus samples of each training film from the cold-started policy (DEER, before eq. 3).
@@ -35,6 +36,7 @@ def sample_rollouts(
         prompt: the instruction.
         seed: of the draws.
         threads: of torch.
+        device: where the policy computes.
         workspace: finished shards.
 
     Returns:
@@ -42,15 +44,17 @@ def sample_rollouts(
     """
     from radrl.policy import folder
     from radrl.policy.sampling import sample_shards
+    from radrl.process.devices import place
     from radrl.process.runtime import pin
     from radrl.storage.workspaces import claim, digest_rows, fingerprint
 
-    pin(threads)
+    where = place(device)
+    pin(threads, where)
     frame = corpora.read(corpus, split="train", columns=["sample_id", "images"])
     work = {"settings": settings, "dtype": dtype, "prompt": prompt, "seed": seed, "threads": threads}
-    claim(workspace, fingerprint(work | {"films": digest_rows(frame)}, start))
+    claim(workspace, fingerprint(work | {"device": device, "films": digest_rows(frame)}, start))
     return sample_shards(
-        folder.load(start, dtype=dtype),
+        folder.load(start, dtype=dtype, device=where),
         sample_ids=frame["sample_id"].tolist(),
         films=frame["images"].tolist(),
         prompt=prompt,

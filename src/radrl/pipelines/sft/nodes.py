@@ -20,6 +20,7 @@ def cold_start(
     prompt: str,
     seed: int,
     threads: int,
+    device: str,
     workspace: Path,
     step_report: Callable[..., None],
 ) -> tuple[Callable[[Path], None], pd.DataFrame]:
@@ -33,6 +34,7 @@ def cold_start(
         prompt: the instruction.
         seed: of shuffling.
         threads: of torch.
+        device: where the policy trains.
         workspace: checkpoints.
         step_report: told each step's numbers.
 
@@ -40,24 +42,27 @@ def cold_start(
         What writes the policy's folder, and the training curve.
     """
     from radrl.policy import folder
+    from radrl.process.devices import place
     from radrl.process.runtime import pin
     from radrl.storage.workspaces import claim, digest_rows, fingerprint
     from radrl.training.preflight import check_precision, check_targets
     from radrl.training.resume import writing
     from radrl.training.supervised.fine_tuning import Examples, fine_tune
 
-    pin(threads)
+    where = place(device)
+    pin(threads, where)
     check_precision(settings, "sft.{}".format)
     if settings["tunes"] == "lora":
         check_targets(base, settings["lora"]["targets"], "sft.lora")
     frame = corpora.read(corpus, split="train", columns=["sample_id", "images", "report"])
     work = {"settings": settings, "dtype": dtype, "prompt": prompt, "seed": seed, "threads": threads}
-    claim(workspace, fingerprint(work | {"films": digest_rows(frame)}, base))
+    claim(workspace, fingerprint(work | {"device": device, "films": digest_rows(frame)}, base))
     policy, curve = fine_tune(
         folder.load(base),
         Examples.asking(prompt, frame["images"].tolist(), frame["report"].tolist()),
         settings=settings,
         seed=seed,
+        device=where,
         workspace=workspace,
         tunes=settings["tunes"],
         dtype=dtype,

@@ -19,6 +19,7 @@ def create_pipeline() -> Pipeline:
                     "prompt": "params:prompts.plain",
                     "seed": "params:seed",
                     "threads": "params:threads",
+                    "device": "params:device",
                     "workspace": "sft_workspace",
                     "step_report": "step_report",
                 },

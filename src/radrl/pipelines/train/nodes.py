@@ -34,6 +34,7 @@ class ArmSettings:
         prompt: the instruction for the arm's form of output.
         seed: of the order of films and of rollouts.
         threads: of torch.
+        device: where the policy trains and its labelers read.
     """
 
     arm: dict[str, Any]
@@ -43,6 +44,7 @@ class ArmSettings:
     prompt: str
     seed: int
     threads: int
+    device: str
 
     @property
     def form(self) -> str:
@@ -58,6 +60,7 @@ def settle_arm(
     prompts: dict[str, str],
     seed: int,
     threads: int,
+    device: str,
 ) -> ArmSettings:
     """Put together what an arm trains by; see `ArmSettings`.
 
@@ -69,9 +72,11 @@ def settle_arm(
         prompts: the instruction for each form of output.
         seed: of all draws.
         threads: of torch.
+        device: where the policy trains and its labelers read.
     """
     settings = training | arm.get("training", {})
-    return ArmSettings(arm, settings, labeler, dtype, prompts[arm.get("output", "plain")], seed, threads)
+    prompt = prompts[arm.get("output", "plain")]
+    return ArmSettings(arm, settings, labeler, dtype, prompt, seed, threads, device)
 
 
 def train_arm(
@@ -103,13 +108,15 @@ def train_arm(
         return partial(shutil.copytree, start, dirs_exist_ok=True), pd.DataFrame({"step": []})
 
     from radrl.policy import folder
+    from radrl.process.devices import place
     from radrl.process.runtime import pin
     from radrl.training.preflight import check_training
     from radrl.training.reinforcement.grpo import optimise, prompt_dataset
     from radrl.training.resume import writing
     from radrl.training.watching.watch import draw_sample
 
-    pin(settings.threads)
+    where = place(settings.device)
+    pin(settings.threads, where)
     films = corpora.read(corpus, split="train", columns=["sample_id", "images", "report"])
     films = subset.merge(films, on="sample_id", validate="one_to_one")
     watched = draw_sample(corpus, settings.training["watch"], seed=settings.seed)
@@ -123,6 +130,7 @@ def train_arm(
         **_parts(settings, beginning, films, watched, labeler_models),
         settings=settings.training,
         seed=settings.seed,
+        device=where,
         workspace=workspace,
         dtype=settings.dtype,
         report=step_report,
@@ -160,9 +168,9 @@ def _parts(
     from radrl.training.reinforcement.oracle import Oracle
     from radrl.training.watching.watch import build as build_watch
 
-    arm, form = settings.arm, settings.form
+    arm, form, device = settings.arm, settings.form, settings.device
     # one object a labeler, so that credit and reward share what it has read
-    reader = cache(lambda name: build_labeler(settings.labeler, labeler_models, name=name))
+    reader = cache(lambda name: build_labeler(settings.labeler, labeler_models, name=name, device=device))
     own, tokenizer = reader(settings.labeler["name"]), beginning.processor.tokenizer
     oracle = arm.get("oracle", "none")
     return {

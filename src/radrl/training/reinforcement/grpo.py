@@ -10,7 +10,6 @@ The trainer that uses them is `radrl.training.reinforcement.trainer`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,11 +22,12 @@ from trl import GRPOConfig
 from radrl.credit.base import Credit
 from radrl.policy.encoding import Films, decode_films
 from radrl.policy.folder import Policy
+from radrl.process.ranks import processes
 from radrl.rewards.base import RewardSum
-from radrl.training import tuning
+from radrl.training import batches, placing, tuning
 from radrl.training.callbacks import Report, StepReport, history, silent
 from radrl.training.finite import Finite
-from radrl.training.preflight import SettingsError, check_films
+from radrl.training.preflight import check_films
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
 from radrl.training.resume import last_checkpoint
@@ -66,6 +66,7 @@ def optimise(
     oracle: Oracle | None = None,
     settings: Mapping[str, Any],
     seed: int,
+    device: torch.device = placing.CPU,
     workspace: Path,
     dtype: str = "float32",
     report: Report = silent,
@@ -82,6 +83,7 @@ def optimise(
         oracle: what the reference report adds to the loss; nothing for GRPO alone.
         settings: the keys of `radrl.params.Training`.
         seed: of the order of films, the draws of rollouts and dropout.
+        device: where it trains.
         workspace: folder of checkpoints; training goes on from the last one in it.
         dtype: of the weights that do not train: frozen parts, the base under adapters, the frozen start.
         report: told each step's numbers.
@@ -100,13 +102,15 @@ def optimise(
     lora = settings["tunes"] == "lora"
     tuning.freeze(policy.model, settings["tunes"], dtype)
     looks = [Watching(watch, policy.processor, report)] if watch else []
+    arguments = _arguments(settings, reward, seed, workspace, device, dtype)
+    placing.hold(arguments, device)
     trainer = ReportGRPOTrainer(
         reward=reward,
         advantage=settings["advantage"],
         credit=credit,
         oracle=oracle,
         model=policy.model,
-        args=_arguments(settings, reward, seed, workspace, dtype),
+        args=arguments,
         train_dataset=prompts,
         processing_class=policy.processor,
         peft_config=tuning.lora_config(settings["lora"], policy.model) if lora else None,
@@ -130,31 +134,23 @@ def _let_observe(trainer: ReportGRPOTrainer, observers: Sequence[TrainerCallback
         trainer.add_callback(observer)
 
 
-def _micro_batch(settings: Mapping[str, Any]) -> int:
-    """Rollouts that a process takes at once: a step has as many however many processes share it."""
-    rollouts = settings["prompts_per_step"] * settings["rollouts"]
-    processes = int(os.environ.get("WORLD_SIZE", 1))  # what every launcher of several sets
-    size, rest = divmod(rollouts, settings["gradient_accumulation"] * processes)
-    if rest:
-        raise SettingsError(
-            f"the {rollouts} rollouts of a step (training.prompts_per_step * rollouts) do not divide among "
-            f"{processes} processes in {settings['gradient_accumulation']} parts each "
-            "(training.gradient_accumulation); change one of the three"
-        )
-    return size
-
-
 def _arguments(
-    settings: Mapping[str, Any], reward: RewardSum, seed: int, workspace: Path, dtype: str = "float32"
+    settings: Mapping[str, Any],
+    reward: RewardSum,
+    seed: int,
+    workspace: Path,
+    device: torch.device = placing.CPU,
+    dtype: str = "float32",
 ) -> GRPOConfig:
     """Every setting TRL has changed the default of between releases is written out."""
+    parts = batches.of_rollouts(settings, processes())
     return GRPOConfig(
         output_dir=str(workspace),
         model_init_kwargs={"dtype": dtype},  # of the frozen start; the policy is there already
         max_steps=settings["steps"],
-        per_device_train_batch_size=_micro_batch(settings),
-        gradient_accumulation_steps=settings["gradient_accumulation"],
-        steps_per_generation=settings["gradient_accumulation"],
+        per_device_train_batch_size=parts.size,
+        gradient_accumulation_steps=parts.number,
+        steps_per_generation=parts.number,
         num_generations=settings["rollouts"],
         num_iterations=settings["iterations"],
         learning_rate=settings["learning_rate"],
@@ -204,6 +200,6 @@ def _arguments(
         report_to="none",
         remove_unused_columns=False,
         dataloader_num_workers=0,
-        dataloader_pin_memory=torch.cuda.is_available(),
         push_to_hub=False,
+        **placing.arguments(device),
     )

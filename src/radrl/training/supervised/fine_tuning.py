@@ -17,7 +17,8 @@ from transformers.trainer_pt_utils import LengthGroupedSampler
 
 from radrl.policy.encoding import Films, decode_films, encode_examples
 from radrl.policy.folder import Policy
-from radrl.training import tuning
+from radrl.process.ranks import processes
+from radrl.training import batches, placing, tuning
 from radrl.training.callbacks import Report, StepReport, history, silent
 from radrl.training.resume import EpochOrder, RestoresWeights, last_checkpoint
 
@@ -58,6 +59,7 @@ def fine_tune(
     *,
     settings: Mapping[str, Any],
     seed: int,
+    device: torch.device = placing.CPU,
     workspace: Path,
     tunes: str = "full",
     dtype: str = "float32",
@@ -70,6 +72,7 @@ def fine_tune(
         examples: the training films and reports.
         settings: the keys of `radrl.params.Supervised` (and `lora` when `tunes` is ``"lora"``).
         seed: of shuffling and dropout.
+        device: where it trains.
         workspace: folder of checkpoints; training goes on from the last one in it.
         tunes: see `radrl.training.tuning.freeze`.
         dtype: of the weights that do not train.
@@ -83,9 +86,11 @@ def fine_tune(
     """
     torch.manual_seed(seed)  # adapters are drawn before the trainer seeds anything
     model = tuning.prepare(policy.model, tunes, settings.get("lora", {}), dtype)
+    arguments = _arguments(settings, seed, workspace, device)
+    placing.hold(arguments, device)
     trainer = _LengthGroupedTrainer(
         model=model,
-        args=_arguments(settings, seed, workspace),
+        args=arguments,
         train_dataset=examples,
         data_collator=_Collator(policy, settings["max_tokens"]),
         callbacks=[StepReport(report)],
@@ -99,7 +104,8 @@ class _LengthGroupedTrainer(RestoresWeights, Trainer):
 
     def _get_train_sampler(self, train_dataset: Dataset[Example] | None = None) -> EpochOrder:
         examples = train_dataset if train_dataset is not None else self.train_dataset
-        size = self.args.train_batch_size * self.args.gradient_accumulation_steps
+        parts = self.args.gradient_accumulation_steps * self.args.world_size
+        size = self.args.train_batch_size * parts  # a step's batch: processes take its parts in turn
         grouped = LengthGroupedSampler(size, lengths=[len(example.report) for example in examples.rows])
         return EpochOrder(grouped, seed=self.args.data_seed, epoch=lambda: int(self.state.epoch or 0))
 
@@ -115,12 +121,15 @@ class _Collator:
         )
 
 
-def _arguments(settings: Mapping[str, Any], seed: int, workspace: Path) -> TrainingArguments:
+def _arguments(
+    settings: Mapping[str, Any], seed: int, workspace: Path, device: torch.device = placing.CPU
+) -> TrainingArguments:
+    parts = batches.of_examples(settings, processes())
     return TrainingArguments(
         output_dir=str(workspace),
         num_train_epochs=settings["epochs"],
-        per_device_train_batch_size=settings["batch_size"],
-        gradient_accumulation_steps=settings["gradient_accumulation"],
+        per_device_train_batch_size=parts.size,
+        gradient_accumulation_steps=parts.number,
         learning_rate=settings["learning_rate"],
         lr_scheduler_type="cosine",
         warmup_steps=settings["warmup_share"],
@@ -138,6 +147,6 @@ def _arguments(settings: Mapping[str, Any], seed: int, workspace: Path) -> Train
         report_to="none",
         remove_unused_columns=False,
         dataloader_num_workers=0,
-        dataloader_pin_memory=torch.cuda.is_available(),
         label_names=["labels"],
+        **placing.arguments(device),
     )

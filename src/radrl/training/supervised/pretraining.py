@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import torch
 
 from radrl.policy import folder, tiny
 from radrl.policy.folder import Policy
+from radrl.training import placing
 from radrl.training.callbacks import Report, silent
 from radrl.training.supervised.fine_tuning import Example, Examples, fine_tune
 from radrl.training.supervised.lessons import asked_and_answered, films_of
@@ -26,6 +28,7 @@ def pretrained(
     image_size: int,
     prompts: Mapping[str, str],
     seed: int,
+    device: torch.device = placing.CPU,
     workspace: Path,
     report: Report = silent,
 ) -> tuple[Policy, list[dict[str, float]]]:
@@ -37,6 +40,7 @@ def pretrained(
         image_size: side of the films in pixels.
         prompts: the instruction for each form of output.
         seed: of the weights, the films' polarity, what is asked, and training.
+        device: where it trains.
         workspace: a folder of this work alone; a run that was killed goes on from what is in it.
         report: told each step's numbers.
 
@@ -51,6 +55,7 @@ def pretrained(
         texts = [*prompts.values(), *lessons["text"]]
         tokenizer = tiny.train_tokenizer(texts, settings["tiny"]["vocab_size"])
         policy = tiny.build(tokenizer, image_size=image_size, shape=settings["tiny"], seed=seed)
+        policy.model.to(device)
         seen = [(film, text) for own, text in zip(films, studies["report"], strict=True) for film in own]
         learn_phrases(policy, *zip(*seen, strict=True), settings=settings["vision"], seed=seed, report=report)
         _keep(policy, looking)
@@ -59,6 +64,7 @@ def pretrained(
         Examples(list(map(Example, films, lessons["prompt"], lessons["text"]))),
         settings=pretrain,
         seed=seed,
+        device=device,
         workspace=workspace,
         tunes=pretrain["tunes"],
         dtype=settings["dtype"],

@@ -72,13 +72,14 @@ def learn_phrases(
         )
         return
     tower = policy.model.model.visual
-    readout = nn.Linear(tower.config.out_hidden_size, len(shares))
+    readout = nn.Linear(tower.config.out_hidden_size, len(shares))  # drawn on the CPU, wherever it goes
     with torch.no_grad():  # start from how common each phrase is
         readout.bias.copy_(torch.logit(shares.clamp(1e-3, 1 - 1e-3)))
+    readout = readout.to(tower.device)
 
     def loss_of(index: Sequence[int]) -> torch.Tensor:
         tokens = torch.stack(merged_tokens(policy, [films[i] for i in index]))  # (B, T, hidden)
-        target = _rows([held[i] for i in index], len(shares))
+        target = _rows([held[i] for i in index], len(shares)).to(tower.device)
         return nn.functional.binary_cross_entropy_with_logits(evidence(tokens, readout), target)
 
     tower.train()

@@ -42,6 +42,7 @@ from radrl.observations import NO_FINDING
 from radrl.policy.encoding import Films, decode_films
 from radrl.policy.folder import Policy
 from radrl.policy.generation import Written, write
+from radrl.process.devices import undisturbed
 from radrl.reports.output import report_of
 from radrl.reports.think_report import parse
 from radrl.training.callbacks import SUMMARY, Report, numbers
@@ -282,8 +283,7 @@ def _wording(reports: Sequence[str]) -> dict[str, float]:
 def _undisturbed(model: torch.nn.Module) -> Iterator[None]:
     """A block after which the modes of all modules and torch's generators are as before."""
     training = [module for module in model.modules() if module.training]
-    devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else []
-    with torch.random.fork_rng(devices=devices):
+    with undisturbed(next(model.parameters()).device):
         model.eval()
         try:
             yield
