@@ -67,6 +67,14 @@ def test_a_row_that_reads_labels_off_films_is_listed_and_judges_nobody(
         assert cells(text, arm, "f1", OVERALL) == cells(without, arm, "f1", OVERALL)
 
 
+def test_a_row_of_another_system_is_marked_and_judges_nobody(rows: pd.DataFrame, described: Make) -> None:
+    values = {"arm": "MAIRA 2", "kind": "system", "metric": "f1", "value": 0.8, "source": "outputs.csv"}
+    theirs = pd.DataFrame([{"run": "", "seed": seed, **values} for seed in range(3)])
+    text = page(pd.concat([rows, theirs]), described())
+    assert cells(text, "MAIRA 2 (not ours)", "f1", OVERALL) == ["0.800 ± 0.000", "-", "-", "-"]
+    assert cells(text, "grpo", "f1", OVERALL) == cells(page(rows, described()), "grpo", "f1", OVERALL)
+
+
 def test_only_arms_under_study_are_hypotheses(rows: pd.DataFrame, described: Make) -> None:
     text = page(rows, described())
     for arm in ("sft", "constant", "reference_report"):
@@ -154,7 +162,9 @@ def test_the_papers_value_is_another_quantity(rows: pd.DataFrame, described: Mak
 def test_other_systems_are_listed_as_published_and_not_ours(rows: pd.DataFrame, described: Make) -> None:
     heading = "## Other rows, as published"
     assert heading not in page(rows, described(published=PAPER))
-    others = [OtherRows("DEER, table 1", "example-based", {"R2Gen": {"f1": 0.276}, "OISA, 100%": {"green": 0.327}})]
+    others = [
+        OtherRows("DEER, table 1", "example-based", {"R2Gen": {"f1": 0.276}, "OISA, 100%": {"green": 0.327}})
+    ]
     text = page(rows, described(published=replace(PAPER, others=others)))
     part = text[text.index(heading) :]
     assert "Not ours: as the paper prints them, measured on MIMIC-CXR." in part

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from radrl.pages.caveats import DRAWN_FILMS, ONE_SEED_STUDY
+from radrl.pages.caveats import DRAWN_FILMS, NOT_OURS, ONE_SEED_STUDY
 from radrl.studies.budget import Budget, Place, unequal
 from radrl.studies.published import OtherRows, Published
 from radrl.studies.tables import Gain, PooledRow, pooled, without_repeats
@@ -179,8 +179,8 @@ def _others(study: Described) -> list[str]:
     if study.published is None or not study.published.others:
         return []
     said = (
-        f"Not ours: as the paper prints them, measured on {study.published.dataset}. Nothing above was measured "
-        "on these films or by this protocol, so no row here stands above or below one there."
+        f"Not ours: as the paper prints them, measured on {study.published.dataset}. Nothing above was "
+        "measured on these films or by this protocol, so no row here stands above or below one there."
     )
     return ["## Other rows, as published", said, *map(_published_table, study.published.others)]
 
@@ -225,7 +225,8 @@ def _table(rows: Sequence[PooledRow], study: Described, seeds: int) -> str:
 def _cells(row: PooledRow) -> list[str]:
     value = f"{row.mean:.3f}" if row.std is None else f"{row.mean:.3f} ± {row.std:.3f}"
     p = f"{row.gain.p:.3f}, {row.p_holm:.3f}" if row.gain and row.p_holm is not None else "-"
-    return [row.metric, row.arm, value, _gain_cell(row.gain), p, ", ".join(row.beaten_by) or "-"]
+    name = row.arm + (NOT_OURS if row.kind == "system" else "")
+    return [row.metric, name, value, _gain_cell(row.gain), p, ", ".join(row.beaten_by) or "-"]
 
 
 def _gain_cell(gain: Gain | None) -> str:

@@ -26,8 +26,9 @@ class PaperRow(Section):
 class PaperTable(Section):
     """A paper's table: which of its rows and metrics stand beside which of ours.
 
-    `rows` maps an arm, or `run.arm`, to the paper's method; `metrics` maps ours to the paper's. `others` names
-    more of the paper's tables on the same data, whose rows are listed with those beside which no arm stands.
+    `rows` maps an arm, or `run.arm`, to the paper's method; `metrics` maps ours to the paper's. `others`
+    names more of the paper's tables on the same data, whose rows are listed with those beside which no arm
+    stands.
     """
 
     name: str
@@ -129,9 +130,7 @@ def find(
     )
 
 
-def _lines(
-    table: PaperTable, results: Path, where: str, other: str | None = None
-) -> list[dict[str, str]]:
+def _lines(table: PaperTable, results: Path, where: str, other: str | None = None) -> list[dict[str, str]]:
     """The lines of the table, or of another one of the paper's."""
     with results.open(encoding="utf-8", newline="") as stream:
         lines = list(csv.DictReader(stream))
