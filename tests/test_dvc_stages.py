@@ -62,6 +62,15 @@ def test_dvc_file_has_not_drifted(check: Check) -> None:
     assert check() == (0, "")
 
 
+def test_compare_runs_again_when_scores_of_other_systems_change(
+    stages: dict[str, dict[str, Any]], tool: ModuleType
+) -> None:
+    """The schema lets compare.systems name files of this folder alone, which is there in every clone."""
+    folder = tool._catalog()["systems"]["filepath"]
+    assert folder in stages["compare"]["deps"]
+    assert (ROOT / folder / "README.md").is_file()
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

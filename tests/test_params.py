@@ -151,6 +151,19 @@ WRONG = [
     ),
     ("eval.labelers", [], "eval.labelers: List should have at least 1 item"),
     ("eval.radgraph", {"python": None, "batch_size": 1}, "eval.radgraph.model: is missing"),
+    (
+        "compare.systems",
+        {"MAIRA": "/data/maira.json"},
+        "put what `radrl score --json` wrote into conf/base/systems",
+    ),
+    ("compare.systems", {"MAIRA": "../maira.json"}, "'../maira.json' is no name of a JSON file"),
+    (
+        "compare.systems",
+        {"MAIRA": "outputs.csv"},
+        "compare.systems: MAIRA: 'outputs.csv' is no name of a JSON file",
+    ),
+    ("compare.systems", {"a.b": "maira.json"}, "'a.b': a row's name is letters, digits"),
+    ("compare.systems", {"grpo": "maira.json"}, "compare.systems.grpo: an arm is called so"),
     ("compare.reference", "nobody", "compare.reference 'nobody' is no arm. Arms: base, sft"),
     ("compare.reference", "stf", "compare.reference 'stf' is no arm; did you mean 'sft'? Arms: base"),
     (

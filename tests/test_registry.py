@@ -96,7 +96,7 @@ def test_the_probed_policy_is_the_one_that_params_name(
 
 def test_stages_join_into_one_study(pipelines: dict[str, Pipeline]) -> None:
     free = {name for name in pipelines["__default__"].inputs() if not name.startswith("params:")}
-    given = {"step_report", "observers", "published_results", "seeds_results"}
+    given = {"step_report", "observers", "published_results", "seeds_results", "systems"}
     assert {name for name in free if not name.endswith("workspace")} == given
     assert pipelines["compare"].inputs() >= {
         f"{arm}.{table}" for arm in ARMS for table in ("per_report", "history")

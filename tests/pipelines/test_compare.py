@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 import yaml
+from click.testing import CliRunner
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.runner import SequentialRunner
 from kedro_datasets.matplotlib import MatplotlibDataset
@@ -24,11 +26,13 @@ from kedro_datasets.pandas import CSVDataset
 from matplotlib.axes import Axes
 from PIL import Image
 
+from radrl.commands.main import cli
 from radrl.evaluation import baselines
 from radrl.labelers.build import build as build_labeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.pages import examples
+from radrl.params.base import ParamsError
 from radrl.params.data import Ingest
 from radrl.parts.builtin import BUILTIN
 from radrl.pipelines.compare import arms as gathering
@@ -37,6 +41,7 @@ from radrl.pipelines.compare.page import _what as describe_row
 from radrl.pipelines.compare.page import draw_films
 from radrl.pipelines.compare.pipeline import create_pipeline
 from radrl.pipelines.compare.settings import ComparisonSettings
+from radrl.pipelines.compare.systems import System
 from radrl.scoring.base import Scores
 from radrl.scoring.build import build as build_scorers
 from radrl.scoring.names import group_names
@@ -68,6 +73,7 @@ EVAL = {
 }
 COMPARE = {
     "reference": "sft",
+    "systems": {},
     "metrics": ["nlg_bleu2", "ce_rules_sample14_f1", "ce_rules_micro5_f1"],
     "bootstrap": {"resamples": 200, "confidence": 0.95},
     "examples": 2,
@@ -182,6 +188,7 @@ def compared(
     corpus: ds.Dataset,
     scoring: dict[str, Any] | None = None,
     ceilings: pd.DataFrame = NO_CEILINGS,
+    systems: dict[str, System] | None = None,
     **settings: Any,
 ) -> pd.DataFrame:
     return nodes.compare_arms(
@@ -189,6 +196,7 @@ def compared(
         ceilings,
         corpus,
         NO_MODELS,
+        systems or {},
         settled(scoring, settings),
     )
 
@@ -244,6 +252,7 @@ def page(
     ingested: dict[str, Any] | None = None,
     curve: pd.DataFrame | None = None,
     over_seeds: list[dict[str, Any]] | None = None,
+    systems: dict[str, System] | None = None,
     **settings: Any,
 ) -> str:
     results = Path(__file__).parents[2] / "conf" / "base" / "published_results.csv"
@@ -252,6 +261,7 @@ def page(
         over_seeds or [],
         INGESTED | (ingested or {}),
         {"labeler": "rules", "reports": 10, "known": 10, "agreement": {"Edema": 0.987}},
+        systems or {},
     )
     return nodes.write_page(
         comparison,
@@ -937,9 +947,9 @@ class _Nesting(HTMLParser):
 def test_published_results_are_the_papers_rows() -> None:
     results = pd.read_csv(Path(__file__).parents[2] / "conf" / "base" / "published_results.csv")
     assert set(results["paper"]) == {"DEER", "OraPO", "MRG-R1"}
-    counts = results["metric"] == "unique_rewards"
-    assert results.loc[~counts, "value"].between(0, 1).all()
-    assert (results.loc[counts, "value"] >= 1).all()
+    others = results["metric"].isin(["unique_rewards", "seconds_per_image"])
+    assert results.loc[~others, "value"].between(0, 1).all()
+    assert (results.loc[others, "value"] >= 1).all()
     key = ["paper", "table", "dataset", "protocol", "method", "rl_train_size", "metric"]
     assert not results.duplicated(key).any()
 
@@ -959,6 +969,7 @@ def test_pipeline_makes_every_output(
         "seeds_results": SEEDS,
         "ingest_summary": INGESTED | {"source": "csv", "drawn": False},
         "ceilings": NO_CEILINGS,
+        "systems": tmp_path,
         "labeler_models": NO_MODELS,
         "labels": LABELS,
         "labeler_report": {"labeler": "rules"},
@@ -1040,3 +1051,150 @@ class TestSeeds:
         assert seeds.of_shipped(SEEDS, reference="grpo", **given) == []
         assert seeds.of_shipped(SEEDS.assign(seeds=1), reference="sft", **given) == []
         assert seeds.of_shipped(SEEDS.iloc[:0], reference="sft", **given) == []
+
+
+class TestSystems:
+    """Rows of other systems, from what `radrl score --json` wrote."""
+
+    METRICS = ("nlg_bleu2", "ce_rules_sample14_f1", "ce_rules_micro5_f1")
+    OUTPUTS = (*REFERENCES[:4], NORMAL, NORMAL, NORMAL, NORMAL)
+
+    def score(self, folder: Path, *options: str, outputs: Sequence[str] = OUTPUTS) -> Path:
+        """Score another system's outputs for the arms' films as one does on the command line."""
+        table, scores = folder / "outputs.csv", folder / "maira.json"
+        pd.DataFrame({"reference": REFERENCES[: len(outputs)], "hypothesis": outputs}).to_csv(
+            table, index=False
+        )
+        asked = options or ("--metrics", ",".join(self.METRICS), "--bootstrap", "50", "--no-meteor")
+        done = CliRunner().invoke(cli, ["score", str(table), *asked, "--json", str(scores)])
+        assert done.exit_code == 0, done.output
+        return scores
+
+    @staticmethod
+    def read(
+        folder: Path, sft: pd.DataFrame, scoring: dict[str, Any] | None = None, **compare: Any
+    ) -> dict[str, System]:
+        given = {"systems": {"MAIRA 2": "maira.json"}} | compare
+        return nodes.read_systems(folder, {"sft": sft}, settled(scoring, given))
+
+    @pytest.fixture
+    def systems(self, tmp_path: Path, sft: pd.DataFrame) -> dict[str, System]:
+        self.score(tmp_path)
+        return self.read(tmp_path, sft)
+
+    @pytest.fixture
+    def beside(
+        self, systems: dict[str, System], sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> pd.DataFrame:
+        return compared({"sft": sft, "grpo": grpo}, corpus, systems=systems)
+
+    def test_its_row_has_the_scores_of_the_file_and_those_of_its_reports(self, beside: pd.DataFrame) -> None:
+        line = at(beside, "MAIRA 2", "ce_rules_sample14_f1")
+        assert line["value"] == pytest.approx(scored([*self.OUTPUTS])["ce_rules_sample14_f1"].mean())
+        assert line["low"] < line["value"] < line["high"]
+        assert line["kind"] == "system"
+        assert re.fullmatch(r"outputs\.csv \(sha256 [0-9a-f]{12}\), 8 reports", line["source"])
+        assert pd.isna(line["differs"])
+        assert list(dict.fromkeys(beside["arm"]))[:4] == ["sft", "grpo", "MAIRA 2", TRIVIAL[0]]
+
+    def test_it_changes_nothing_of_the_other_rows(
+        self, beside: pd.DataFrame, comparison: pd.DataFrame
+    ) -> None:
+        others = beside[beside["kind"] != "system"].drop(columns=["source", "differs"])
+        pd.testing.assert_frame_equal(others.reset_index(drop=True), comparison, check_like=True)
+        own = beside[beside["kind"] == "system"]
+        assert own[["difference", "p", "p_holm", "beaten_by"]].isna().all(axis=None)
+
+    def test_page_figure_and_terminal_mark_it_as_not_ours(
+        self,
+        beside: pd.DataFrame,
+        systems: dict[str, System],
+        sft: pd.DataFrame,
+        grpo: pd.DataFrame,
+        corpus: ds.Dataset,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        text = page(beside, {"sft": sft, "grpo": grpo}, corpus, systems=systems)
+        assert text.count('<th scope="row">MAIRA 2 (not ours)') == 2  # by rules, and words
+        assert "Rows that are not ours" in text
+        assert "<strong>MAIRA 2</strong>: outputs.csv (sha256" in text
+        assert "from maira.json; rules {" in text.replace("&#34;", '"')
+        drawn = nodes.draw_comparison(beside, COMPARE).axes[0]
+        assert "MAIRA 2 (not ours)" in [label.get_text() for label in drawn.get_yticklabels()]
+        compared({"sft": sft, "grpo": grpo}, corpus, systems=systems)
+        said = " ".join(capsys.readouterr().out.split())
+        assert "MAIRA 2 (not ours): outputs.csv (sha256" in said
+        assert "tested against nothing" in said
+
+    def test_a_page_without_such_rows_says_nothing_of_them(
+        self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        assert "not ours" not in page(comparison, {"sft": sft, "grpo": grpo}, corpus)
+
+    def test_a_metric_that_the_file_lacks_is_blank_and_one_without_interval_has_none(
+        self, tmp_path: Path, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        self.score(tmp_path, "--metrics", "nlg_bleu2,ce_rules_sample14_f1", "--no-meteor")
+        systems = self.read(tmp_path, sft)
+        found = compared({"sft": sft, "grpo": grpo}, corpus, systems=systems)
+        lines = found[found["arm"] == "MAIRA 2"]
+        assert lines["metric"].tolist() == ["nlg_bleu2", "ce_rules_sample14_f1"]
+        assert lines[["low", "high"]].isna().all(axis=None)
+        text = page(found, {"sft": sft, "grpo": grpo}, corpus, systems=systems)
+        assert "the file has no such metric" in text
+        assert "nan" not in text[text.index("<h2>Arms</h2>") : text.index("<h2>Labels</h2>")].lower()
+
+    def test_other_films_settings_and_texts_are_said(self, tmp_path: Path, sft: pd.DataFrame) -> None:
+        options = ("--metrics", ",".join(self.METRICS), "--preparation", "whitespace", "--no-meteor")
+        self.score(tmp_path, *options, outputs=self.OUTPUTS[:5])
+        (system,) = self.read(tmp_path, sft, {"cleaning": "r2gen_iu", "max_report_words": 60}).values()
+        assert list(system.differs) == [
+            "other films: 5 reports, the arms have 8",
+            "words prepared by whitespace, the arms' by basic",
+            "texts scored as they came, the arms' after a cleaning (eval.cleaning, eval.max_report_words)",
+        ]
+
+    def test_as_many_reports_of_other_references_are_said(self, tmp_path: Path, sft: pd.DataFrame) -> None:
+        scores = json.loads(self.score(tmp_path).read_text())
+        scores["per_label"]["rules"][4]["support"] += 1
+        scores["settings"]["rules"]["alternatives"] = "positive"
+        (tmp_path / "maira.json").write_text(json.dumps(scores))
+        (system,) = self.read(tmp_path, sft).values()
+        first, second = system.differs
+        assert first == "other films or references: rules reads other labels in them"
+        assert second.startswith('rules read by {"alternatives": "positive"')
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            (None, "has no 'maira.json'; did you mean 'maria.json'?"),
+            ("{", "holds no scores of `radrl score --json`"),
+            ("[]", "holds no scores of `radrl score --json`"),
+            ('{"metrics": {}}', "holds no scores of `radrl score --json`"),
+            ("nlg_cider", "has no metric of compare.metrics, but nlg_cider"),
+        ],
+        ids=["missing", "no JSON", "no mapping", "another form", "other metrics"],
+    )
+    def test_a_file_that_is_no_good_is_named_with_the_mend(
+        self, tmp_path: Path, sft: pd.DataFrame, text: str | None, said: str
+    ) -> None:
+        if text is None:
+            (tmp_path / "maria.json").touch()
+        elif text.startswith("nlg"):
+            self.score(tmp_path, "--metrics", text)
+        else:
+            (tmp_path / "maira.json").write_text(text)
+        with pytest.raises(ParamsError) as refused:
+            self.read(tmp_path, sft)
+        assert str(refused.value).startswith("compare.systems.MAIRA 2: ")
+        assert said in str(refused.value)
+        assert f"`radrl score OUTPUTS --metrics {','.join(self.METRICS)} --json {tmp_path}" in str(
+            refused.value
+        )
+
+    def test_the_name_of_another_row_is_refused(
+        self, systems: dict[str, System], sft: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        named = {"every_label_positive": systems["MAIRA 2"]}
+        with pytest.raises(ValueError, match=r"compare\.systems\.every_label_positive: the table has a row"):
+            compared({"sft": sft}, corpus, systems=named)

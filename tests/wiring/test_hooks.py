@@ -280,6 +280,20 @@ def test_wrong_parameters_are_refused_before_anything_loads() -> None:
         ProjectHooks().after_context_created(SimpleNamespace(params={"sed": 0}))
 
 
+def test_scores_of_other_systems_that_are_not_there_are_refused_before_any_stage(
+    root: Path, tmp_path: Path
+) -> None:
+    params = yaml.safe_load((root / "params.yaml").read_text())
+    catalog = DataCatalog({"systems": Folder(str(tmp_path))})
+    refuses = ProjectHooks()
+    refuses.after_context_created(SimpleNamespace(params=params))
+    refuses.after_catalog_created(catalog)
+    params["compare"]["systems"] = {"MAIRA": "maira.json"}
+    refuses.after_context_created(SimpleNamespace(params=params))
+    with pytest.raises(ParamsError, match=r"compare\.systems\.MAIRA: .* has no 'maira\.json'"):
+        refuses.after_catalog_created(catalog)
+
+
 @pytest.mark.parametrize(
     ("option", "good", "asked", "message"),
     [

@@ -19,6 +19,9 @@ OVER_PATIENTS: Final = (
 )
 """Below a comparison of arms that were trained once."""
 
+NOT_OURS: Final = " (not ours)"
+"""Behind the name of a row that was not made here."""
+
 ONE_SEED_STUDY: Final = """\
 One seed: interval and p come from resampling its patients. What another training would give is not in
 them."""

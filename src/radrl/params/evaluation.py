@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from radrl.params.data import Cleaning
 from radrl.params.parts import Parts, needs_settings, one_of
@@ -49,6 +50,21 @@ class Compare(Section):
     """The table of arms."""
 
     reference: str
+    systems: dict[str, str]
     metrics: list[str]
     bootstrap: Bootstrap
     examples: Annotated[int, Field(ge=0)]
+
+    @field_validator("systems")
+    @classmethod
+    def _names(cls, systems: dict[str, str]) -> dict[str, str]:
+        """The stage compare depends on one folder: a file that lay elsewhere could change unseen."""
+        for name, file in systems.items():
+            if not re.fullmatch(r"\w[\w +-]*", name):
+                raise ValueError(f"{name!r}: a row's name is letters, digits, underscores, blanks, + and -")
+            if not re.fullmatch(r"[\w+-][\w.+-]*\.json", file):
+                raise ValueError(
+                    f"{name}: {file!r} is no name of a JSON file; put what `radrl score --json` wrote into "
+                    "conf/base/systems and name it without its folder"
+                )
+        return systems

@@ -52,6 +52,8 @@ class Params(Section):
                 f"compare.reference {self.compare.reference!r} is no arm"
                 f"{near(self.compare.reference, self.arms)} Arms: {', '.join(self.arms)}"
             )
+        if taken := self.compare.systems.keys() & self.arms.keys():
+            raise ValueError(f"compare.systems.{min(taken)}: an arm is called so; give the row another name")
         self.labeler.require(self.labeler.name, "labeler.name")
         for reader in self.eval.labelers:
             self.labeler.require(reader, "eval.labelers")

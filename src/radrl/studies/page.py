@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import pandas as pd
 
-from radrl.pages.caveats import DRAWN_FILMS, ONE_SEED_STUDY
+from radrl.pages.caveats import DRAWN_FILMS, NOT_OURS, ONE_SEED_STUDY
 from radrl.studies.budget import Budget, Place, unequal
-from radrl.studies.published import Published
+from radrl.studies.published import OtherRows, Published
 from radrl.studies.tables import Gain, PooledRow, pooled, without_repeats
 
 POOLING: Final = """\
@@ -81,6 +81,7 @@ def page(comparisons: pd.DataFrame, study: Described) -> str:
     parts += [*_some(_beside(study)), _table(pooled(comparisons, study.level), study, len(seeds))]
     if len(seeds) > 1:
         parts += ["## Seed by seed", _intervals(study), _seed_table(comparisons, study, seeds)]
+    parts += _others(study)
     return "\n\n".join(parts) + "\n"
 
 
@@ -173,6 +174,29 @@ def _beside(study: Described) -> str | None:
     )
 
 
+def _others(study: Described) -> list[str]:
+    """Other systems, and what the study leaves out, as the paper prints them."""
+    if study.published is None or not study.published.others:
+        return []
+    said = (
+        f"Not ours: as the paper prints them, measured on {study.published.dataset}. Nothing above was "
+        "measured on these films or by this protocol, so no row here stands above or below one there."
+    )
+    return ["## Other rows, as published", said, *map(_published_table, study.published.others)]
+
+
+def _published_table(other: OtherRows) -> str:
+    metrics = list(dict.fromkeys(metric for row in other.rows.values() for metric in row))
+    header = [f"{other.table} ({other.protocol})", *metrics]
+    return _markdown(
+        header,
+        [
+            [name, *(f"{row[metric]:.3f}" if metric in row else "-" for metric in metrics)]
+            for name, row in other.rows.items()
+        ],
+    )
+
+
 def _intervals(study: Described) -> str:
     return (
         f"Difference from {study.reference} with its {study.level:.0%} bootstrap interval over the seed's "
@@ -201,7 +225,8 @@ def _table(rows: Sequence[PooledRow], study: Described, seeds: int) -> str:
 def _cells(row: PooledRow) -> list[str]:
     value = f"{row.mean:.3f}" if row.std is None else f"{row.mean:.3f} ± {row.std:.3f}"
     p = f"{row.gain.p:.3f}, {row.p_holm:.3f}" if row.gain and row.p_holm is not None else "-"
-    return [row.metric, row.arm, value, _gain_cell(row.gain), p, ", ".join(row.beaten_by) or "-"]
+    name = row.arm + (NOT_OURS if row.kind == "system" else "")
+    return [row.metric, name, value, _gain_cell(row.gain), p, ", ".join(row.beaten_by) or "-"]
 
 
 def _gain_cell(gain: Gain | None) -> str:

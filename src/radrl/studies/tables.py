@@ -39,11 +39,13 @@ class PooledRow:
         run: which run.
         metric: the metric's name.
         arm: the arm's name.
-        kind: arm, trivial (needs no model), reader (of labels off films) or ceiling (the reference reports).
+        kind: arm, system (not ours), trivial (needs no model), reader (of labels off films) or ceiling (the
+            reference reports).
         seeds: how many.
         mean: over the seeds.
         std: sample standard deviation between the seeds; nothing with one.
-        gain: the difference from the reference arm; nothing for that arm, readers and the ceiling.
+        gain: the difference from the reference arm; nothing for that arm, systems, readers and
+            the ceiling.
         p_holm: its p corrected over the arms of all runs, within the metric; nothing for trivial rows, which
             are no hypotheses.
         beaten_by: the trivial rows with a higher mean, for an arm.

@@ -37,8 +37,12 @@ OBSERVERS = "observers"
 """Name of the entry that gives the callbacks which look on while an arm trains."""
 
 
+SYSTEMS = "systems"
+"""Name of the entry with the scores of other systems."""
+
+
 class ProjectHooks:
-    """Refuses bad parameters before anything is loaded."""
+    """Refuses bad parameters, and files they name that are no good, before anything is loaded."""
 
     @hook_impl
     def after_context_created(self, context: KedroContext) -> None:
@@ -52,6 +56,19 @@ class ProjectHooks:
         # Kedro's own refusal comes later, with a traceback and without the names there are
         for option in ("pipeline", "pipelines"):
             _require_asked(option, pipelines, kind="stage")
+        self._compare = context.params["compare"]
+
+    @hook_impl
+    def after_catalog_created(self, catalog: CatalogProtocol) -> None:
+        """Look at the files of `compare.systems`: the stage that reads them comes after all training.
+
+        Raises:
+            radrl.params.base.ParamsError: naming the key and the mend.
+        """
+        if self._compare["systems"]:
+            from radrl.pipelines.compare import systems
+
+            systems.read(catalog[SYSTEMS].load(), self._compare)
 
 
 def _require_asked(option: str, valid: Collection[str], *, kind: str) -> None:

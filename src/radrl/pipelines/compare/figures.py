@@ -16,9 +16,10 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from radrl.pages.colours import INK, LINES, PALE
 from radrl.pages.panels import dress
 from radrl.pipelines.compare.rows import CEILING
+from radrl.pipelines.compare.systems import titled
 
 ARM, REFERENCE = LINES[:2]
-KINDS = {"arm": ARM, "trivial": PALE, "reader": "#8957e5"}
+KINDS = {"arm": ARM, "system": "#1a7f37", "trivial": PALE, "reader": "#8957e5"}
 
 
 def forest(comparison: pd.DataFrame, *, reference: str) -> Figure:
@@ -33,13 +34,14 @@ def forest(comparison: pd.DataFrame, *, reference: str) -> Figure:
     """
     lines = comparison[comparison["arm"] != CEILING]
     rows, metrics = list(dict.fromkeys(lines["arm"])), list(dict.fromkeys(lines["metric"]))
+    titles = [*titled(lines.drop_duplicates("arm"))]
     columns = min(3, len(metrics))
     height = 0.24 * len(rows) + 0.75
     figure, panels = _grid(len(metrics), columns, width=3.3, height=height, left=1.6)
     for number, (panel, metric) in enumerate(zip(panels, metrics, strict=True)):
         _forest_panel(panel, lines[lines["metric"] == metric], rows, reference)
         panel.set_title(metric, fontsize=9, color=INK, loc="left")
-        panel.set_yticks(range(len(rows)), rows if number % columns == 0 else [""] * len(rows))
+        panel.set_yticks(range(len(rows)), titles if number % columns == 0 else [""] * len(rows))
         panel.tick_params(axis="y", length=0)
         panel.set_ylim(len(rows) - 0.5, -0.5)
     return figure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from radrl.pipelines.compare.rows import Row
+    from radrl.pipelines.compare.systems import System
     from radrl.training.watching.diagnosis import Finding
 
 
@@ -43,11 +45,35 @@ def settle_comparison(
     return ComparisonSettings(compare, eval, labeler, arms, seed, device)
 
 
+def read_systems(folder: Path, arm_reports: ArmTables, settings: ComparisonSettings) -> dict[str, System]:
+    """Read the scores of other systems that `compare.systems` names, and look at what differs from the arms'.
+
+    Args:
+        folder: where the files lie.
+        arm_reports: of `radrl.pipelines.compare.arms.gather_reports`.
+        settings: of `settle_comparison`.
+
+    Returns:
+        By the row's name.
+
+    Raises:
+        radrl.params.base.ParamsError: as `radrl.pipelines.compare.systems.read`.
+    """
+    from radrl.pipelines.compare import systems
+
+    films = next(iter(arm_reports.values()))
+    return {
+        name: replace(system, differs=[*systems.differences(system, films, settings.eval, settings.labeler)])
+        for name, system in systems.read(folder, settings.compare).items()
+    }
+
+
 def compare_arms(
     arm_reports: ArmTables,
     ceilings: pd.DataFrame,
     corpus: ds.Dataset,
     labeler_models: Path,
+    systems: dict[str, System],
     settings: ComparisonSettings,
 ) -> pd.DataFrame:
     """Compare arms and the rows beside them on the metrics of `compare.metrics`, and print the table.
@@ -57,30 +83,38 @@ def compare_arms(
         ceilings: labels read off the films.
         corpus: the films; training reports and films are read from it.
         labeler_models: what the stage labeler wrote.
+        systems: of `read_systems`.
         settings: of `settle_comparison`.
 
     Returns:
         A line a row and metric, as `radrl.pipelines.compare.rows.tabulate` gives them.
 
     Raises:
-        ValueError: when a metric is unknown or has no interval, listing the valid ones.
+        ValueError: when a metric is unknown or has no interval, listing the valid ones; or a system bears the
+            name of another row.
         radrl.scoring.base.ScoringError: when a scorer lacks what it needs.
     """
     from radrl.pipelines.compare import rows, scores, table
+    from radrl.pipelines.compare.systems import lines
 
     names = settings.groups
     reading = {"labeler": settings.labeler, "models": labeler_models, "device": settings.device}
     groups = scores.build_groups(names, arm_reports, settings=settings.eval, **reading)
     every = _all_rows(arm_reports, ceilings, corpus, settings)
+    if taken := systems.keys() & every.keys():
+        raise ValueError(
+            f"compare.systems.{min(taken)}: the table has a row of this name; give it another one"
+        )
     films = next(iter(arm_reports.values()))
     comparison = rows.tabulate(
         [scores.score_rows(every, group, films["reference"].tolist()) for group in groups.values()],
-        list(every),
+        [*arm_reports, *systems, *(name for name in every if name not in arm_reports)],
         settings.compare["metrics"],
         films["patient_id"].tolist(),
         reference=settings.reference,
         bootstrap=settings.compare["bootstrap"],
         seed=settings.seed,
+        apart=lines(systems, settings.compare["metrics"]),
     )
     table.show(comparison, names, settings.compare)
     return comparison
@@ -155,6 +189,7 @@ def gather_beside(
     over_seeds: Sequence[dict[str, Any]],
     ingest_summary: dict[str, Any],
     labeler_report: dict[str, Any],
+    systems: dict[str, System],
 ) -> Beside:
     """Put together what the page tells beside the arms' own results; see `Beside`.
 
@@ -163,8 +198,9 @@ def gather_beside(
         over_seeds: of `show_seeds`.
         ingest_summary: counts of the stage ingest.
         labeler_report: of the stage labeler.
+        systems: of `read_systems`.
     """
-    return Beside(published, over_seeds, ingest_summary, labeler_report)
+    return Beside(published, over_seeds, ingest_summary, labeler_report, systems)
 
 
 def write_page(

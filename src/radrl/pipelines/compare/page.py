@@ -16,11 +16,13 @@ from radrl.evaluation.clinical_efficacy import clinical_efficacy
 from radrl.evaluation.draws import Draw, generator
 from radrl.evaluation.gold import GOLD
 from radrl.pages import examples
-from radrl.pages.caveats import OVER_PATIENTS
+from radrl.pages.caveats import NOT_OURS, OVER_PATIENTS
 from radrl.pages.page import banner, environment
 from radrl.pipelines.compare import figures
 from radrl.pipelines.compare.rows import CEILING, TRIVIAL
 from radrl.pipelines.compare.settings import Beside, ComparisonSettings
+from radrl.pipelines.compare.systems import KIND as SYSTEM
+from radrl.pipelines.compare.systems import System
 from radrl.pipelines.compare.table import mark, short
 from radrl.pipelines.eval.nodes import describe_cleaning
 from radrl.readers.names import READERS
@@ -83,7 +85,7 @@ def render(
     """
     return _template().render(
         **_data(arm_reports, beside, settings),
-        **_arms(comparison, settings),
+        **_arms(comparison, beside.systems, settings),
         caveat=OVER_PATIENTS,
         over_seeds=beside.over_seeds,
         curves=figures.svg(curves, name="curves") if curves else None,
@@ -120,7 +122,9 @@ def _data(
     }
 
 
-def _arms(comparison: pd.DataFrame, settings: ComparisonSettings) -> dict[str, Any]:
+def _arms(
+    comparison: pd.DataFrame, systems: Mapping[str, System], settings: ComparisonSettings
+) -> dict[str, Any]:
     """The table of arms, what it finds, and its figure."""
     level = settings.compare["bootstrap"]["confidence"]
     return {
@@ -128,7 +132,9 @@ def _arms(comparison: pd.DataFrame, settings: ComparisonSettings) -> dict[str, A
         "level": f"{level:.0%}",
         "alpha": f"{1 - level:.2g}",
         "groups": {name: {"title": _title(name), "metrics": own} for name, own in settings.groups.items()},
-        "rows": _rows(comparison, settings.arms, settings.compare),
+        "rows": _rows(comparison, settings.arms, systems, settings.compare),
+        "systems": systems,
+        "not_ours": NOT_OURS,
         "findings": _findings(comparison, settings.compare),
         "read_off": bool((comparison["kind"] == "reader").any()),
         "forest": figures.svg(figures.forest(comparison, reference=settings.reference), name="forest"),
@@ -137,7 +143,10 @@ def _arms(comparison: pd.DataFrame, settings: ComparisonSettings) -> dict[str, A
 
 
 def _rows(
-    comparison: pd.DataFrame, arms: Mapping[str, Any], settings: Mapping[str, Any]
+    comparison: pd.DataFrame,
+    arms: Mapping[str, Any],
+    systems: Mapping[str, System],
+    settings: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """The table of arms: a row an arm, a cell a metric with its interval's place on the column's scale."""
     alpha = 1 - settings["bootstrap"]["confidence"]
@@ -156,9 +165,9 @@ def _rows(
                 "tested": pd.notna(line["difference"]),
                 "beaten_by": line["beaten_by"] if isinstance(line["beaten_by"], str) else "",
             }
-        rows.append(
-            {"name": name, "kind": lines["kind"].iloc[0], "what": _what(str(name), arms), "cells": cells}
-        )
+        kind = lines["kind"].iloc[0]
+        what = systems[str(name)].said if kind == SYSTEM else _what(str(name), arms)
+        rows.append({"name": name, "kind": kind, "what": what, "cells": cells})
     return rows
 
 

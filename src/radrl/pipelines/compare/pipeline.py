@@ -10,6 +10,7 @@ from radrl.pipelines.compare.nodes import (
     draw_comparison,
     draw_curves,
     gather_beside,
+    read_systems,
     settle_comparison,
     show_findings,
     show_seeds,
@@ -39,10 +40,12 @@ def _gathering(arms: Sequence[str]) -> list[Node]:
 
 def _table() -> list[Node]:
     """What is printed as well."""
-    compared = ["arm_reports", "ceilings", "corpus", "labeler_models", "comparison_settings"]
+    read = ["systems", "arm_reports", "comparison_settings"]
+    compared = ["arm_reports", "ceilings", "corpus", "labeler_models", "system_scores", "comparison_settings"]
     over_seeds = ["comparison", "seeds_results", "params:ingest", "params:compare"]
     histories = ["comparison", "arm_histories", "params:arms"]
     return [
+        node(read_systems, read, "system_scores", name="read_systems"),
         node(compare_arms, compared, "comparison", name="compare_arms"),
         node(show_seeds, over_seeds, "over_seeds", name="show_seeds"),
         node(show_findings, histories, None, name="show_findings"),
@@ -58,7 +61,7 @@ def _figures() -> list[Node]:
 
 
 def _page() -> list[Node]:
-    beside = ["published_results", "over_seeds", "ingest_summary", "labeler_report"]
+    beside = ["published_results", "over_seeds", "ingest_summary", "labeler_report", "system_scores"]
     told = {name: name for name in ("comparison", "arm_reports", "arm_histories", "labels", "corpus")}
     told |= {"beside": "beside_comparison", "settings": "comparison_settings"}
     return [

@@ -109,6 +109,7 @@ def tabulate(
     reference: str,
     bootstrap: Mapping[str, Any],
     seed: int,
+    apart: Sequence[Mapping[str, Any]] = (),
 ) -> pd.DataFrame:
     """Compare the rows on the metrics.
 
@@ -120,24 +121,26 @@ def tabulate(
         reference: the arm the others are tested against.
         bootstrap: resamples and confidence.
         seed: of the resamples.
+        apart: lines of rows that were scored elsewhere, of `radrl.pipelines.compare.systems.lines`.
 
     Returns:
-        A line a row and metric: arm, kind (arm, trivial, reader or ceiling), metric, value with its interval,
-        number of runs, reports without a value, difference from the reference arm with interval, p of the
+        A line a row and metric: arm, kind (arm, system, trivial, reader or ceiling), metric, value with its
+        interval, number of runs, reports without a value, difference from the reference arm with interval, p of the
         paired bootstrap and of approximate randomisation, Holm's correction of the former over the arms, and
-        the trivial rows that beat it. Readers and the ceiling are tested against nothing and beat nobody.
+        the trivial rows that beat it. Systems, readers and the ceiling are tested against nothing and beat
+        nobody. With lines from elsewhere, their source and what differs.
     """
-    lines: list[dict[str, Any]] = []
+    lines: list[Mapping[str, Any]] = [*apart]
     options = {"resamples": bootstrap["resamples"], "level": bootstrap["confidence"], "seed": seed}
     for family in scores:
-        apart = {name: "reader" for name in READERS if name in family} | {CEILING: "ceiling"}
-        own = {name: [row.summed] for name, row in family.items() if name not in apart}
+        untested = {name: "reader" for name in READERS if name in family} | {CEILING: "ceiling"}
+        own = {name: [row.summed] for name, row in family.items() if name not in untested}
         trivial = [name for name in TRIVIAL if name in own]
         who = _patients(family[reference], patients)
         found = compare(own, who, reference=reference, trivial=trivial, **options)
         lines += [_line(row, family[row.arm]) for row in found]
         # apart from `compare`, whose Holm correction would count each as one more hypothesis
-        for name, kind in apart.items():
+        for name, kind in untested.items():
             values = bootstrap_intervals([family[name].summed], who, **options)
             lines += [
                 _value(name, kind, metric, value, runs=1, scores=family[name])

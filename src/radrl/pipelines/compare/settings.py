@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+
+if TYPE_CHECKING:
+    from radrl.pipelines.compare.systems import System
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,9 +60,11 @@ class Beside:
         over_seeds: what several seeds gave, of `radrl.pipelines.compare.seeds.of_shipped`.
         ingest_summary: counts of the stage ingest.
         labeler_report: how far the labeler agrees with what is known, of the stage labeler.
+        systems: other systems' scores by row, of `radrl.pipelines.compare.systems`.
     """
 
     published: pd.DataFrame
     over_seeds: Sequence[Mapping[Hashable, Any]]
     ingest_summary: Mapping[str, Any]
     labeler_report: Mapping[str, Any]
+    systems: Mapping[str, System]

@@ -10,15 +10,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from radrl.pages.caveats import OVER_PATIENTS
+from radrl.pages.caveats import NOT_OURS, OVER_PATIENTS
 from radrl.pipelines.compare import seeds
+from radrl.pipelines.compare.systems import KIND, titled
 from radrl.training.watching.diagnosis import Finding
 
 HIGHER, LOWER, BEATEN = "▲", "▼", "†"
 CELL = len("10.000▲†")
 """Characters of a value with its marks."""
 
-STYLES = {"arm": "", "trivial": "dim", "reader": "cyan", "ceiling": "dim italic"}
+STYLES = {"arm": "", "system": "magenta", "trivial": "dim", "reader": "cyan", "ceiling": "dim italic"}
 
 
 def show(comparison: pd.DataFrame, groups: Mapping[str, Sequence[str]], settings: Mapping[str, Any]) -> None:
@@ -32,7 +33,7 @@ def show(comparison: pd.DataFrame, groups: Mapping[str, Sequence[str]], settings
     console = Console()
     alpha = 1 - settings["bootstrap"]["confidence"]
     for group, metrics in groups.items():
-        for part in _fitting(group, metrics, console.width - comparison["arm"].str.len().max()):
+        for part in _fitting(group, metrics, console.width - titled(comparison).str.len().max()):
             console.print()
             console.print(_table(comparison, group, part, settings["reference"], alpha))
     console.print(
@@ -41,6 +42,9 @@ def show(comparison: pd.DataFrame, groups: Mapping[str, Sequence[str]], settings
     )
     if readers := comparison.loc[comparison["kind"] == "reader", "arm"].unique().tolist():
         console.print(f"{', '.join(readers)}: no text, but labels read off the films; so much is in them")
+    for line in comparison[comparison["kind"] == KIND].drop_duplicates("arm").to_dict("records"):
+        said = f"{line['arm']}{NOT_OURS}: {line['source']}, tested against nothing"
+        console.print(Text(f"{said}; {line['differs']}" if pd.notna(line["differs"]) else said))
 
 
 def show_seeds(lines: Sequence[Mapping[Hashable, Any]], metric: str, reference: str) -> None:
@@ -133,7 +137,9 @@ def _table(
     for name, lines in shown.groupby("arm", sort=False):
         by_metric = {line["metric"]: line for line in lines.to_dict("records")}
         style = "bold" if name == reference else STYLES[lines["kind"].iloc[0]]
-        table.add_row(str(name), *(_cell(by_metric.get(metric), alpha) for metric in metrics), style=style)
+        table.add_row(
+            titled(lines).iloc[0], *(_cell(by_metric.get(metric), alpha) for metric in metrics), style=style
+        )
     return table
 
 
