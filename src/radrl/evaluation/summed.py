@@ -44,6 +44,33 @@ class SummedMetrics:
         """The metrics over all studies."""
         return {name: float(value) for name, value in self.of_sums(self.per_study.sum(axis=0)).items()}
 
+    def part(self, studies: slice) -> SummedMetrics:
+        """The same metrics over a run of the studies, at least one."""
+        return SummedMetrics(self.per_study[studies], self.of_sums)
+
+
+class RunningSum:
+    """Statistics summed over studies that come in parts, to the last bit as over all of them at once."""
+
+    def __init__(self) -> None:
+        self._sums: FloatArray | None = None
+
+    def add(self, per_study: FloatArray) -> None:
+        """Add what some studies add, shape (N, D), D at least 2: NumPy then sums row after row."""
+        rows = per_study if self._sums is None else np.concatenate([self._sums[np.newaxis], per_study])
+        self._sums = rows.sum(axis=0)
+
+    @property
+    def sums(self) -> FloatArray:
+        """The sums, shape (D,)."""
+        if self._sums is None:
+            raise ValueError("nothing was added; give at least one study")
+        return self._sums
+
+    def values(self, of_sums: Callable[[FloatArray], Metrics]) -> dict[str, float]:
+        """Metrics of the sums, by name."""
+        return {name: float(value) for name, value in of_sums(self.sums).items()}
+
 
 def mean_metrics(values: Mapping[str, npt.ArrayLike], *, missing: bool = False) -> SummedMetrics:
     """Metrics that are plain means of one value a study (ROUGE-L, CIDEr, a reward).

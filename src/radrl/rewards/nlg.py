@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Final, Literal
 
 import numpy as np
-from pycocoevalcap.cider.cider_scorer import CiderScorer, precook
+from pycocoevalcap.cider.cider_scorer import precook
 from pydantic import Field
 
 from radrl.parts.section import Section
+from radrl.scoring.cider import DocumentFrequencies, cider_scores
 from radrl.scoring.nlg import PREPARATIONS, Preparation, nlg_scores
 
 CIDER_MOST: Final = 10.0
 """CIDEr of a report with itself, as pycocoevalcap scales it."""
+
+_AT_ONCE: Final = 4096
+"""References whose n-grams are held at once."""
 
 
 class NlgSection(Section):
@@ -91,8 +94,9 @@ class TrainingCider:
                 f"CIDEr counts in how many references an n-gram stands, and there are {len(references)}; "
                 "train on more films, or leave out the reward nlg"
             )
-        self._documents = len(references)
-        self._frequency = Counter(ngram for text in references for ngram in precook(text))
+        self._frequencies = DocumentFrequencies()
+        for start in range(0, len(references), _AT_ONCE):
+            self._frequencies.add(references[start : start + _AT_ONCE])
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> list[float]:
         """Score reports.
@@ -104,22 +108,5 @@ class TrainingCider:
         Returns:
             N scores in [0, 10].
         """
-        scorer = CiderScorer()
-        for reference, hypothesis in zip(references, hypotheses, strict=True):
-            scorer += (hypothesis, [reference])
-        scorer.document_frequency = self._frequency  # a Counter: unknown n-grams are 0 and are not kept
-        scorer.crefs = _Documents(scorer.crefs, self._documents)
-        return [float(score) for score in scorer.compute_cider()]
-
-
-class _Documents:
-    """References at hand, and how many there are in all: the scorer reads that from their length."""
-
-    def __init__(self, at_hand: Sequence[Any], count: int) -> None:
-        self._at_hand, self._count = at_hand, count
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._at_hand)
-
-    def __len__(self) -> int:
-        return self._count
+        truth, found = ([precook(text) for text in texts] for texts in (references, hypotheses))
+        return cider_scores(truth, found, self._frequencies)

@@ -11,6 +11,7 @@ from radrl.evaluation.summed import FloatArray, SummedMetrics, join
 from radrl.labelers.base import Labeler, LabelMatrix
 from radrl.parts.section import Nothing
 from radrl.scoring.base import Scores
+from radrl.scoring.course import Course, OfSums
 
 
 class ClinicalEfficacy:
@@ -36,6 +37,10 @@ class ClinicalEfficacy:
             per_report |= own_f1(truth, found, labeler.name)
         summed = join(*families)
         return Scores(summed.values(), per_report, summed=summed)
+
+    def in_parts(self) -> Course:
+        """See `radrl.scoring.course.InParts`."""
+        return OfSums(self)
 
     def sums_of_labels(self, references: Sequence[str], labels: LabelMatrix) -> SummedMetrics:
         """The metrics of generated reports of which there are labels alone.

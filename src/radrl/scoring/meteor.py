@@ -25,6 +25,9 @@ DEFAULT_HEAP: Final = "1g"
 
 _GRACE_SECONDS: Final = 10.0
 
+_CHUNKS: Final = 20
+"""Place of the number of chunks among METEOR's counts."""
+
 
 def meteor_missing() -> str | None:
     """Why METEOR cannot run here, or nothing when it can."""
@@ -82,10 +85,45 @@ class MeteorProcess:
         Raises:
             RuntimeError: when the process ends early or answers with an error.
         """
+        counts, per_report = self.score_part(references, hypotheses)
+        return self.corpus(counts), per_report
+
+    def score_part(
+        self, references: Sequence[str], hypotheses: Sequence[str]
+    ) -> tuple[FloatArray, FloatArray]:
+        """METEOR of some of the texts, whose corpus figure comes later.
+
+        Args:
+            references: N reference reports, one line each.
+            hypotheses: N generated reports, one line each.
+
+        Returns:
+            METEOR's counts pooled over these reports, shape (23,), and one value per report, shape (N,).
+
+        Raises:
+            RuntimeError: as `score`.
+        """
         counts = [self._counts(*pair) for pair in zip(references, hypotheses, strict=True)]
         self._write(" ||| ".join(["EVAL", *counts]))
         per_report = [float(self._read()) for _ in counts]
-        return float(self._read()), np.array(per_report, np.float64)
+        self._read()  # the figure of these alone
+        return _pooled(np.array([one.split() for one in counts], np.float64)), np.array(per_report, np.float64)
+
+    def corpus(self, counts: FloatArray) -> float:
+        """The corpus figure.
+
+        Args:
+            counts: METEOR's counts pooled over all reports, shape (23,); those of parts add up.
+
+        Returns:
+            METEOR of the pooled counts.
+
+        Raises:
+            RuntimeError: as `score`.
+        """
+        self._write(f"EVAL ||| {' '.join(map(str, counts.tolist()))}")
+        self._read()  # the same, as of a single report
+        return float(self._read())
 
     def _counts(self, reference: str, hypothesis: str) -> str:
         self._write(f"SCORE ||| {_plain(reference)} ||| {_plain(hypothesis)}")
@@ -110,6 +148,21 @@ class MeteorProcess:
         self._errors.seek(0)
         said = self._errors.read().decode(errors="replace").strip()
         return RuntimeError(f"METEOR {what}; Java said: {said[:500] or 'nothing'} (a larger heap may help)")
+
+
+def _pooled(counts: FloatArray) -> FloatArray:
+    """Counts of reports, shape (N, 23), added up as the program's `MeteorStats.addStats` does.
+
+    In their order: the lengths of both sides and their function words; by stage of matching the content and
+    the function words matched, each on both sides; chunks; the matched words of both sides. The one chunk of
+    a report that is its reference word for word does not count.
+    """
+    stages = counts[:, 4:_CHUNKS].reshape(len(counts), -1, 2, 2).sum(axis=(1, 2))  # (N, generated and true)
+    same = (stages == counts[:, :2]).all(axis=1) & (counts[:, _CHUNKS] == 1)
+    added = counts.copy()
+    added[same, _CHUNKS] = 0
+    pooled: FloatArray = added.sum(axis=0)
+    return pooled
 
 
 def _plain(text: str) -> str:

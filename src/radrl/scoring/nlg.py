@@ -16,17 +16,31 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from types import TracebackType
 from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pycocoevalcap.bleu.bleu_scorer import BleuScorer, precook
+from pycocoevalcap.rouge.rouge import Rouge
 
-from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, join, mean_metrics
+from radrl.evaluation.summed import FloatArray, Metrics, RunningSum, SummedMetrics, join, mean_metrics
 from radrl.parts.section import Section
 from radrl.scoring.base import Scores, require_pairs
+from radrl.scoring.cider import DocumentFrequencies, cider_scores
+from radrl.scoring.course import Course
 from radrl.scoring.meteor import MeteorProcess, meteor_missing
 
 BLEU_ORDER: Final = 4
+_BLEUS: Final = [f"nlg_bleu{n}" for n in range(1, BLEU_ORDER + 1)]
+
+_AT_ONCE: Final = 512
+"""Pairs whose n-grams are held at once, some 40 kB each."""
+
+Cooked = tuple[int, dict[tuple[str, ...], int]]
+"""A text's length in words and its n-grams, as pycocoevalcap's `precook` has them."""
+
 _TINY, _SMALL = 1e-15, 1e-9
 """pycocoevalcap's smoothing: added to the matches and to the number of n-grams."""
 
@@ -79,25 +93,97 @@ def nlg_scores(
             is empty, with its row.
         RuntimeError: when METEOR's Java process fails.
     """
-    truth, found = _prepared(references, hypotheses, preparation)
-    corpus, per_report, counts = _bleu_scores(truth, found)
-    skipped: dict[str, str] = {}
-    per_report["nlg_rougel"] = _rouge_l(truth, found)
-    if len(truth) > 1:
-        per_report["nlg_cider"] = _cider(truth, found)
-    else:
-        skipped["nlg_cider"] = "skipped (one report has no document frequencies)"
-    means = mean_metrics({name: per_report[name] for name in per_report if name not in corpus})
-    corpus |= means.values()
-    summed = join(SummedMetrics(counts, _bleu_of_sums), means)
+    require_pairs(references, hypotheses)
+    parts = [slice(start, start + _AT_ONCE) for start in range(0, len(references), _AT_ONCE)]
+    with NlgCourse(preparation, meteor=meteor) as course:
+        for part in parts:
+            course.learn(references[part], hypotheses[part])
+        course.ready()
+        scores = [course.score(references[part], hypotheses[part]) for part in parts]
+        whole = course.corpus()
+    sums = [one.summed for one in scores if one.summed is not None]
+    return Scores(
+        whole.corpus,
+        {name: np.concatenate([one.per_report[name] for one in scores]) for name in scores[0].per_report},
+        whole.skipped,
+        SummedMetrics(np.concatenate([one.per_study for one in sums]), sums[0].of_sums),
+    )
 
-    missing = meteor_missing() if meteor else "not asked for"
-    if missing:
-        skipped["nlg_meteor"] = f"skipped ({missing})"
-    else:
-        with MeteorProcess() as process:
-            corpus["nlg_meteor"], per_report["nlg_meteor"] = process.score(truth, found)
-    return Scores(corpus, per_report, skipped, summed)
+
+class NlgCourse(Course):
+    """`nlg_scores` part by part: references are read twice, first to count CIDEr's document frequencies.
+
+    Args:
+        preparation: as there.
+        meteor: as there.
+
+    Raises:
+        ValueError: as there.
+    """
+
+    def __init__(self, preparation: str, *, meteor: bool) -> None:
+        if preparation not in PREPARATIONS:
+            raise ValueError(f"unknown preparation {preparation!r}; valid: {', '.join(PREPARATIONS)}")
+        self._preparation, self._prepare = preparation, PREPARATIONS[preparation]
+        self._no_meteor = meteor_missing() if meteor else "not asked for"
+        self._frequencies = DocumentFrequencies()
+        self._counts, self._sums, self._meteor_counts = RunningSum(), RunningSum(), RunningSum()
+        self._of_means: Callable[[FloatArray], Metrics] | None = None
+        self._started = ExitStack()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._started.__exit__(kind, error, trace)
+
+    def learn(self, references: Sequence[str], hypotheses: Sequence[str]) -> None:
+        """See `radrl.scoring.course.Course`."""
+        require_pairs(references, hypotheses)
+        truth = [self._prepare(text) for text in references]
+        for row, text in enumerate(truth, self._frequencies.documents):
+            if not text.split():
+                raise ValueError(
+                    f"reference {row} is empty as {self._preparation!r} tokens; leave the study out"
+                )
+        self._frequencies.add(truth)
+
+    def ready(self) -> None:
+        """Start METEOR."""
+        if not self._no_meteor:
+            self._meteor = self._started.enter_context(MeteorProcess())
+
+    def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
+        """See `radrl.scoring.course.Course`."""
+        require_pairs(references, hypotheses)
+        truth, found = ([self._prepare(text) for text in texts] for texts in (references, hypotheses))
+        known, said = ([precook(text, BLEU_ORDER) for text in texts] for texts in (truth, found))
+        per_report, counts = _bleu_scores(known, said)
+        overlap = {"nlg_rougel": _rouge_l(truth, found)}
+        if self._frequencies.documents > 1:
+            ngrams = ([own for _, own in cooked] for cooked in (known, said))
+            overlap["nlg_cider"] = np.array(cider_scores(*ngrams, self._frequencies), np.float64)
+        means = mean_metrics(overlap)
+        self._counts.add(counts)
+        self._sums.add(means.per_study)
+        self._of_means = means.of_sums
+        per_report |= overlap
+        if not self._no_meteor:
+            sums, per_report["nlg_meteor"] = self._meteor.score_part(truth, found)
+            self._meteor_counts.add(sums[np.newaxis])
+        return Scores({}, per_report, summed=join(SummedMetrics(counts, _bleu_of_sums), means))
+
+    def corpus(self) -> Scores:
+        """See `radrl.scoring.course.Course`."""
+        assert self._of_means is not None
+        skipped: dict[str, str] = {}
+        if self._frequencies.documents < 2:
+            skipped["nlg_cider"] = "skipped (one report has no document frequencies)"
+        corpus = _corpus_bleu(self._counts.sums) | self._sums.values(self._of_means)
+        if self._no_meteor:
+            skipped["nlg_meteor"] = f"skipped ({self._no_meteor})"
+        else:
+            corpus["nlg_meteor"] = self._meteor.corpus(self._meteor_counts.sums)
+        return Scores(corpus, {}, skipped)
 
 
 class NlgSection(Section):
@@ -124,6 +210,10 @@ class Nlg:
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
         """See `radrl.scoring.base.Scorer`."""
         return nlg_scores(references, hypotheses, preparation=self.preparation, meteor=self.meteor)
+
+    def in_parts(self) -> Course:
+        """See `radrl.scoring.course.InParts`."""
+        return NlgCourse(self.preparation, meteor=self.meteor)
 
 
 def sentence_bleu2(reference: str, hypothesis: str) -> float:
@@ -159,20 +249,6 @@ def sentence_bleu2(reference: str, hypothesis: str) -> float:
     return float(bleu[-1])
 
 
-def _prepared(
-    references: Sequence[str], hypotheses: Sequence[str], preparation: str
-) -> tuple[list[str], list[str]]:
-    if preparation not in PREPARATIONS:
-        raise ValueError(f"unknown preparation {preparation!r}; valid: {', '.join(PREPARATIONS)}")
-    require_pairs(references, hypotheses)
-    prepare = PREPARATIONS[preparation]
-    truth = [prepare(text) for text in references]
-    for row, text in enumerate(truth):
-        if not text:
-            raise ValueError(f"reference {row} is empty as {preparation!r} tokens; leave the study out")
-    return truth, [prepare(text) for text in hypotheses]
-
-
 def _ngrams(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
 
@@ -192,42 +268,81 @@ def _bleu(
 def _bleu_of_sums(sums: FloatArray) -> Metrics:
     """Corpus BLEU from summed matches, n-grams and the two lengths, shape (..., 10)."""
     bleu = _bleu(sums[..., :BLEU_ORDER], sums[..., BLEU_ORDER:-2], sums[..., -2], sums[..., -1])
-    return {f"nlg_bleu{n}": bleu[..., n - 1] for n in range(1, BLEU_ORDER + 1)}
+    return {name: bleu[..., n] for n, name in enumerate(_BLEUS)}
 
 
 def _bleu_scores(
-    truth: Sequence[str], found: Sequence[str]
-) -> tuple[dict[str, float], dict[str, FloatArray], FloatArray]:
-    """Corpus and per-report BLEU by pycocoevalcap, and its counts for `_bleu_of_sums`."""
-    from pycocoevalcap.bleu.bleu_scorer import BleuScorer
-
-    scorer = BleuScorer(n=BLEU_ORDER)
-    for reference, hypothesis in zip(truth, found, strict=True):
-        scorer += (hypothesis, [reference])
-    corpus, per_report = scorer.compute_score(option="closest", verbose=0)  # higher values print to stdout
-    names = [f"nlg_bleu{n}" for n in range(1, BLEU_ORDER + 1)]
-    counts = [[*one["correct"], *one["guess"], one["testlen"], one["reflen"][0]] for one in scorer.ctest]
+    known: Sequence[Cooked], said: Sequence[Cooked]
+) -> tuple[dict[str, FloatArray], FloatArray]:
+    """Per-report BLEU by pycocoevalcap, and its counts for `_bleu_of_sums`, shape (N, 10)."""
+    counts = [_bleu_counts(*pair) for pair in zip(known, said, strict=True)]
+    _, per_report = _pycocoevalcap(counts)
     return (
-        {name: float(value) for name, value in zip(names, corpus, strict=True)},
-        {name: np.asarray(values, np.float64) for name, values in zip(names, per_report, strict=True)},
+        {name: np.asarray(values, np.float64) for name, values in zip(_BLEUS, per_report, strict=True)},
         np.asarray(counts, np.float64),
     )
 
 
+def _bleu_counts(known: Cooked, said: Cooked) -> list[int]:
+    """Matches of each order, n-grams of each order, and the two lengths."""
+    reference, ngrams = known[1], said[1]
+    correct = [0] * BLEU_ORDER
+    for ngram in ngrams.keys() & reference.keys():
+        correct[len(ngram) - 1] += min(ngrams[ngram], reference[ngram])
+    return [*correct, *(max(0, said[0] - n) for n in range(BLEU_ORDER)), said[0], known[0]]
+
+
+def _corpus_bleu(sums: FloatArray) -> dict[str, float]:
+    """Corpus BLEU by pycocoevalcap, which has it from sums over all reports."""
+    corpus, _ = _pycocoevalcap([[int(count) for count in sums]])
+    return {name: float(value) for name, value in zip(_BLEUS, corpus, strict=True)}
+
+
+def _pycocoevalcap(counts: Sequence[Sequence[int]]) -> tuple[list[float], list[list[float]]]:
+    """BLEU of all and of each, from what its scorer counts."""
+    scorer = BleuScorer(n=BLEU_ORDER)
+    scorer.ctest = [
+        {"correct": one[:BLEU_ORDER], "guess": one[BLEU_ORDER:-2], "testlen": one[-2], "reflen": [one[-1]]}
+        for one in counts
+    ]
+    corpus, per_report = scorer.compute_score(option="closest", verbose=0)  # higher values print to stdout
+    return corpus, per_report
+
+
 def _rouge_l(truth: Sequence[str], found: Sequence[str]) -> FloatArray:
-    from pycocoevalcap.rouge.rouge import Rouge
+    """ROUGE-L, pycocoevalcap's formula on its own words; it fills a table of lists for the subsequence."""
+    squared = Rouge().beta ** 2
+    scores = []
+    for known, said in zip(truth, found, strict=True):
+        reference, words = known.split(" "), said.split(" ")
+        common = common_words(reference, words)
+        precision, recall = common / float(len(words)), common / float(len(reference))
+        scores.append(
+            ((1 + squared) * precision * recall) / float(recall + squared * precision) if common else 0.0
+        )
+    return np.array(scores, np.float64)
 
-    rouge = Rouge()
-    return np.array(
-        [rouge.calc_score([said], [known]) for known, said in zip(truth, found, strict=True)], np.float64
-    )
 
+def common_words(first: Sequence[str], second: Sequence[str]) -> int:
+    """Length of the longest common subsequence, by bits (Hyyrö 2004, Bit-parallel LCS-length computation).
 
-def _cider(truth: Sequence[str], found: Sequence[str]) -> FloatArray:
-    from pycocoevalcap.cider.cider_scorer import CiderScorer
+    Args:
+        first: some words.
+        second: others.
 
-    scorer = CiderScorer()
-    for reference, hypothesis in zip(truth, found, strict=True):
-        scorer += (hypothesis, [reference])
-    _, per_report = scorer.compute_score()
-    return np.asarray(per_report, np.float64)
+    Returns:
+        How many words both have in the same order.
+
+    Example:
+        >>> common_words("no acute process seen".split(), "no process is seen".split())
+        3
+    """
+    places: dict[str, int] = {}
+    for i, word in enumerate(first):
+        places[word] = places.get(word, 0) | 1 << i
+    every = (1 << len(first)) - 1
+    open_ = every
+    for word in second:
+        if here := open_ & places.get(word, 0):
+            open_ = (open_ + here | open_ - here) & every
+    return len(first) - open_.bit_count()

@@ -44,6 +44,7 @@ from radrl.evaluation.green import ERRORS, GreenCounts
 from radrl.evaluation.green import score as green_of
 from radrl.parts.section import Nothing
 from radrl.scoring.base import Scores, means_of, require_pairs
+from radrl.scoring.course import Course, OfSums
 from radrl.scoring.rules.attributes import BILATERAL, LEFT, RANKS, RIGHT, UNCHANGED
 from radrl.scoring.rules.reading import STUDY, Finding, read
 from radrl.scoring.rules.vocabulary import DEVICES, FAMILIES
@@ -131,6 +132,10 @@ class GreenRules:
         for i, kind in enumerate(ERRORS):
             values[f"{self.name}_{kind}"] = [count.errors[i] for count in counts]
         return means_of(values)
+
+    def in_parts(self) -> Course:
+        """See `radrl.scoring.course.InParts`."""
+        return OfSums(self)
 
 
 def _summary(findings: Sequence[Finding]) -> _Summary:

@@ -25,6 +25,7 @@ from radrl.labelers.rules.text import sentences
 from radrl.observations import NEGATIVE, POSITIVE, UNCERTAIN
 from radrl.parts.section import Nothing
 from radrl.scoring.base import Scores, means_of, require_pairs
+from radrl.scoring.course import Course, OfSums
 from radrl.scoring.rules import attributes as known
 from radrl.scoring.rules.attributes import Role
 from radrl.scoring.rules.mention import Attribute, Mention
@@ -106,6 +107,10 @@ class RadGraphRules:
             for level in RadGraphRewards._fields
         }
         return means_of(values)
+
+    def in_parts(self) -> Course:
+        """See `radrl.scoring.course.InParts`."""
+        return OfSums(self)
 
 
 @lru_cache(maxsize=CACHED_SENTENCES)

@@ -1,0 +1,155 @@
+"""pycocoevalcap's CIDEr over more references than its scorer can hold.
+
+`CiderScorer` keeps a dictionary of n-grams for every text, tens of kB a pair, because it counts document
+frequencies over the list of its references. Its `compute_cider`, however, reads nothing but those
+frequencies and the number of references: here they are counted first, compactly, and texts are then scored
+with its own code, some at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+ORDER: Final = 4
+"""CIDEr's n-grams have 1 to 4 words."""
+
+_NONE, _UNKNOWN, _FIRST = 0, 1, 2
+"""Numbers of words: where an n-gram has ended, of a word in no reference, of the first word known."""
+
+_HALF: Final = 2.0**26
+"""Two words' numbers are exact in one float64 as long as there are fewer words."""
+
+Ngram = tuple[str, ...]
+Keys = npt.NDArray[np.complex128]
+
+
+class DocumentFrequencies:
+    """In how many references each n-gram stands.
+
+    It grows with the references' n-grams, not with their number: 20 bytes an n-gram. An n-gram's key is exact,
+    the numbers of its four words in the two halves of a complex number, which NumPy sorts and searches.
+    """
+
+    def __init__(self) -> None:
+        self.documents = 0
+        self._words: dict[str, int] = {}
+        self._keys: Keys = np.empty(0, np.complex128)  # sorted
+        self._counts = np.empty(0, np.int32)
+
+    def add(self, references: Sequence[str]) -> None:
+        """Count the n-grams of references, each n-gram of a reference once.
+
+        Args:
+            references: prepared references.
+        """
+        words = [text.split() for text in references]
+        for word in {word for own in words for word in own}:
+            self._words.setdefault(word, len(self._words) + _FIRST)
+        if len(self._words) + _FIRST > _HALF:
+            raise OverflowError(f"{len(self._words)} different words; CIDEr counts up to {int(_HALF)}")
+        lengths = np.array([len(own) for own in words], np.int64)
+        numbers = np.fromiter((self._words[word] for own in words for word in own), np.int64, lengths.sum())
+        self._merge(*_frequencies(numbers, np.repeat(np.arange(len(words)), lengths)))
+        self.documents += len(references)
+
+    def of(self, ngrams: Sequence[Ngram]) -> dict[Ngram, float]:
+        """The frequencies of n-grams, 0 of those in no reference.
+
+        Args:
+            ngrams: each of 1 to 4 words.
+
+        Returns:
+            By n-gram.
+        """
+        number = self._words.get
+        padded = [
+            [number(word, _UNKNOWN) for word in ngram] + [_NONE] * (ORDER - len(ngram)) for ngram in ngrams
+        ]
+        keys = _keys(np.array(padded, np.int64).reshape(-1, ORDER).T)
+        at, known = self._find(keys)
+        found = np.zeros(len(keys))
+        found[known] = self._counts[at[known]]
+        return dict(zip(ngrams, found.tolist(), strict=True))
+
+    def _find(self, keys: Keys) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Where each key stands or would stand, and whether it does."""
+        at = np.searchsorted(self._keys, keys)
+        known = at < len(self._keys)
+        known[known] = self._keys[at[known]] == keys[known]
+        return at, known
+
+    def _merge(self, keys: Keys, counts: npt.NDArray[np.int32]) -> None:
+        """Add counts of sorted keys, each there once."""
+        at, known = self._find(keys)
+        self._counts[at[known]] += counts[known]
+        self._counts = np.insert(self._counts, at[~known], counts[~known])
+        self._keys = np.insert(self._keys, at[~known], keys[~known])
+
+
+def _keys(words: npt.NDArray[np.int64]) -> Keys:
+    """Keys of n-grams from the numbers of their four words, shape (4, N)."""
+    first, second, third, fourth = words.astype(np.float64)
+    keys: Keys = (first * _HALF + second) + 1j * (third * _HALF + fourth)
+    return keys
+
+
+def _frequencies(
+    words: npt.NDArray[np.int64], documents: npt.NDArray[np.int64]
+) -> tuple[Keys, npt.NDArray[np.int32]]:
+    """The n-grams in running words, each word with its document's number, and in how many documents."""
+    keys, owners = [], []
+    for n in range(1, ORDER + 1):
+        starts = np.flatnonzero(documents[n - 1 :] == documents[: len(documents) - n + 1])
+        shifted = np.full((ORDER, len(starts)), _NONE)
+        shifted[:n] = [words[starts + i] for i in range(n)]
+        keys.append(_keys(shifted))
+        owners.append(documents[starts])
+    known, which = np.unique(np.concatenate(keys), return_inverse=True)
+    width = documents.max(initial=0) + 1
+    standing = np.sort(which * width + np.concatenate(owners))
+    once = standing[np.diff(standing, prepend=-1) > 0]
+    counts = np.bincount(once // width, minlength=len(known))
+    return known, counts.astype(np.int32)
+
+
+def cider_scores(
+    references: Sequence[Mapping[Ngram, int]],
+    hypotheses: Sequence[Mapping[Ngram, int]],
+    frequencies: DocumentFrequencies,
+) -> list[float]:
+    """CIDEr of each pair, by pycocoevalcap's code.
+
+    Args:
+        references: the n-grams of N references and how often each stands there, in the order of
+            pycocoevalcap's `precook`, in which it adds up.
+        hypotheses: of the N generated reports.
+        frequencies: of all references of the corpus.
+
+    Returns:
+        N scores in [0, 10].
+    """
+    from pycocoevalcap.cider.cider_scorer import CiderScorer
+
+    scorer = CiderScorer(n=ORDER)
+    scorer.ctest = list(hypotheses)
+    scorer.crefs = _Documents([[reference] for reference in references], frequencies.documents)
+    scorer.document_frequency = frequencies.of(list({}.fromkeys(chain(*references, *hypotheses))))
+    return [float(score) for score in scorer.compute_cider()]
+
+
+class _Documents:
+    """References at hand, and how many there are in all: the scorer reads that from their length."""
+
+    def __init__(self, at_hand: Sequence[Any], count: int) -> None:
+        self._at_hand, self._count = at_hand, count
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._at_hand)
+
+    def __len__(self) -> int:
+        return self._count
