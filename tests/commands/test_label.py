@@ -125,8 +125,9 @@ def test_settings_of_the_rules(radrl, table):
     assert said()["Pneumonia"] == -1
     assert said("--alternatives", "positive")["Pneumonia"] == 1
     emphysema = table([{"report": "Emphysema."}], "e.csv")
-    assert '"No Finding": 1' in radrl("label", emphysema, "--to", "jsonl").stdout
+    assert '"No Finding": null' in radrl("label", emphysema, "--to", "jsonl").stdout
     assert '"No Finding": null' in radrl("label", emphysema, "--to", "jsonl", "--other-findings").stdout
+    assert '"No Finding": 1' in radrl("label", emphysema, "--to", "jsonl", "--no-other-findings").stdout
 
 
 @pytest.mark.parametrize("name", ["chexbert", "chexbert_compact"])
@@ -202,11 +203,10 @@ def test_json_of_many_kinds(radrl, tmp_path):
 
 
 def test_empty_reports_are_blank_and_counted(radrl, table):
-    result = radrl(
-        "label", table([{"a": "1", "report": ""}, {"a": "2", "report": " \n"}], "r.csv"), "--labels-only"
-    )
-    assert result.stdout.splitlines()[1:] == ["1" + "," * 14, "2" + "," * 14]
-    assert result.stderr == "labelled 2 reports, 2 of them empty\n"
+    texts = ["", " \n", "nan", "NA", "12"]
+    result = radrl("label", table([{"report": text} for text in texts], "r.jsonl"), "--labels-only")
+    assert result.stdout.splitlines()[1:] == [f"{row}" + "," * 14 for row in range(1, 6)]
+    assert result.stderr == "labelled 5 reports, 5 of them empty\n"
 
 
 BAD = {

@@ -155,7 +155,7 @@ def test_the_table(radrl, table, tmp_path):
     assert any(
         line.startswith("r.csv (sha256 ") and "6 reports of 4 patients, 1 empty" in line for line in lines
     )
-    assert "rules: alternatives uncertain, other_findings false" in lines
+    assert "rules: alternatives uncertain, other_findings true" in lines
     assert "nlg: preparation basic, meteor false" in lines
     (row,) = (line for line in lines if line.startswith("Cardiomegaly"))
     assert row.split()[1:] == ["1.000", "1.000", "1.000", "2", "2"]

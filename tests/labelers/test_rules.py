@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.labelers.base import Labeler
+from radrl.labelers.base import Labeler, says_nothing
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.labelers.rules.text import fold, sentences
 from radrl.observations import (
@@ -70,8 +70,15 @@ def test_shape_type_and_protocol() -> None:
     assert labeler.label([]).shape == (0, 14)
 
 
-def test_empty_report_is_blank_throughout() -> None:
-    assert not LABELER.label(["", "  \n "]).any()
+@pytest.mark.parametrize(
+    "text", ["", "  \n ", "nan", "NaN", "NA", "n/a", "None.", "123", "1.5", "12/05/2019", "1. 2.", "-", "FINDINGS: nan"]
+)
+def test_no_report_is_blank_throughout(text: str) -> None:
+    assert not LABELER.label([text]).any()
+
+
+def test_a_report_that_holds_a_missing_section_is_one() -> None:
+    assert said("FINDINGS: nan IMPRESSION: Normal chest.", "No Finding") == POSITIVE
 
 
 def test_a_missing_report_is_refused_by_number() -> None:
@@ -92,11 +99,38 @@ def test_alternatives_as_indexers_take_them() -> None:
     assert said("Heart size is upper normal or mildly enlarged.", "Cardiomegaly", indexers) == POSITIVE
 
 
-def test_other_findings_withhold_no_finding_only_when_asked() -> None:
-    report = "Emphysema. No effusion."
-    assert said(report, "No Finding") == 1
-    assert said(report, "No Finding", RulesLabeler(other_findings=True)) == 0
-    assert said("No emphysema. No effusion.", "No Finding", RulesLabeler(other_findings=True)) == 1
+@pytest.mark.parametrize("report", ["Emphysema. No effusion.", "Possible scoliosis.", "Degenerative changes."])
+def test_other_findings_withhold_no_finding_unless_they_are_passed_over(report: str) -> None:
+    assert said(report, "No Finding") == BLANK
+    assert said(report, "No Finding", RulesLabeler(other_findings=False)) == POSITIVE
+
+
+def test_a_denied_other_finding_withholds_nothing() -> None:
+    assert said("No emphysema. No effusion.", "No Finding") == POSITIVE
+
+
+def test_a_normal_template_earns_nothing_where_references_have_other_findings_alone() -> None:
+    template = "The heart is normal in size. The lungs are clear. No effusion or pneumothorax."
+    references = [
+        "Degenerative changes of the thoracic spine. The lungs are clear.",
+        "Hyperinflation and emphysema without focal consolidation.",
+        "Calcified granuloma in the left base. No acute disease.",
+        "Mild scoliosis. Heart size is normal.",
+        "Small hiatal hernia. No pleural effusion.",
+    ]
+
+    def hits(labeler: RulesLabeler) -> int:
+        of_references, of_template = labeler.label(references), labeler.label([template])
+        assert of_template[0, NO_FINDING] == POSITIVE
+        return int(((of_references == POSITIVE) & (of_template == POSITIVE)).sum())
+
+    assert hits(RulesLabeler()) == 0
+    assert hits(RulesLabeler(other_findings=False)) == len(references)
+
+
+def test_stated_tells_the_other_findings_apart() -> None:
+    reports = ["Emphysema.", "Possible emphysema.", "No emphysema.", "Clear lungs."]
+    assert [LABELER.stated(report)[NO_FINDING] for report in reports] == [POSITIVE, UNCERTAIN, NEGATIVE, BLANK]
 
 
 def test_foreign_sections_are_left_out_and_the_rest_is_kept() -> None:
@@ -104,6 +138,21 @@ def test_foreign_sections_are_left_out_and_the_rest_is_kept() -> None:
         "INDICATION: Rule out pneumonia.\n\nFINDINGS: Small effusion.\nIMPRESSION: 1. Effusion. 2. Edema."
     )
     assert sentences(report) == ["small effusion", "1", "effusion", "2", "edema"]
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("No effusion - a pneumothorax is seen.", ["no effusion", "a pneumothorax is seen"]),
+        ("No effusion\u2014a pneumothorax is seen.", ["no effusion", "a pneumothorax is seen"]),
+        ("Heart -- enlarged.", ["heart: enlarged"]),
+        ("A right - sided mass at T8 - T9.", ["a right-sided mass at t8-t9"]),
+        ("A follow-up film at 2\u20133 weeks.", ["a follow-up film at 2\u20133 weeks"]),
+        ("No \ufb01brosis.", ["no fibrosis"]),
+    ],
+)
+def test_dashes_and_ligatures(text: str, cut: list[str]) -> None:
+    assert sentences(text) == cut
 
 
 def test_text_after_a_last_foreign_section_is_kept() -> None:
@@ -165,9 +214,10 @@ def test_positive_beats_uncertain_beats_negative(parts: list[str]) -> None:
 
 @given(SENTENCES)
 def test_no_finding_follows_from_the_other_columns(parts: list[str]) -> None:
-    row = LABELER.label([" ".join(parts)])[0]
+    row = RulesLabeler(other_findings=False).label([" ".join(parts)])[0]
     others = [row[i] for i in range(NO_FINDING) if i != SUPPORT_DEVICES]
-    assert row[NO_FINDING] == int(not {POSITIVE, UNCERTAIN} & set(others))
+    said_anything = any(not says_nothing(part) for part in parts)
+    assert row[NO_FINDING] == int(said_anything and not {POSITIVE, UNCERTAIN} & set(others))
 
 
 @given(SENTENCES)

@@ -31,7 +31,7 @@ from radrl.pipelines.analyses.nodes import (
 from radrl.pipelines.analyses.settings import AnalysisSettings
 from radrl.pipelines.label.nodes import label_reports
 
-LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}}
+LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}
 BOOTSTRAP = {"resamples": 50, "confidence": 0.95}
 SUMMARY = {"drawn": True, "source": "phantom"}
 CLEAR, EFFUSION, EDEMA = "The lungs are clear.", "There is a pleural effusion.", "There is edema."

@@ -18,7 +18,7 @@ from radrl.pipelines.ceilings.nodes import read_labels
 from radrl.pipelines.label.nodes import label_reports
 from radrl.readers import thresholds
 
-LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}}
+LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}
 NETWORK = {
     "splits": ["pretrain", "train"],
     "films": 9,

@@ -53,7 +53,7 @@ NORMAL = "The lungs are clear. There is no pleural effusion."
 REFERENCES = [EFFUSION, EDEMA, NORMAL, f"{EDEMA} {EFFUSION}", EFFUSION, NORMAL, EDEMA, f"{EFFUSION} {EDEMA}"]
 
 INGEST = yaml.safe_load((Path(__file__).parents[2] / "params.yaml").read_text())["ingest"]
-LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}}
+LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}
 INGESTED = {
     "source": "phantom",
     "drawn": True,

@@ -13,7 +13,7 @@ import pytest
 from radrl.pipelines.ddsampling.nodes import score_diversity, take_drawn
 from radrl.pipelines.label.nodes import label_reports
 
-LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}}
+LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}
 NO_MODELS = Path()
 DDSAMPLING = {"share": 0.5, "std": "population", "uncertain_as_positive": False}
 EFFUSION, EDEMA, CLEAR = "Left pleural effusion.", "There is pulmonary edema.", "The lungs are clear."

@@ -27,7 +27,7 @@ SETTINGS = {
     "nlg": {"preparation": "basic", "meteor": False},
     "headline": ["ce_rules_sample14_f1", "nlg_bleu2"],
 }
-LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}}
+LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}
 NO_MODELS = Path()
 EFFUSION = "There is a small left pleural effusion."
 EDEMA = "There is pulmonary edema."

@@ -10,7 +10,7 @@ import pyarrow.dataset as ds
 from radrl.observations import NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.pipelines.label.nodes import label_reports
 
-LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}}
+LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}
 
 
 def test_every_film_gets_its_labels(make_corpus: Callable[..., ds.Dataset]) -> None:

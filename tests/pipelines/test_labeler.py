@@ -23,7 +23,7 @@ from radrl.storage.pointers import PointerError
 SPLITS = ("pretrain", "train", "val", "test")
 RULES: dict[str, Any] = {
     "name": "rules",
-    "rules": {"alternatives": "uncertain", "other_findings": False},
+    "rules": {"alternatives": "uncertain", "other_findings": True},
     "chexbert": None,
     "compact": None,
 }

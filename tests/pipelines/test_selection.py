@@ -13,7 +13,7 @@ import pytest
 from radrl.pipelines.label.nodes import label_reports
 from radrl.pipelines.selection.nodes import make_subsets
 
-LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}}
+LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}
 NO_MODELS = Path()
 EFFUSION, EDEMA, CLEAR = "Left pleural effusion.", "There is pulmonary edema.", "The lungs are clear."
 

@@ -38,7 +38,7 @@ TRAINING = ["Pulmonary edema is present.", "Clear lungs.", "No pleural effusion.
 
 @pytest.fixture(scope="module")
 def rules() -> Any:
-    return build_labeler({"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}})
+    return build_labeler({"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}})
 
 
 def test_reward_of_an_arm_is_built_with_the_real_labeler(rules: Any) -> None:

@@ -8,7 +8,7 @@ from radrl.scoring.gold import GoldEfficacy
 
 EDEMA = "There is pulmonary edema."
 EFFUSION = "There is a small left pleural effusion."
-LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": False}}
+LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}
 
 
 def gold(*names: str | None):

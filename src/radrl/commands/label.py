@@ -27,7 +27,7 @@ from radrl.commands.common import (
 from radrl.commands.options import CLASSES, STD, Given, classes_option, model_options, reading_options
 from radrl.data.records import FORMATS, BadRow, Record, Records, format_of
 from radrl.data.writing import RowWriter, holds_bytes
-from radrl.labelers.base import Labeler
+from radrl.labelers.base import Labeler, says_nothing
 from radrl.observations import OBSERVATIONS
 from radrl.parts.find import names
 
@@ -114,9 +114,10 @@ class _Plan:
     help='What the rules make of "A or B"; uncertain is CheXpert\'s reading.',
 )
 @click.option(
-    "--other-findings",
-    is_flag=True,
-    help="For the rules, as in CheXpert's code: emphysema, scoliosis and the like withhold No Finding.",
+    "--other-findings/--no-other-findings",
+    default=True,
+    show_default=True,
+    help="Whether, as in CheXpert's code, emphysema, scoliosis and the like withhold No Finding by the rules.",
 )
 @click.option(
     "--batch-rows",
@@ -147,8 +148,8 @@ def command(
     never held as a whole. All its columns are kept, and the 14 follow under CheXpert's names.
 
     A bad row has other than the header's number of fields, is no JSON object, has bytes of another encoding,
-    or has no text: null, or no such key. With a bad row nothing is written, unless --skip-bad. An empty text
-    is a report in which nothing is mentioned; how many there are is said at the end.
+    or has no text: null, or no such key. With a bad row nothing is written, unless --skip-bad. An empty text,
+    and one of digits, "nan" or "NA" alone, is no report; how many there are is said at the end.
     """
     out = None if out == STD else out
     if out is not None and to is not None:
@@ -217,13 +218,13 @@ def _label(
     table: RowWriter,
     take_bad: Callable[[BadRow], None],
 ) -> int:
-    """Write a batch; returns how many of its reports are empty."""
+    """Write a batch; returns how many of its texts are no report."""
     for row in batch:
         if isinstance(row, BadRow):
             take_bad(row)
     good = [row for row in batch if isinstance(row, Record)]
     table.write(plan.labelled(good, labeler))
-    return sum(not row.values[plan.column].strip() for row in good)
+    return sum(says_nothing(row.values[plan.column]) for row in good)
 
 
 def _summary(given: Given, tally: Tally, empty: int, out: Path | None) -> str:

@@ -26,7 +26,7 @@ from radrl.scoring.names import WITHOUT_MODEL
 from radrl.storage.digests import sha256
 
 EVAL: Final[dict[str, Any]] = {"nlg": {"preparation": "basic", "meteor": True}}
-LABELER: Final[dict[str, Any]] = {"rules": {"alternatives": "uncertain", "other_findings": False}}
+LABELER: Final[dict[str, Any]] = {"rules": {"alternatives": "uncertain", "other_findings": True}}
 """The sections `eval` and `labeler` where no settings file says otherwise."""
 
 _CHUNK: Final = 2048

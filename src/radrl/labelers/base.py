@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,10 @@ LabelMatrix = npt.NDArray[np.int8]
 
 class LabelerError(ValueError):
     """A labeler cannot be had as asked for; the message names what is wrong and the mend."""
+
+
+_WORD: Final = re.compile(r"\b(?!(?:nan|na|n|a|none|null)\b)[^\W\d_]", re.IGNORECASE)
+"""Where a word begins that is none of those that tables have for a missing text."""
 
 
 class Labeler(Protocol):
@@ -35,6 +40,19 @@ class Labeler(Protocol):
             Class indices, shape (N, 14), dtype int8.
         """
         ...
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a text is no report: empty, marks and digits alone, or a table's word for a missing one.
+
+    Args:
+        text: a report or a sentence.
+
+    Example:
+        >>> [says_nothing(text) for text in ("", "nan", "N/A", "123", "Clear.")]
+        [True, True, True, True, False]
+    """
+    return _WORD.search(text) is None
 
 
 def check_texts(reports: Sequence[str]) -> None:

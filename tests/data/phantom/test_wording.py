@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from radrl.data.phantom import phrases
 from radrl.data.phantom.findings import (
     DRAWN,
     PREVALENCE,
@@ -19,6 +20,7 @@ from radrl.data.phantom.findings import (
     draw_patient,
 )
 from radrl.data.phantom.wording import WORDS, Report, Sentence, check_words, print_section, write_report
+from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, NO_FINDING, OBSERVATIONS, POSITIVE, UNCERTAIN
 
 
@@ -43,12 +45,14 @@ def told(report: Report, label: str) -> str:
 @given(st.integers(0, 2**32 - 1))
 def test_gold_is_what_the_case_has(seed: int) -> None:
     case = case_of(seed)
-    gold = report_of(case, seed).gold()
+    report = report_of(case, seed)
+    gold = report.gold()
     for label in DRAWN:
         expected = {UNCERTAIN if f.hedged else POSITIVE for f in case.of(label)} or {BLANK, NEGATIVE}
         assert gold[INDEX[label]] in expected
     normal = all(f.label == "Support Devices" for f in case.findings)
-    assert gold[NO_FINDING] == (POSITIVE if normal else BLANK)
+    other = any(s.text in phrases.OTHER_FINDINGS for s in report.findings)
+    assert gold[NO_FINDING] == (POSITIVE if normal and not other else BLANK)
 
 
 @settings(max_examples=200, deadline=None)
@@ -73,6 +77,20 @@ def test_gold_takes_positive_before_uncertain_before_negative() -> None:
         "Support Devices",
         "No Finding",
     ]
+
+
+def test_gold_withholds_no_finding_where_another_finding_is_told() -> None:
+    normal = replace(case_of(0), findings=())
+    reports = [report_of(normal, seed) for seed in range(40)]
+    told = [any("degenerative" in s.text for s in report.findings) for report in reports]
+    assert {True, False} == set(told)
+    assert [report.gold()[NO_FINDING] == BLANK for report in reports] == told
+
+
+def test_the_other_findings_are_those_that_the_labeler_reads() -> None:
+    stock = [*phrases.BOILERPLATE, phrases.TORTUOUS, *phrases.IMPRESSION_NORMAL, *phrases.SHALLOW, *phrases.CLEAR_LUNGS]
+    read = {text for text, row in zip(stock, RulesLabeler().label(stock), strict=True) if not row[NO_FINDING]}
+    assert read == phrases.OTHER_FINDINGS
 
 
 @pytest.mark.parametrize("hedged", [False, True])
@@ -133,7 +151,8 @@ def test_findings_are_filled_to_the_least_length_and_state_the_same(seed: int, l
     case = case_of(seed)
     report = report_of(case, seed, (low, low + more))
     assert length(report) >= low
-    assert report.gold() == report_of(case, seed, (low + 20, low + 20 + more)).gold()
+    longer = report_of(case, seed, (low + 20, low + 20 + more)).gold()
+    assert report.gold()[:NO_FINDING] == longer[:NO_FINDING]
 
 
 def test_a_longer_range_makes_longer_reports() -> None:

@@ -83,8 +83,10 @@ def test_facts_by_hand(report, facts):
         # heart failure is edema, and hints at a large heart
         (("heart failure",), {"Edema": SUPPORTED, "No Finding": CONTRADICTED},
          {"Edema": SUPPORTED, "Cardiomegaly": SUPPORTED, "No Finding": CONTRADICTED}),
-        # what is no observation, and devices, leave No Finding as it is
-        (("scoliosis",), {"No Finding": SUPPORTED}, None),
+        # a finding that is no observation speaks against No Finding, a device does not
+        (("scoliosis",), {"No Finding": CONTRADICTED}, None),
+        (("possible scoliosis",), {}, {"No Finding": CONTRADICTED}),
+        (("no scoliosis",), {"No Finding": SUPPORTED}, None),
         (("endotracheal tube",), {"Support Devices": SUPPORTED, "No Finding": SUPPORTED}, None),
         (("no acute cardiopulmonary abnormality",), {"No Finding": SUPPORTED}, None),
         ((), {}, None),
@@ -101,7 +103,8 @@ def test_rulings_name_the_facts_they_rest_on():
     assert rulings[INDEX["Edema"]] == Ruling(CONTRADICTED, (0,))
     assert rulings[INDEX["Fracture"]] == Ruling(SILENT, ())
     assert rulings[NO_FINDING] == Ruling(CONTRADICTED, (1, 2, 4))
-    assert rulings_on("no edema", "scoliosis")[NO_FINDING] == Ruling(SUPPORTED, (0, 1))
+    assert rulings_on("no edema", "no scoliosis")[NO_FINDING] == Ruling(SUPPORTED, (0, 1))
+    assert rulings_on("no edema", "scoliosis")[NO_FINDING] == Ruling(CONTRADICTED, (1,))
 
 
 @pytest.mark.parametrize("uncertain_as_positive", [True, False])

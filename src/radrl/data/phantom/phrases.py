@@ -312,6 +312,8 @@ TORTUOUS: Final = "The aorta is mildly tortuous."
 """Boilerplate for a patient whose aorta is."""
 BONES: Final = frozenset(BOILERPLATE[:3])
 """Boilerplate that may not stand beside a fracture."""
+OTHER_FINDINGS: Final = frozenset({"Mild degenerative changes are seen in the thoracic spine."})
+"""Boilerplate that tells of a finding beside the observations, one of those that CheXpert lists."""
 
 IMPRESSION_NORMAL: Final[tuple[str, ...]] = (
     "No acute cardiopulmonary process.",

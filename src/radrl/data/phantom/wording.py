@@ -24,6 +24,8 @@ from radrl.observations import (
 _PRECEDENCE: Final = (POSITIVE, UNCERTAIN, NEGATIVE)
 _LUNG_FINDINGS: Final = ("Lung Opacity", "Lung Lesion", "Edema", "Consolidation", "Pneumonia", "Atelectasis")
 _FILLINGS: Final = frozenset({"Lung Opacity", "Consolidation", "Pneumonia"})
+_OTHER_FINDING: Final = ("No Finding", BLANK)
+"""What a sentence states that tells of a finding beside the observations."""
 _TORTUOUS_FROM: Final = 1.25
 WORDS: Final = (32, 54)
 """Where no range is given: findings are filled until they have at least 32 to 53 words."""
@@ -41,7 +43,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence, the class it gives each observation it speaks of, and its topic (one of `_TOPICS`)."""
+    """A sentence, the class it gives each observation it speaks of, and its topic (one of `_TOPICS`).
+
+    A sentence that tells of a finding beside the observations gives No Finding the class blank.
+    """
 
     text: str
     states: tuple[tuple[str, int], ...] = ()
@@ -58,13 +63,15 @@ class Report:
     def gold(self) -> tuple[int, ...]:
         """What the text states, 14 class indices; positive goes before uncertain before negative (CheXpert).
 
-        No Finding is positive when no observation but Support Devices is positive or uncertain.
+        No Finding is positive when no observation but Support Devices is positive or uncertain, and no other
+        finding is told of.
         """
         row = [BLANK] * len(OBSERVATIONS)
         stated = {pair for sentence in self.findings + self.impression for pair in sentence.states}
         for name in DRAWN:
             row[INDEX[name]] = next((c for c in _PRECEDENCE if (name, c) in stated), BLANK)
         abnormal = any(row[i] in (POSITIVE, UNCERTAIN) for i in range(NO_FINDING) if i != SUPPORT_DEVICES)
+        abnormal = abnormal or _OTHER_FINDING in stated
         row[NO_FINDING] = BLANK if abnormal else POSITIVE
         return tuple(row)
 
@@ -270,7 +277,7 @@ def _filled(body: list[Sentence], target: int, case: Case, rng: np.random.Genera
     for text in rng.permutation(np.array(spare, dtype=object)):
         if words >= target:
             break
-        body.append(Sentence(text))
+        body.append(Sentence(text, (_OTHER_FINDING,) if text in phrases.OTHER_FINDINGS else ()))
         words += len(text.split())
     return _ordered(body, rng)
 

@@ -5,7 +5,7 @@ consolidation, effusion or pneumothorax") and ends where a new statement begins:
 at a finite verb, or at a comma or "and" that a new subject with its own verb follows, or a noun phrase with
 an article, a side or a severity. The size words of heart and mediastinum are looked up from the organ: they
 stand right before it ("mildly enlarged heart") or in its predicate ("the heart and mediastinum are
-normal").
+normal"). Of what a question asks for ("evaluate for pneumonia") a sentence asserts nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from radrl.labelers.rules.items import Entry, Item, Kind
 from radrl.labelers.rules.lexicon import find
 from radrl.labelers.rules.text import tokens
-from radrl.observations import NEGATIVE, POSITIVE, UNCERTAIN
+from radrl.observations import BLANK, NEGATIVE, POSITIVE, UNCERTAIN
 
 Claim = tuple[int, int]
 """An observation index and its class (positive, negative or uncertain)."""
@@ -84,31 +84,38 @@ def statements(items: list[Item], alternatives: int = UNCERTAIN) -> Iterator[Sta
         alternatives: class of the two sides of an "or" that nothing else hedges.
 
     Yields:
-        Statements in the order of the sentence.
+        Statements in the order of the sentence; none of what a question asks for.
     """
     if not _names_something(items, range(len(items))):
         return
     reach = _reach(items)
     for i, item in enumerate(items):
         if item.kind is Kind.MENTION:
-            said = reach.mention(i, alternatives)
-            yield Statement(i, UNCERTAIN if item.entry.weak and said == POSITIVE else said, None)
+            said, at = reach.mention(i, alternatives), None
+            said = UNCERTAIN if item.entry.weak and said == POSITIVE else said
         elif item.kind is Kind.ORGAN and (at := _size(items, i)) is not None:
-            yield Statement(i, reach.size(items[at].kind, at, alternatives), at)
+            said = reach.size(items[at].kind, at, alternatives)
+        else:
+            continue
+        if said != BLANK:
+            yield Statement(i, said, at)
 
 
 class _Reach(NamedTuple):
-    """Indices of the items that a sentence's denials, hedges, open questions and alternatives reach."""
+    """Indices of the items that a sentence's questions, denials, hedges, open ends and alternatives reach."""
 
+    asked: set[int]
     denied: set[int]
     hedged: set[int]
     open: set[int]
     either: set[int]
 
     def mention(self, i: int, alternatives: int) -> int:
-        """The class of mention ``i``: an open question beats a denial, a denial a hedge, a hedge an "or"."""
+        """The class of mention ``i``: the first of these that reaches it; blank for a question."""
         if i in self.open:
             return UNCERTAIN
+        if i in self.asked:
+            return BLANK
         if i in self.denied:
             return NEGATIVE
         if i in self.hedged:
@@ -118,6 +125,8 @@ class _Reach(NamedTuple):
     def size(self, kind: Kind, i: int, alternatives: int) -> int:
         """The class that size word ``i`` gives its organ; "normal or enlarged" is an alternative."""
         said = self.mention(i, alternatives)
+        if said == BLANK:
+            return BLANK
         if kind is Kind.NORMAL and i not in self.either:
             return NEGATIVE if said == POSITIVE else UNCERTAIN
         return UNCERTAIN if kind is Kind.BORDERLINE and said == POSITIVE else said
@@ -134,7 +143,7 @@ def _claims_of(entry: Entry, said: int) -> Iterator[Claim]:
 
 def _reach(items: list[Item]) -> _Reach:
     """What the cues of a sentence reach."""
-    reach = _Reach(set(), set(), set(), _alternatives(items))
+    reach = _Reach(set(), set(), set(), set(), _alternatives(items))
     for i, item in enumerate(items):
         kind = item.kind
         if kind is Kind.DENY and _denies_a_change(items, i):
@@ -145,6 +154,8 @@ def _reach(items: list[Item]) -> _Reach:
             reach.denied.update(_either_way(items, i))
         elif kind is Kind.NORMAL:
             reach.denied.update(_normal_subject(items, i))
+        elif kind is Kind.ASKED:
+            reach.asked.update(_forward(items, i))
         elif kind in (Kind.HEDGE, Kind.HEDGE_LIST):
             reach.hedged.update(_forward(items, i))
         elif kind is Kind.HEDGE_BACK:

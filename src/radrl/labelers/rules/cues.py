@@ -61,7 +61,7 @@ CUES: Final[dict[Kind, str]] = {
         not definitely|currently? seen|identified|demonstrated|visualized|appreciated|evident
         not been? identified|seen|demonstrated
         has|have not developed|appeared|occurred|formed
-        has|have been? completely|since|now|largely? resolved|cleared|removed|disappeared
+        has|have been? completely|since|now? resolved|cleared|removed|disappeared
         has|have completely|since|now? been? resolved|cleared|removed|disappeared
         is|are|was|were been? now|since|completely? resolved|cleared|removed|gone|absent|excluded
         resolved|cleared|removed|disappeared
@@ -86,10 +86,7 @@ CUES: Final[dict[Kind, str]] = {
         favor|favored
         consider|considered to? be?
         more|rather likely than
-        to exclude|eliminate
-        to evaluate|assess for
-        to rule out
-        limit|limited evaluation|assessment for|of
+        limit|limited evaluation|assessment of
         cannot|can|not? distinguish|differentiate from
         if""",
     Kind.HEDGE_LIST: """
@@ -103,6 +100,8 @@ CUES: Final[dict[Kind, str]] = {
         possibly|probably|perhaps|maybe representing|reflecting
         differential diagnosis|consideration|possibility? is? xxxx? and? would? include?
         diagnostic|primary consideration|possibility would? include?
+        consideration|possibility would|may|could? include
+        consideration should|may|might|could|can be given to
         correlate|correlation clinically|clinical? for|with sign|symptom|evidence? of?""",
     Kind.HEDGE_BACK: """
         is|are|also|be? possible|suspected|questioned|questionable|suggested|favored|considered
@@ -110,6 +109,10 @@ CUES: Final[dict[Kind, str]] = {
         if present|any
         should|might also? be? considered|entertained|suspected
         is|are a? consideration|possibility|concern|question
+        is|are|remain also|still? a|an|another|the? other|further|differential|alternative? consideration
+        is|are|remain also|still? a|an|another|the? possibility|concern
+        would|could|may|might|should also|still? be|remain a|an|another|the? consideration|possibility|concern
+        would|could|may|might|should also|still? be|remain a|an|the? differential|alternative consideration
         difficult to assess|evaluate|identify
         not well|clearly seen|visualized|evaluated|assessed|demonstrated|defined
         poorly|incompletely evaluated|seen|visualized|assessed
@@ -118,8 +121,9 @@ CUES: Final[dict[Kind, str]] = {
         may|might|could have this appearance
         in the differential""",
     Kind.OPEN: """
-        cannot|not|t be? entirely|completely|definitely|totally|reliably|confidently? exclude
-        cannot|not|t be? entirely|completely|definitely? rule out
+        cannot|not|t be? entirely|completely|definitely|definitively|totally|reliably|confidently? exclude
+        cannot|not|t be? entirely|completely|definitely|definitively|totally|reliably|confidently? rule out
+        no evidence to rule out
         difficult|hard|impossible|unable to entirely|completely|definitely? exclude
         difficult|hard|impossible|unable to rule out
         without excluding
@@ -160,13 +164,25 @@ CUES: Final[dict[Kind, str]] = {
         there is|are|was|were
         because|since|given|after|following|when|so
         (|)""",
+    Kind.ASKED: """
+        rule|ruling out
+        r / o
+        to better|further|help|definitively|completely|reliably? exclude|eliminate
+        evaluate|assess|look|screen|evaluated|assessed for
+        evaluate|assess|evaluated|assessed the? lung|chest|film for
+        evaluation|assessment|workup for
+        evaluation|assessment of the? lung|chest|film|apex|base for
+        limit|limited|suboptimal|inadequate for the? evaluation|assessment|detection|exclusion of""",
     Kind.IGNORED: """
         document|ensure|confirm|demonstrate|show|until complete|radiographic|interval? resolution|clearing of?
-        near|nearly complete|completely? resolution|resolved of?
-        partial|partially|incomplete|incompletely|almost|nearly|mostly|largely resolved|cleared
-        partial|incomplete resolution|clearing of?
+        partially|partly|incompletely|mostly|largely resolved|cleared|disappeared|gone
+        almost|near|nearly|virtually completely|entirely|totally? resolved|cleared|disappeared|gone
+        partial|incomplete resolution|clearing|clearance|disappearance of?
+        almost|near|nearly|virtually complete|entire|total? resolution|clearing|clearance|disappearance of?
+        resolved|cleared almost|nearly|mostly completely|entirely|totally?
+        has|have|is|are been? resolved|cleared almost|nearly|mostly completely|entirely|totally?
         resolving|clearing
-        not yet? been? yet|fully|completely? resolved|cleared|removed|disappeared
+        not yet? been? yet|fully|completely|entirely? resolved|cleared|removed|disappeared
         consistent|compatible|keeping with
         consistent|compatible|keeping with the? patient? s? given? history|known of?
         may|might|could|would|should be helpful|useful|performed|obtained|considered|informative|beneficial|of

@@ -83,6 +83,9 @@ FINDINGS: Final[dict[tuple[str, ...], str]] = {
         atelectatic change|disease|opacity|band?
         collapse
         collapsed lung|lobe""",
+    ("Pneumothorax", "Pleural Effusion"): """
+        hemopneumothorax|haemopneumothorax
+        hemo|haemo pneumothorax""",
     ("Pneumothorax",): "pneumothorax\nhydropneumothorax\npnuemothorax\npneumothorx\npleural air collection?",
     ("Pleural Effusion",): """
         effusion
@@ -174,6 +177,11 @@ FINDINGS: Final[dict[tuple[str, ...], str]] = {
         cystic fibrosis
         deformity
         hemorrhage|hematoma
+        hypertension
+        irregular lucency
+        radiopaque
+        thoracentesis
+        aerophagia
         tracheostomy""",
 }
 

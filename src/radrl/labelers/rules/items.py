@@ -30,6 +30,7 @@ class Kind(enum.IntEnum):
     QUALIFIER = enum.auto()  # opens a new noun phrase after a comma ("no effusion, mild edema")
     STOP = enum.auto()  # ends every scope
     IGNORED = enum.auto()  # shadows a phrase that looks like a mention or a cue
+    ASKED = enum.auto()  # "evaluate for": a question, which says nothing of what follows
 
 
 class Entry(NamedTuple):

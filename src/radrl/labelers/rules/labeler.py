@@ -2,8 +2,9 @@
 
 As CheXpert (Irvin et al. 2019, arXiv:1901.07031) it finds mentions of 13 observations, decides for each
 whether its sentence denies, hedges or asserts it, and aggregates over the report: positive over uncertain
-over negative, blank where nothing is mentioned. No Finding is 1 when no observation but Support Devices is
-positive or uncertain. Followed in particular: "lungs are clear" says nothing of Lung Opacity; a normal
+over negative, blank where nothing is mentioned. No Finding is 1 when nothing but Support Devices is
+positive or uncertain, neither an observation nor one of the other findings that CheXpert lists beside them
+(emphysema, scoliosis, degenerative change, ...). Followed in particular: "lungs are clear" says nothing of Lung Opacity; a normal
 cardiomediastinal silhouette speaks of Enlarged Cardiomediastinum, not of Cardiomegaly; "upper limits of
 normal" is negative; "A or B" and "A versus B" make both uncertain; "likely" and "consistent with" are
 positive; vascular congestion is Edema, uncertain at most; heart failure is Edema and an uncertain
@@ -16,14 +17,18 @@ Departures from CheXpert:
 - heart and mediastinum count only where a size is stated of them (CheXpert takes a bare "heart size" as
   positive and a "stable" one as uncertain: blank here);
 - "no new X" is negative (CheXpert: uncertain); "unlikely" denies (CheXpert: no cue, hence positive);
-- "suggests", "suggestive of", "to exclude X" and "to rule out X" are uncertain (CheXpert: the first two are
-  no cues, the last two deny);
-- "near complete resolution of" and "document resolution of" do not deny; "no change in X" is positive;
-- more phrases: pleural plaque, sternal wires and stents, lung lesions, ground glass; an infection named as
-  granulomatous or tuberculous is no Pneumonia, cystic fibrosis no Pleural Other;
-- CheXpert's list of other findings (emphysema, scoliosis, ...) withholds No Finding only with
-  ``other_findings=True``, so that by default the 14 columns agree among themselves;
-- an empty report is blank throughout, No Finding included;
+- "suggests", "suggestive of", "would be a consideration" are uncertain (CheXpert: no cues, hence positive);
+- what a report only asks for is not mentioned: "rule out X", "to exclude X" (CheXpert: denied), "evaluate
+  for X", "evaluation for X is limited" (CheXpert: no cues, hence positive);
+- "almost completely resolved", "largely resolved", "near complete resolution of" and "document resolution
+  of" do not deny; "no change in X" is positive;
+- a dash ends a denial: "no effusion - pneumothorax is seen" (CheXpert: as its parser takes it);
+- more phrases: pleural plaque, sternal wires and stents, lung lesions, ground glass; a hemothorax and the
+  fluid of a hemopneumothorax are Pleural Effusion; an infection named as granulomatous or tuberculous is no
+  Pneumonia, cystic fibrosis no Pleural Other;
+- of CheXpert's list of other findings a fissure, a defibrillator (Support Devices alone) and the adjective
+  "prominent" (a size of heart and mediastinum) are not read as such;
+- a report without a word is blank throughout, No Finding included: an empty one, digits, "nan", "NA";
 - text under the headings indication, history, technique and comparison is not read.
 
 Own rules instead of medspacy's ConText: on one core and the same real reports medspacy 1.3.1 (its sentence
@@ -39,7 +44,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from radrl.labelers.base import LabelMatrix, check_texts
+from radrl.labelers.base import LabelMatrix, check_texts, says_nothing
 from radrl.labelers.rules.assertion import claims
 from radrl.labelers.rules.text import sentences
 from radrl.observations import (
@@ -66,7 +71,8 @@ class RulesLabeler:
         alternatives: class of "A or B", "A versus B" where nothing else hedges them. Uncertain as in
             CheXpert; positive as human indexers of reports take them.
         other_findings: whether the findings that CheXpert lists beside its observations (emphysema,
-            scoliosis, degenerative change, ...) withhold No Finding, as in CheXpert's code.
+            scoliosis, degenerative change, ...) withhold No Finding, as in CheXpert's code; without them
+            No Finding follows from the other 13 columns.
         cache_size: sentences remembered; 0 for none.
 
     Raises:
@@ -81,7 +87,7 @@ class RulesLabeler:
     name = "rules"
 
     def __init__(
-        self, *, alternatives: int = UNCERTAIN, other_findings: bool = False, cache_size: int = 200_000
+        self, *, alternatives: int = UNCERTAIN, other_findings: bool = True, cache_size: int = 200_000
     ) -> None:
         if alternatives not in (POSITIVE, UNCERTAIN):
             valid = f"{POSITIVE} (positive) or {UNCERTAIN} (uncertain)"
@@ -109,19 +115,34 @@ class RulesLabeler:
 
     def _row(self, report: str) -> list[int]:
         """The 14 class indices of one report."""
-        ranks = [0] * len(OBSERVATIONS)
         read = sentences(report)
+        row = self._stated(read)
+        row[NO_FINDING] = int(not (all(map(says_nothing, read)) or self._anything_found(row)))
+        return row
+
+    def stated(self, report: str) -> list[int]:
+        """What a report states of each observation, and in No Finding's place of the other findings.
+
+        Args:
+            report: raw or cleaned text.
+
+        Returns:
+            14 class indices; the last one is positive, uncertain or negative as the other findings are
+            asserted, hedged or denied, whether they withhold No Finding or not.
+        """
+        return self._stated(sentences(report))
+
+    def _stated(self, read: Sequence[str]) -> list[int]:
+        ranks = [0] * len(OBSERVATIONS)
         for sentence in read:
             for observation, said in self._claims(sentence):
                 ranks[observation] = max(ranks[observation], _RANK[said])
-        row = [_BY_RANK[rank] for rank in ranks]
-        row[NO_FINDING] = int(bool(read) and not self._anything_found(row))
-        return row
+        return [_BY_RANK[rank] for rank in ranks]
 
-    def _anything_found(self, row: list[int]) -> bool:
-        """Whether a row speaks against No Finding; its own column holds the other findings at this point."""
+    def _anything_found(self, stated: list[int]) -> bool:
+        """Whether what a report states speaks against No Finding."""
         passed_over = {SUPPORT_DEVICES} if self._other_findings else {SUPPORT_DEVICES, NO_FINDING}
-        return any(said in (POSITIVE, UNCERTAIN) for i, said in enumerate(row) if i not in passed_over)
+        return any(said in (POSITIVE, UNCERTAIN) for i, said in enumerate(stated) if i not in passed_over)
 
 
 class RulesSection(Section):

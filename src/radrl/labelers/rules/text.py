@@ -1,12 +1,14 @@
 """A report's text cut into sentences of folded tokens.
 
 What a report says about the request (indication, history, technique, comparison) is no finding of this film
-and is left out when it stands under its heading.
+and is left out when it stands under its heading. A dash between clauses ends a sentence ("no effusion - a
+pneumothorax is seen"), or stands for a colon behind a name ("heart - enlarged").
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 from typing import Final
 
@@ -25,12 +27,25 @@ _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 # A stop ends a sentence unless a digit follows at once ("1.5 cm"); a line that opens a list item starts one.
 _SENTENCE_END: Final = re.compile(r"\.(?!\d)|[!\n]\s*(?=\d{1,2}[.)]\s|[-*\u2022]\s)|\n\s*\n|;")
 _BLANKS: Final = re.compile(r"\s+")
+_DASH: Final = re.compile(r"\s*(?:[\u2014\u2015]|--+)\s*|\s[-\u2013\u2212]\s")
+# Hyphens of one word keep it together where blanks were put around them ("right - sided", "t8 - t9").
+_PREFIX: Final = re.compile(
+    r"\b(?:non|mid|air|x|post|pre|well|ill|cardio|costo|broncho|peri|retro|infra|supra|sub|para|semi|multi|inter"
+    r"|intra|extra|pleuro|fibro|hemo|hydro)$"
+)
+_SUFFIX: Final = re.compile(
+    r"(?:sided?|like|shaped|up|rays?|based|spaces?|containing|appearing|defined|lying|standing|term|type)\b"
+)
+_SPAN: Final = re.compile(r"\d-[a-z]?\d")
+# A name of at most four words, no denial and no list.
+_NAME: Final = re.compile(r"(?!.*\b(?:and|no|not|without)\b)[^\s,:/]+(?: [^\s,:/]+){0,3}")
 _TOKEN: Final = re.compile(r"[a-z0-9]+|[,:/?()]")
 
 _IRREGULAR: Final = {
     "pneumothoraces": "pneumothorax",
     "pneumothoraxes": "pneumothorax",
     "hydropneumothoraces": "hydropneumothorax",
+    "hemopneumothoraces": "hemopneumothorax",
     "atelectases": "atelectasis",
     "metastases": "metastasis",
     "diagnoses": "diagnosis",
@@ -50,9 +65,35 @@ def sentences(report: str) -> list[str]:
     Returns:
         Lower-case sentences with single blanks, none of them empty.
     """
+    if not report.isascii():
+        report = unicodedata.normalize("NFKC", report)  # ligatures and full-width letters as their letters
     parts = _SENTENCE_END.split(_own_sections(report).lower())
-    cut = (_BLANKS.sub(" ", part).strip(" -*\u2022") for part in parts)
+    clauses = (clause for part in parts for clause in _clauses(part))
+    cut = (_BLANKS.sub(" ", clause).strip(" -*\u2022") for clause in clauses)
     return [sentence for sentence in cut if sentence]
+
+
+def _clauses(part: str) -> list[str]:
+    """A part of a report cut at its dashes, but not behind a name or within a word."""
+    first, *others = _DASH.split(part)
+    if not others:
+        return [first]
+    clauses = [first.strip()]
+    for clause in others:
+        before = clauses[-1]
+        joint = _joint(before, clause)
+        clauses[-1:] = [before, clause] if joint is None else [before + joint + clause]
+    return clauses
+
+
+def _joint(before: str, clause: str) -> str | None:
+    """What a dash stands for: a hyphen, a comma, a colon, or nothing where it ends a sentence."""
+    touching = f"{before[-1:]}-{clause[:2]}"
+    if _PREFIX.search(before) or _SUFFIX.match(clause) or _SPAN.match(touching):
+        return "-"
+    if clause.startswith(("or ", "nor ")):
+        return ", "
+    return ": " if _NAME.fullmatch(before) else None
 
 
 def _own_sections(report: str) -> str:

@@ -95,7 +95,8 @@ class RulesEntailment:
     """The rule labeler reads each fact; among them a present finding beats a hedged, and that a denied one.
 
     No Finding is supported where there are facts and none asserts or hedges an observation but Support
-    Devices, as the labeler gives it, and contradicted by those that assert one.
+    Devices or another finding (emphysema, scoliosis, ...), as the labeler gives it, and contradicted by those
+    that assert one.
 
     Args:
         uncertain_as_positive: whether a hedged fact supports its observation (and contradicts No Finding);
@@ -151,6 +152,5 @@ _LABELER: Final = RulesLabeler(cache_size=0)  # what it says of a fact is rememb
 
 @lru_cache(maxsize=CACHED)
 def _claims(fact: str) -> tuple[tuple[int, int], ...]:
-    """(observation, class) of what the labeler reads in a fact, without No Finding."""
-    row = _LABELER.label([fact])[0, :NO_FINDING].tolist()
-    return tuple((observation, said) for observation, said in enumerate(row) if said)
+    """(observation, class) of what the labeler reads in a fact; No Finding's are the other findings."""
+    return tuple((observation, said) for observation, said in enumerate(_LABELER.stated(fact)) if said)
