@@ -231,6 +231,17 @@ def test_families_without_a_model_are_scored_by_default(radrl, table):
     assert "more of ce (precision, recall, exact match) with --metrics ce or --json" in brief
 
 
+def test_texts_can_be_scored_to_the_letter(radrl, table, read):
+    path = table([{"reference": "seen  before .", "hypothesis": "seen before ."}], "r.csv")
+    asked = ("--metrics", "nlg_rougel", "--no-meteor", "--json", "-", "--preparation")
+    scores = {
+        how: json.loads(radrl("score", path, *asked, how).stdout)["metrics"]["nlg_rougel"]
+        for how in ("whitespace", "pycocoevalcap")
+    }
+    assert scores["whitespace"]["value"] == 1
+    assert scores["pycocoevalcap"]["value"] == pytest.approx(2.44 * 0.75 / (0.75 + 1.44))
+
+
 def test_a_family_with_a_model_wants_its_settings(radrl, table):
     result = radrl("score", table(ROWS, "r.csv"), "--metrics", "green")
     assert result.exit_code == 1

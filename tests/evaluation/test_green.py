@@ -79,14 +79,37 @@ def test_a_kind_named_in_an_errors_text_is_no_kind():
     assert green.parse(answer("(a) cat: 1. See (b) below.\n(b) cat: 2. x; y.", "1. a.")).errors[:2] == (1, 2)
 
 
-@pytest.mark.parametrize("section", [SIGNIFICANT, INSIGNIFICANT, MATCHED])
-def test_an_answer_without_a_section_is_refused(section):
+@pytest.mark.parametrize("section", [SIGNIFICANT, MATCHED])
+def test_an_answer_without_a_section_that_counts_is_refused(section):
     whole = answer(lines(0, 0, 0, 0, 0, 0), "3. a; b; c.")
     assert green.score(green.parse(whole)) == 1.0
     with pytest.raises(GreenAnswerError, match=rf"\[{section}\] is missing"):
         green.parse(whole.replace(f"[{section}]:", ""))
+
+
+@pytest.mark.parametrize("section", [SIGNIFICANT, INSIGNIFICANT, MATCHED])
+def test_an_answer_with_a_section_twice_is_refused(section):
     with pytest.raises(GreenAnswerError, match=rf"\[{section}\] is given twice"):
-        green.parse(f"{whole}\n\n[{section}]:\n0.")
+        green.parse(f"{answer(lines(0, 0, 0, 0, 0, 0), '3. a; b; c.')}\n\n[{section}]:\n0.")
+
+
+@pytest.mark.parametrize(
+    "errors", ["(a) cat: 1. x.", "(a) cat: 1. x.\n\n(b) cat: 0.", lines(1, 0, 0, 0, 0, 0)]
+)
+def test_insignificant_errors_count_for_nothing_so_their_section_may_be_missing(errors):
+    found = green.parse(f"Toy explanation.\n\n[{SIGNIFICANT}]:\n{errors}\n\n[{MATCHED}]:\n3. a; b; c.")
+    assert found == green.parse(answer(errors, "3. a; b; c.")) == GreenCounts((1, 0, 0, 0, 0, 0), matched=3)
+    assert green.score(found) == 0.75
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Clinically Insignificant Errors:", "**Clinically insignificant errors**", "[Insignificant Errors]"],
+)
+def test_insignificant_errors_that_are_not_headed_as_asked_are_not_taken_for_significant_ones(heading):
+    errors = f"(a) cat: 1. x.\n\n{heading}\n(b) cat: 2. y; z."
+    with pytest.raises(GreenAnswerError, match=rf"\[{INSIGNIFICANT}\] is not headed as asked"):
+        green.parse(f"[{SIGNIFICANT}]:\n{errors}\n\n[{MATCHED}]:\n3. a; b; c.")
 
 
 @pytest.mark.parametrize(
@@ -156,9 +179,11 @@ def test_agrees_with_the_vectors():
     cases = json.loads(path.read_text())["cases"]
     assert cases
     for case in cases:
-        counts = green.parse(case["response"])
+        counts, at = green.parse(case["response"]), case["response"].index(f"[{MATCHED}]")
         assert [*counts.errors, counts.matched] == case["sig_counts_plus_matched"], case["name"]
         assert green.score(counts) == pytest.approx(case["green"], abs=1e-12), case["name"]
+        without = case["response"].partition(f"[{INSIGNIFICANT}]")[0] + case["response"][at:]
+        assert green.parse(without) == counts, case["name"]
         with pytest.raises(GreenAnswerError, match="missing"):  # the package scores such a half 0 or 1
             green.parse(case["response"].partition(f"[{MATCHED}]")[0])
         with pytest.raises(GreenAnswerError, match="missing"):

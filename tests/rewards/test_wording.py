@@ -10,7 +10,7 @@ import pytest
 
 from radrl.rewards.bleu2 import Bleu2
 from radrl.rewards.nlg import Nlg, TrainingCider
-from radrl.scoring.nlg import nlg_scores
+from radrl.scoring.nlg import PREPARATIONS, nlg_scores
 
 TRAINING = ["no edema .", "no effusion .", "edema is seen ."]
 
@@ -39,6 +39,12 @@ def test_preparation_is_the_one_asked_for(worth: Callable[..., Any]) -> None:
     pair = ("No edema.", "no edema .")
     assert worth(Bleu2(preparation="basic"), pair) == [pytest.approx(1)]
     assert worth(Bleu2(preparation="whitespace"), pair)[0] < 0.1
+
+
+@pytest.mark.parametrize("preparation", PREPARATIONS)
+def test_a_blank_reference_has_no_score(worth: Callable[..., Any], preparation: str) -> None:
+    for reward in (Bleu2(preparation=preparation), Nlg(TRAINING, preparation=preparation, bleu=4)):
+        assert math.isnan(worth(reward, ("  \n", "no edema ."))[0])
 
 
 def test_cider_by_hand() -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pycocoevalcap.bleu.bleu import Bleu
+from pycocoevalcap.rouge.rouge import Rouge
 
 from radrl.scoring.meteor import meteor_missing
 from radrl.scoring.nlg import basic, nlg_scores, sentence_bleu2, whitespace
@@ -93,6 +94,38 @@ def test_preparations():
     assert apart.corpus["nlg_bleu1"] < 1e-3
     same = nlg_scores(["No edema."] * 2, ["no edema ."] * 2, preparation="basic", meteor=False)
     assert same.corpus["nlg_bleu1"] == pytest.approx(1)
+
+
+GAPPED = st.lists(st.sampled_from((*WORDS, "", "", "\n")), max_size=12).map(" ".join)
+
+
+@given(GAPPED.filter(str.split), GAPPED)
+def test_untouched_texts_score_what_pycocoevalcap_says_of_them(reference, hypothesis):
+    found = nlg_scores([reference], [hypothesis], preparation="pycocoevalcap", meteor=False).corpus
+    truth, said = {0: [reference]}, {0: [hypothesis]}
+    assert found["nlg_rougel"] == pytest.approx(Rouge().compute_score(truth, said)[0], rel=1e-12)
+    bleu, _ = Bleu(4).compute_score(truth, said, verbose=0)
+    assert [found[f"nlg_bleu{n}"] for n in (1, 2, 3, 4)] == pytest.approx(bleu, rel=1e-12, abs=1e-15)
+
+
+def test_between_two_blanks_stands_a_word_for_rouge_l_alone():
+    gap, none = ["seen  before .", "clear ."], ["seen before .", "clear ."]
+    found = nlg_scores(gap, none, preparation="pycocoevalcap", meteor=False)
+    # "seen", "", "before", ".": common 3 of 4, precision 1, beta 1.2
+    assert found.per_report["nlg_rougel"][0] == pytest.approx((1 + 1.44) * 0.75 / (0.75 + 1.44))
+    closed = nlg_scores(gap, none, meteor=False)
+    assert closed.per_report["nlg_rougel"][0] == 1
+    others = closed.corpus.keys() - {"nlg_rougel"}
+    assert {name: found.corpus[name] for name in others} == {name: closed.corpus[name] for name in others}
+    with pytest.raises(ValueError, match="reference 1 is empty"):
+        nlg_scores([gap[0], "  "], none, preparation="pycocoevalcap", meteor=False)
+
+
+@pytest.mark.skipif(bool(meteor_missing()), reason="METEOR needs java")
+def test_untouched_texts_do_not_break_meteors_lines():
+    broken, whole = [text.replace(" ", " \n", 1) for text in REFERENCES], REFERENCES
+    found = nlg_scores(broken, HYPOTHESES, preparation="pycocoevalcap").corpus["nlg_meteor"]
+    assert found == nlg_scores(whole, HYPOTHESES).corpus["nlg_meteor"]
 
 
 def test_what_is_skipped_is_named_and_has_no_number(monkeypatch):

@@ -85,8 +85,9 @@ def _list_metrics(ctx: click.Context, param: click.Parameter, value: bool) -> No
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
 @click.option(
     "--preparation",
-    type=click.Choice(("basic", "whitespace")),
-    help="Tokens of nlg: lower case and punctuation apart, or the text as it is.  [default: basic]",
+    type=click.Choice(("basic", "whitespace", "pycocoevalcap")),
+    help="Tokens of nlg: lower case and punctuation apart; the text as it is; or that to the letter, two "
+    "blanks holding an empty word for ROUGE-L.  [default: basic]",
 )
 @click.option("--no-meteor", is_flag=True, help="Without METEOR, which starts Java.")
 @click.option(

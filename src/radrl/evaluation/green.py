@@ -7,8 +7,9 @@ with its reference. Prompt, chat and counts are those of the authors' package (g
 Departures, all in what counts as an answer:
 
 - The package reads 0 wherever it finds nothing, so an answer cut off before its errors scores 1. Here an
-  answer without one of its three sections, with a section twice, or with a line that has no readable count is
-  refused.
+  answer without significant errors or matched findings, with a section twice, or with a line that has no
+  readable count is refused. Insignificant errors count for nothing, so their section may be missing; but one
+  that is not headed as asked, which would be read as significant errors, is refused too.
 - A section ends at the next section's heading; in the package it ends at the first blank line, and errors
   listed after one are lost.
 - Findings that begin with "No" ("Normal heart size") are no answer "none": they need their count.
@@ -46,6 +47,7 @@ INSIGNIFICANT: Final = "Clinically Insignificant Errors"
 MATCHED: Final = "Matched Findings"
 
 _HEADING: Final = re.compile(rf"\[({SIGNIFICANT}|{INSIGNIFICANT}|{MATCHED})\]:")
+_UNHEADED: Final = re.compile(r"^\W*(?:clinically\s+)?insignificant errors", re.IGNORECASE | re.MULTILINE)
 _NONE: Final = re.compile(r"No(?:ne)?\b")
 _NONE_MATCHED: Final = re.compile(r"None\b|No\b[^;.\n]*\b(?:match|finding)")
 _MATCHED_COUNT: Final = re.compile(r"(\d+)\.(?!\d)")
@@ -181,9 +183,14 @@ def _sections(answer: str) -> dict[str, str]:
     _, *parts = _HEADING.split(answer)
     names = parts[::2]
     for name in (SIGNIFICANT, INSIGNIFICANT, MATCHED):
-        if names.count(name) != 1:
-            raise GreenAnswerError(f"section [{name}] is {'given twice' if name in names else 'missing'}")
-    return dict(zip(names, (body.strip() for body in parts[1::2]), strict=True))
+        if names.count(name) > 1:
+            raise GreenAnswerError(f"section [{name}] is given twice")
+        if name not in names and name != INSIGNIFICANT:
+            raise GreenAnswerError(f"section [{name}] is missing")
+    sections = dict(zip(names, (body.strip() for body in parts[1::2]), strict=True))
+    if _UNHEADED.search(sections[SIGNIFICANT]):
+        raise GreenAnswerError(f"section [{INSIGNIFICANT}] is not headed as asked")
+    return sections
 
 
 def _errors(body: str) -> tuple[int, int, int, int, int, int]:

@@ -37,4 +37,4 @@ class Bleu2:
     ) -> Sequence[float]:
         """See `radrl.rewards.base.Reward`."""
         pairs = zip(map(self.prepare, references), map(self.prepare, reports), strict=True)
-        return [sentence_bleu2(truth, found) if truth else math.nan for truth, found in pairs]
+        return [sentence_bleu2(truth, found) if truth.split() else math.nan for truth, found in pairs]

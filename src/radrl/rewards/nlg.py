@@ -59,7 +59,7 @@ class Nlg:
     ) -> Sequence[float]:
         """See `radrl.rewards.base.Reward`; `told` has the mean of each of the three."""
         prepare = PREPARATIONS[self.preparation]
-        rows = [row for row, text in enumerate(references) if prepare(text)]
+        rows = [row for row, text in enumerate(references) if prepare(text).split()]
         scores = np.full(len(reports), math.nan)
         self.told = {}
         if rows:
