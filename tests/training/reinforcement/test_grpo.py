@@ -27,6 +27,7 @@ from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 Run = Callable[..., tuple[Policy, list[dict[str, float]]]]
 SETTINGS: dict[str, Any] = {
     "steps": 4,
+    "epochs": None,
     "prompts_per_step": 2,
     "rollouts": 4,
     "gradient_accumulation": 1,
@@ -359,6 +360,11 @@ def test_group_without_any_score_moves_nothing(
 def test_broken_reward_stops_training_and_names_the_film(run: Run) -> None:
     with pytest.raises(RewardError, match=r"reward part is nan for film film\d;"):
         run(reward=RewardSum([part(lambda _: float("nan"))]))
+
+
+def test_epochs_are_steps_of_the_films_there_are(run: Run) -> None:
+    _, curve = run(steps=None, epochs=1.5, prompts_per_step=2, iterations=2)  # 6 films: 4.5 batches
+    assert len(curve) == 10
 
 
 def test_subset_smaller_than_a_step_is_refused(run: Run) -> None:

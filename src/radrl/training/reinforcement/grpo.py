@@ -24,7 +24,7 @@ from radrl.credit.base import Credit
 from radrl.policy.encoding import Films, decode_films
 from radrl.policy.folder import Policy
 from radrl.rewards.base import RewardSum
-from radrl.training import tuning
+from radrl.training import course, tuning
 from radrl.training.callbacks import Report, StepReport, history, silent
 from radrl.training.finite import Finite
 from radrl.training.preflight import SettingsError, check_films
@@ -94,6 +94,7 @@ def optimise(
         SettingsError: when there are fewer films than a step takes; the trainer would end at once, untrained.
     """
     check_films(len(prompts), settings)
+    counted = {**settings, "steps": course.steps(settings, len(prompts))}
     lora = settings["tunes"] == "lora"
     model = policy.model if lora else tuning.prepare(policy.model, settings["tunes"], {})
     looks = [Watching(watch, policy.processor, report)] if watch else []
@@ -103,7 +104,7 @@ def optimise(
         credit=credit,
         oracle=oracle,
         model=model,
-        args=_arguments(settings, reward, seed, workspace),
+        args=_arguments(counted, reward, seed, workspace),
         train_dataset=prompts,
         processing_class=policy.processor,
         peft_config=tuning.lora_config(settings["lora"]) if lora else None,
