@@ -191,7 +191,15 @@ WRONG = [
         "arms.grpo.training.steps: Input should be a valid integer (it is '2')",
     ),
     ("arms.grpo.training", {"iterations": 997}, "arms.grpo.training: checkpoint_every"),
+    ("training.epochs", 1.0, "training: steps is 60 and epochs is 1.0; give one of them (updates, or passes"),
+    ("training.steps", None, "training: steps is None and epochs is None; give one of them"),
+    ("arms.grpo.training", {"steps": 5, "epochs": 1.0}, "arms.grpo.training: steps is 5 and epochs is 1.0"),
+    ("arms.grpo.training", {"epochs": 0.0}, "arms.grpo.training.epochs: Input should be greater than 0"),
 ]
+
+
+def test_an_arms_epochs_stand_in_for_the_sections_steps(values: Values) -> None:
+    assert validate(put(values, "arms.grpo.training", {"epochs": 0.5})).training.steps == 60
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def test_a_dry_run_shows_the_plan_and_does_nothing(radrl, file, project):
         "training.steps = 7",
         "run         few",
         "selection.random.share = 0.1",
-        "7 updates, 448 rollouts on full",
+        "updates 7, rollouts 448, on full",
         "sft, as it is (the others are tested against it)",
         "experiments 4",
         "all, seed 4          not started",

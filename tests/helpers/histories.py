@@ -9,7 +9,7 @@ from radrl.training.watching.diagnosis import diagnose
 
 SOUND = {
     "loss": 0.002, "grad_norm": 0.3, "kl": 0.08, "entropy": 0.8, "reward": 0.4,
-    "completions/clipped_ratio": 0.02, "groups/zero_variance_share": 0.2, "groups/all_zero_share": 0.1,
+    "completions/clipped_ratio": 0.02, "groups/equal_advantage_share": 0.2, "groups/all_zero_share": 0.1,
 }  # fmt: skip
 LOOK = {
     "watch/ce_rules_sample14_f1": 0.4, "watch/ce_rules_macro14_f1": 0.1, "watch/ce_rules_micro14_f1": 0.35,
@@ -45,7 +45,7 @@ def late(values: dict[str, float], since: float = 0.9) -> Change:
 
 
 CLIMB = line("reward", 0.4, 0.6)
-EQUAL = {"groups/zero_variance_share": 1.0}
+EQUAL = {"groups/equal_advantage_share": 1.0}
 
 
 def mend(change: Change, arm: dict[str, Any] | None) -> str:

@@ -757,11 +757,16 @@ class TestCurves:
         titles = [title for title in self.panels(seen, rare=rare) if title.endswith("in training)")]
         assert titles == ["F1 Fracture (12 in training)", "F1 Edema (13 in training)"]
 
-    def test_oracle_counts_zero_rewards_of_clinical_parts_alone(self) -> None:
-        phased = history().assign(**{"groups/zero_reward_share": [0.5, 0.5, 0, 0, 0]})
-        mixed = phased.assign(**{"oracle/zero_reward_rate": 0.5})
-        panel = self.panels(phased, mixed)["zero-reward rate"]
-        assert [line.get_ydata()[-1] for line in panel.lines] == [0, 0, 0.5, 0.5]
+    def test_margin_of_an_oracle_is_drawn_in_its_halves(self) -> None:
+        mixed = history().assign(
+            **{"oracle/margin": 0.3, "oracle/reference_gain": 0.5, "oracle/rollout_loss": -0.2}
+        )
+        panels = self.panels(mixed)
+        halves = [
+            panels[f"{half}, nats a token"] for half in ("gain of the references", "loss of the rollouts")
+        ]
+        assert [panel.lines[-1].get_ydata()[-1] for panel in halves] == pytest.approx([0.5, -0.2])
+        assert not [title for title in panels if title.startswith("margin")]
 
     def test_no_curve_is_said_in_words(self) -> None:
         drawn = nodes.draw_curves({}, LABELS)

@@ -120,6 +120,16 @@ def test_arms_own_training_wins_over_the_section(inputs: dict[str, Any], silent:
     assert curve["step"].tolist() == [1]
 
 
+def test_epochs_are_counted_in_the_arms_films_and_said(
+    inputs: dict[str, Any], silent: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    arm = inputs["arm"] | {"training": {"epochs": 1.0}}  # three films by two, the section's steps put aside
+    with caplog.at_level("INFO", logger="radrl.pipelines.train"):
+        _, curve = train_stage(**inputs | {"arm": arm}, step_report=silent)
+    assert curve["step"].tolist() == [1, 2]
+    assert "2 updates of 3 films: 1.33 epochs" in caplog.text
+
+
 def test_real_reward_is_in_the_curve(inputs: dict[str, Any], silent: Any) -> None:
     _, curve = train_stage(**inputs | {"training": inputs["training"] | {"steps": 1}}, step_report=silent)
     assert {"reward", "rewards/ce_f1/mean", "groups/zero_variance_share"} <= set(curve.columns)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from radrl.rewards.total import group_totals
+from radrl.rewards.total import clinical_totals, group_totals
 
 NAN = float("nan")
 SHAPES = arrays.array_shapes(min_dims=3, max_dims=3, max_side=5)
@@ -33,6 +33,20 @@ def test_by_hand() -> None:
 
 def test_a_part_without_weight_does_not_save_a_rollout() -> None:
     assert np.isnan(group_totals([[[NAN, 0.5], [1.0, 0.5]]], [1.0, 0.0])[0, 0])
+
+
+def test_clinical_sum_by_hand() -> None:
+    scores = [[[0.5, 0.9, 0.2], [0.0, 0.9, 0.0], [NAN, 0.9, 0.2], [1.0, NAN, 0.1]]]
+    found = clinical_totals(scores, [0.75, 0.25, 2.0], [True, False, True])
+    np.testing.assert_allclose(found, [[0.775, 0.0, NAN, 0.95]])  # wording neither adds nor misses
+    np.testing.assert_allclose(
+        clinical_totals(scores, [0.0, 1.0, 1.0], [True, False, True]), [[0.2, 0, 0.2, 0.1]]
+    )
+
+
+@pytest.mark.parametrize(("weights", "clinical"), [([1.0, 1.0], [False, False]), ([0.0, 1.0], [True, False])])
+def test_clinical_sum_of_no_clinical_part_is_none(weights: list[float], clinical: list[bool]) -> None:
+    assert clinical_totals([[[0.5, 0.9]]], weights, clinical) is None
 
 
 def test_missing_scores_do_not_break_a_group_without_variance() -> None:

@@ -47,8 +47,8 @@ def test_shipped_study_is_valid(path: Path, root: Path) -> None:
         assert set(params.compare.metrics) <= known
         used = {name for name in readers if any(m.startswith(f"ce_{name}_") for m in params.compare.metrics)}
         assert used - {"chexbert"} <= set(params.eval.labelers)
-    if study.params.ingest.source == "phantom":
-        assert unequal(budgets(study.runs)) is None
+    if study.params.ingest.source == "phantom":  # what trains in epochs is there to have other budgets
+        assert unequal({at: one for at, one in budgets(study.runs).items() if one.epochs is None}) is None
 
 
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
@@ -191,6 +191,84 @@ def test_the_tables_other_rows_are_found(study: Read) -> None:
 def test_a_further_table_that_is_not_there_is_named(study: Read) -> None:
     with pytest.raises(ParamsError, match=r"paper\.others: published_results\.csv has no '9'"):
         study(paper={**PAPER, "others": ["9"]})
+SHARES = {
+    "half": {"set": {"selection.random.share": 0.5}},
+    "whole": {"set": {"selection.random.share": 1.0}},
+}
+BALANCED = {
+    "many": {"set": {"selection.balanced.studies": 250}},
+    "few": {"set": {"selection.balanced.studies": 100}},
+}
+
+
+def arms(*selections: str, **differing: Any) -> dict[str, Any]:
+    arm = {"start": "sft", "reward": {"ce_f1": REWARD}, "credit": "uniform", "oracle": "none"}
+    trained = {f"on_{name}": arm | {"selection": name} for name in selections}
+    trained[f"on_{selections[-1]}"] |= differing
+    return {"sft": {"start": "sft", "selection": "full"}, **trained}
+
+
+REWARD = {"weight": 1.0, "uncertain_as_positive": False, "both_empty": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (
+            {"arms": arms("random"), "runs": SHARES},  # 60 x 8 films of 600 and 1,200
+            r"run whole: .* 60 steps of 8 films do not pass the about 1,200 of arm on_random \(selection "
+            r"random\) once, .* Set training\.steps to 150 or more, or to null and training\.epochs to 1",
+        ),
+        ({"arms": arms("random"), "set": {"training.steps": 149}, "runs": SHARES}, "149 steps"),
+        ({"arms": arms("full", "random")}, "about 1,200 of arm on_full"),
+        ({"arms": arms("balanced"), "set": {"training.steps": 31}, "runs": BALANCED}, "about 250 of arm"),
+    ],
+)
+def test_a_study_of_shares_that_varies_nothing_is_refused(study: Read, keys: Any, said: str) -> None:
+    with pytest.raises(ParamsError, match=said):
+        study(reference="sft", **keys)
+
+
+EPOCHS = {"training.steps": None, "training.epochs": 0.5}
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"arms": arms("random"), "set": {"training.steps": 150}, "runs": SHARES},
+        {"arms": arms("random"), "set": EPOCHS, "runs": SHARES},
+        {"arms": arms("balanced"), "runs": BALANCED},  # 480 films of 250
+        {"arms": arms("full", "random", credit={"tf_idf": {"alpha": 4.0, "tf": "relative", "idf": "plain"}})},
+        {"arms": arms("full")},  # one amount alone
+    ],
+)
+def test_a_study_that_passes_its_largest_share_or_varies_none_is_read(study: Read, keys: Any) -> None:
+    assert study(reference="sft", **keys).runs
+
+
+def test_arms_of_the_recipe_are_no_study_of_shares(study: Read) -> None:
+    assert {arm.selection for arm in study().params.arms.values()} >= {"full", "ddsampling"}
+
+
+def test_budgets_of_epochs_are_those_of_the_films_that_parameters_count(study: Read) -> None:
+    changes = {"training.steps": None, "training.epochs": 1.0}
+    found = budgets(study(set=changes, runs={"a": {"arms": ["sft", "deer", "grpo", "orapo"]}}).runs)
+    assert {arm: (one.updates, one.rollouts) for (_, arm), one in found.items()} == {
+        "sft": (0, 0),
+        "deer": (30, 30 * 64),  # 240 films by 8
+        "grpo": (150, 150 * 64),
+        "orapo": (32, 32 * 64),  # 250 balanced studies
+    }
+    assert found["a", "deer"].length == "about 30 (1 epoch)"
+    assert "30 to 150 updates" in str(unequal(found))
+
+
+def test_budgets_of_epochs_of_films_that_nobody_has_counted_say_so(study: Read) -> None:
+    found = budgets(study(recipe="deer-mimic_cxr.yaml", reference="sft").runs)
+    assert (found["", "deer"].length, found["", "deer"].updates) == ("1 epoch", None)
+    assert "films that are not counted yet" in str(unequal(found))
+    alike = budgets(study(recipe="mrg_r1-iu_xray.yaml", reference="base").runs)
+    assert unequal(alike) is None
 
 
 def test_budgets_count_updates_and_rollouts(study: Read) -> None:

@@ -186,8 +186,8 @@ def _show_run(name: str, params: Params, study: Study) -> None:
         mark = " (the others are tested against it)" if arm == params.compare.reference else ""
         row = study.published.rows.get((name, arm)) if study.published else None
         beside = f", beside {row!r}" if row else ""
-        trains = f"{one.updates:,} updates, {one.rollouts:,} rollouts on {one.selection}"
-        click.echo(f"  {arm:20s} {one.start}, {trains if one.updates else 'as it is'}{beside}{mark}")
+        trains = f"updates {one.length}, rollouts {one.sampled}, on {one.selection}"
+        click.echo(f"  {arm:20s} {one.start}, {trains if one.trains else 'as it is'}{beside}{mark}")
 
 
 def _state(one: Experiment, root: Path) -> str:

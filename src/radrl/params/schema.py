@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ from radrl.params.base import ParamsError
 from radrl.params.ceilings import Ceilings
 from radrl.params.data import Ingest
 from radrl.params.evaluation import Compare, Eval
+from radrl.params.films import most
 from radrl.params.labeler import Labeler
 from radrl.params.messages import render
 from radrl.params.policy import Generate, Policy, Prompts, Rollouts, Sft
@@ -22,6 +22,7 @@ from radrl.parts.near import near
 from radrl.parts.section import PositiveInt, Section
 from radrl.process.devices import check
 from radrl.scoring.names import group_names, require_scored
+from radrl.training import course
 
 
 class Params(Section):
@@ -67,7 +68,7 @@ class Params(Section):
             if arm.training and arm.reward is None:
                 raise ValueError(f"arms.{name}.training is set but the arm has no reward: it would not train")
             try:
-                Training.model_validate(self.training.model_dump() | arm.training)
+                Training.model_validate(course.of_arm(self.training.model_dump(), arm.training))
             except ValidationError as error:
                 raise ValueError(render(error, Training, f"arms.{name}.training")) from None
         return self
@@ -132,25 +133,18 @@ class Params(Section):
     @model_validator(mode="after")
     def _enough_phantoms(self) -> Params:
         """What counts of studies say before any is drawn; the stages know what is left of them."""
-        phantom, selections = self.ingest.parts().get("phantom"), self.selection.parts()
+        phantom = self.ingest.parts().get("phantom")
         if phantom is None or self.ingest.source != "phantom":
             return self
         studies = phantom.studies.get("train", 0)
-        balanced = selections["balanced"].studies
+        balanced = self.selection.parts()["balanced"].studies
         if balanced > studies:
             raise ValueError(
                 f"selection.balanced.studies is {balanced}, but ingest.phantom.studies.train is {studies}; "
                 "lower the one or raise the other"
             )
-        of_a_study = 2 if self.ingest.sample == "image" and phantom.lateral_share else 1
-        most = {
-            "full": studies,
-            "random": math.ceil(selections["random"].share * studies),
-            "ddsampling": math.ceil(selections["ddsampling"].share * studies),
-            "balanced": balanced,
-        }
         for name, arm in self.arms.items():
-            films = of_a_study * most.get(arm.selection, studies)
+            films = most(self, arm.selection) or 0
             step = arm.training.get("prompts_per_step", self.training.prompts_per_step)
             if arm.reward is not None and step > films:
                 own = f"arms.{name}." if "prompts_per_step" in arm.training else ""

@@ -56,7 +56,8 @@ class Watch(Section):
 class Training(Section):
     """Group-relative policy optimisation; an arm's `training` overrides single keys."""
 
-    steps: PositiveInt
+    steps: PositiveInt | None
+    epochs: PositiveFloat | None
     prompts_per_step: PositiveInt
     rollouts: Annotated[int, Field(ge=2)]
     rollouts_at_once: PositiveInt
@@ -83,6 +84,15 @@ class Training(Section):
     gradient_checkpointing: bool
     checkpoint_every: PositiveInt
     watch: Watch | None
+
+    @model_validator(mode="after")
+    def _has_one_length(self) -> Training:
+        if (self.steps is None) == (self.epochs is None):
+            raise ValueError(
+                f"steps is {self.steps} and epochs is {self.epochs}; give one of them (updates, or "
+                "passes over the arm's films) and set the other to null"
+            )
+        return self
 
     @model_validator(mode="after")
     def _checkpoints_fit(self) -> Training:

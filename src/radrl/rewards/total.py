@@ -35,6 +35,31 @@ def group_totals(scores: npt.ArrayLike, weights: npt.ArrayLike) -> FloatArray:
     return total
 
 
+def clinical_totals(
+    scores: npt.ArrayLike, weights: npt.ArrayLike, clinical: npt.ArrayLike
+) -> FloatArray | None:
+    """Sum the clinical parts of each rollout's reward, which wording and form have no share in.
+
+    A missing score is not made up for here: a rollout without one of the scores has no sum.
+
+    Args:
+        scores: by group, rollout and part, shape (..., G, P); NaN is missing.
+        weights: of the parts at this step, shape (P,).
+        clinical: which parts judge findings, shape (P,).
+
+    Returns:
+        Sums, shape (..., G), NaN where a rollout has none; nothing where no clinical part has a weight.
+
+    Example:
+        >>> clinical_totals([[[0.0, 0.2], [0.5, 0.4], [np.nan, 0.3]]], [2.0, 1.0], [True, False])
+        array([[ 0.,  1., nan]])
+    """
+    given, weight = np.asarray(scores, np.float64), np.asarray(weights, np.float64)
+    counted = np.asarray(clinical, np.bool_) & (weight != 0)
+    total: FloatArray = (given[..., counted] * weight[counted]).sum(axis=-1)
+    return total if counted.any() else None
+
+
 def _of_the_others(given: FloatArray, there: npt.NDArray[np.bool_]) -> FloatArray:
     """The mean of each part's scores in a group, shape (..., 1, P); 0 where there are none.
 

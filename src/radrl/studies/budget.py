@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from radrl.params import films
 from radrl.params.schema import Params
+from radrl.training import course
 
 Place = tuple[str, str]
 """A run and an arm."""
@@ -19,16 +20,41 @@ class Budget:
     Args:
         start: base or sft.
         selection: the training studies it sees.
-        updates: optimiser steps; 0 for an arm that hands its start on.
-        rollouts: reports sampled while it trains.
+        updates: optimiser steps; 0 for an arm that hands its start on, nothing where it trains in epochs of
+            films that are not counted yet.
+        rollouts: reports sampled while it trains; nothing where updates are.
+        epochs: passes over its films, where it trains by them; its updates are then those of about as many
+            films as parameters say.
         drawn_before: reports sampled for each training film before it trains, to choose its films by.
     """
 
     start: str
     selection: str
-    updates: int
-    rollouts: int
+    updates: int | None
+    rollouts: int | None
     drawn_before: int
+    epochs: float | None = None
+
+    @property
+    def trains(self) -> bool:
+        """Whether it does not hand its start on."""
+        return self.updates != 0
+
+    @property
+    def length(self) -> str:
+        """Its updates in words."""
+        updates = "" if self.updates is None else f"{self.updates:,}"
+        if self.epochs is None:
+            return updates
+        passes = f"{self.epochs:g} epoch{'' if self.epochs == 1 else 's'}"
+        return f"about {updates} ({passes})" if updates else passes
+
+    @property
+    def sampled(self) -> str:
+        """Its rollouts in words."""
+        if self.rollouts is None:
+            return "as many as its films need"
+        return f"{'' if self.epochs is None else 'about '}{self.rollouts:,}"
 
 
 def budgets(runs: Mapping[str, Params]) -> dict[Place, Budget]:
@@ -45,7 +71,12 @@ def budgets(runs: Mapping[str, Params]) -> dict[Place, Budget]:
 
 def unequal(found: Mapping[Place, Budget]) -> str | None:
     """A sentence about budgets that differ between the arms that train, or nothing when they do not."""
-    spent = {(one.updates, one.rollouts) for one in found.values() if one.updates}
+    trained = [one for one in found.values() if one.trains]
+    if any(one.updates is None for one in trained):
+        alike = len({(one.selection, one.epochs) for one in trained}) == 1
+        said = "Arms train in epochs of films that are not counted yet: those on more films get more updates."
+        return None if alike else said
+    spent = {(one.updates or 0, one.rollouts or 0) for one in trained}
     if len(spent) < 2:
         return None
     updates, rollouts = ([pair[i] for pair in spent] for i in (0, 1))
@@ -61,8 +92,11 @@ def _budget(params: Params, arm: str) -> Budget:
     drawn = params.rollouts.samples if own.selection == "ddsampling" else 0
     if own.reward is None:
         return Budget(own.start, "-", 0, 0, 0)
-    settings = params.training.model_dump() | own.training
-    # a batch of rollouts serves `iterations` steps
-    batches = math.ceil(settings["steps"] / settings["iterations"])
-    rollouts = batches * settings["prompts_per_step"] * settings["rollouts"]
-    return Budget(own.start, own.selection, settings["steps"], rollouts, drawn)
+    settings = course.of_arm(params.training.model_dump(), own.training)
+    count = films.expected(params, own.selection)
+    epochs = settings["epochs"]
+    if epochs is not None and count is None:
+        return Budget(own.start, own.selection, None, None, drawn, epochs)
+    count = count or 0  # of no matter to an arm that trains by steps
+    rollouts = course.batches(settings, count) * settings["prompts_per_step"] * settings["rollouts"]
+    return Budget(own.start, own.selection, course.steps(settings, count), rollouts, drawn, epochs)

@@ -17,6 +17,7 @@ from radrl.params.schema import Params, validate
 from radrl.parts.near import hint
 from radrl.parts.section import Section
 from radrl.studies.published import PaperTable, Published, find
+from radrl.studies.shares import require_passes
 
 RESULTS: Final = Path("conf/base/published_results.csv")
 SINGLE: Final = ""
@@ -119,6 +120,7 @@ def read(path: Path, root: Path) -> Study:
         name: validate(own_values, source=f"{_where(path, name)}, laid over {Path(given.recipe).name},")
         for name, own_values in values.items()
     }
+    require_passes(params, given.arms is not None, where=path.name)
     published = None
     if given.paper is not None:
         arms = {name: list(one.arms) for name, one in params.items()}

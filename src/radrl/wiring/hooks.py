@@ -25,6 +25,7 @@ from radrl.params.base import ParamsError, local_paths
 from radrl.parts.near import near
 from radrl.pipelines.stages import PER_SELECTION
 from radrl.provenance.started import Started, read_params, start
+from radrl.training import course
 from radrl.wiring.tracker import Tracker, record_root
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ class TrackingHooks:
             arm = self._params["arms"][node.namespace]
             values |= {
                 "params:arm": arm,
-                "params:training": self._params["training"] | arm.get("training", {}),
+                "params:training": course.of_arm(self._params["training"], arm.get("training", {})),
             }
         return values
 

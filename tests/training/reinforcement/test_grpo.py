@@ -28,6 +28,7 @@ Run = Callable[..., tuple[Policy, list[dict[str, float]]]]
 TARGETS = [f"model.language_model.layers.*.self_attn.{one}_proj" for one in "qv"]
 SETTINGS: dict[str, Any] = {
     "steps": 4,
+    "epochs": None,
     "prompts_per_step": 2,
     "rollouts": 4,
     "rollouts_at_once": 8,
@@ -194,6 +195,26 @@ def test_equal_rewards_move_nothing_without_kl(
     assert {row["groups/all_zero_share"] for row in curve} == {0.0}
 
 
+def test_groups_are_counted_by_clinical_parts_alone(run: Run) -> None:
+    findings, wording = part(lambda _: 0.0, "findings"), Scores(letters, "wording")
+    wording.clinical = False
+    phased = RewardSum([findings, Part(wording, 1.0, phase_switch=0.5)])
+    _, curve = run(reward=phased)
+    assert [row["reward"] > 0 for row in curve] == [False, False, True, True]
+    for row in curve:
+        assert row["groups/zero_reward_share"] == row["groups/all_zero_share"] == 1
+        assert row["groups/zero_variance_share"] == row["groups/unique_rewards"] == 1
+    assert [row["groups/equal_advantage_share"] for row in curve] == [1, 1, 0, 0]
+
+
+def test_groups_of_a_reward_without_a_clinical_part_are_counted_as_a_whole(run: Run) -> None:
+    form = Scores(letters, "form")
+    form.clinical = False
+    _, curve = run(reward=RewardSum([Part(form, 1.0)]), steps=1)
+    assert curve[0]["groups/zero_variance_share"] == curve[0]["groups/equal_advantage_share"] == 0
+    assert curve[0]["groups/unique_rewards"] > 1
+
+
 def test_training_raises_the_reward_it_is_given(run: Run) -> None:
     def no_e(report: str) -> float:
         return float("e" not in report)
@@ -341,6 +362,11 @@ def test_group_without_any_score_moves_nothing(
 def test_broken_reward_stops_training_and_names_the_film(run: Run) -> None:
     with pytest.raises(RewardError, match=r"reward part is nan for film film\d;"):
         run(reward=RewardSum([part(lambda _: float("nan"))]))
+
+
+def test_epochs_are_steps_of_the_films_there_are(run: Run) -> None:
+    _, curve = run(steps=None, epochs=1.5, prompts_per_step=2, iterations=2)  # 6 films: 4.5 batches
+    assert len(curve) == 10
 
 
 def test_subset_smaller_than_a_step_is_refused(run: Run) -> None:

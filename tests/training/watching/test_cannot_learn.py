@@ -22,7 +22,7 @@ CANNOT_LEARN: dict[str, tuple[Change, str, str, tuple[int, int], str]] = {
         late(EQUAL | {"groups/all_zero_share": 0.0}), "no_variance_all_equal", "stop", (36, 40), "too alike",
     ),
     "most equal": (
-        late({"groups/zero_variance_share": 0.85}, 0), "little_variance", "warning", (31, 40), "85%",
+        late({"groups/equal_advantage_share": 0.85}, 0), "little_variance", "warning", (31, 40), "85%",
     ),
     "no gradient": (
         late({"loss": 0.0, "grad_norm": 0.0}), "no_gradient", "stop", (36, 40), "training.lora.targets",
@@ -104,7 +104,7 @@ MENDS: dict[str, tuple[Change, dict[str, Any] | None, str]] = {
         "The rollouts of a film are too alike: raise training.temperature or training.rollouts.",
     ),
     "most equal, ddsampling": (
-        late({"groups/zero_variance_share": 0.85}, 0), {"selection": "ddsampling"},
+        late({"groups/equal_advantage_share": 0.85}, 0), {"selection": "ddsampling"},
         "Raise training.temperature or training.rollouts.",
     ),
 }  # fmt: skip

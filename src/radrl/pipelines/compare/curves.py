@@ -1,7 +1,7 @@
 """The training curves, drawn: a row of panels a question, a line an arm.
 
-    Reward                   what is pushed up, its parts, and the groups that have nothing to push
-    Oracle and credit        mixing weight, margin over failed rollouts, weights of tokens
+    Reward                   what is pushed up, its parts, and the groups alike or at 0 clinically
+    Oracle and credit        mixing weight, what references gain and failed rollouts lose, weights of tokens
     Policy                   how far it has gone from its start, and what its outputs are like
     Watched films            clinical F1 on validation films, rare labels apart (OraPO, figure 2)
     Signs of a hacked reward on the same films; dotted: their references
@@ -40,7 +40,6 @@ class Panel:
     Args:
         column: of the history.
         title: above the panel.
-        better: a column drawn in its place where an arm has it: the oracle counts clinical parts alone.
         band: two columns that the line lies between.
         references: a column whose value is dotted: the same of the references.
         often_zero: whether it is left out while all its values are 0.
@@ -49,7 +48,6 @@ class Panel:
 
     column: str
     title: str
-    better: str | None = None
     band: tuple[str, str] | None = None
     references: str | None = None
     often_zero: bool = False
@@ -122,12 +120,13 @@ def _groups(histories: Mapping[str, pd.DataFrame], rare: Mapping[str, int]) -> d
 
 
 _GROUPS: Final = (
-    Panel("groups/zero_variance_share", "groups of equal rewards"),
-    Panel("groups/zero_reward_share", "zero-reward rate", "oracle/zero_reward_rate", often_zero=True),
+    Panel("groups/zero_variance_share", "groups of equal clinical rewards"),
+    Panel("groups/zero_reward_share", "zero-reward rate, clinical", often_zero=True),
 )
 _ORACLE: Final = (
     Panel("oracle/mixing_weight", "mixing weight of the oracle"),
-    Panel("oracle/margin", "margin of the reference, nats a token"),
+    Panel("oracle/reference_gain", "gain of the references, nats a token"),
+    Panel("oracle/rollout_loss", "loss of the rollouts, nats a token"),
 )
 _CREDIT: Final = (
     Panel(
@@ -217,9 +216,8 @@ def _draw_group(
 
 
 def _draw(axes: Axes, panel: Panel, history: pd.DataFrame, colour: str, dash: str, *, pale: float) -> None:
-    column = panel.better if panel.better in history else panel.column
-    points = history.dropna(subset=[column])
-    step, values = points["step"], points[column]
+    points = history.dropna(subset=[panel.column])
+    step, values = points["step"], points[panel.column]
     if panel.watched:
         axes.plot(step, values, color=colour, linestyle=dash, linewidth=1.6, marker="o", markersize=3)
         if panel.references in history:

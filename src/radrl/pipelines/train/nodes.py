@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -13,6 +14,7 @@ import pandas as pd
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
+from radrl.training import course
 
 if TYPE_CHECKING:
     from transformers import TrainerCallback
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from radrl.policy.folder import Policy
 
     Observers = Callable[[Mapping[str, Any]], list[TrainerCallback]]
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ def settle_arm(
         threads: of torch.
         device: where the policy trains and its labelers read.
     """
-    settings = training | arm.get("training", {})
+    settings = course.of_arm(training, arm.get("training", {}))
     prompt = prompts[arm.get("output", "plain")]
     return ArmSettings(arm, settings, labeler, dtype, prompt, seed, threads, device)
 
@@ -121,6 +125,7 @@ def train_arm(
     films = subset.merge(films, on="sample_id", validate="one_to_one")
     watched = draw_sample(corpus, settings.training["watch"], seed=settings.seed)
     check_training(settings.training, settings.arm.get("training", {}), films=len(films), policy=start)
+    _tell_passes(settings.training, len(films))
     _claim(workspace, start, labeler_models, films, watched, settings)
     beginning = folder.load(start)
     columns = (films[name].tolist() for name in ("images", "report", "sample_id"))
@@ -137,6 +142,12 @@ def train_arm(
         observers=observers(settings.arm),
     )
     return writing(policy, workspace), pd.DataFrame(curve)
+
+
+def _tell_passes(training: Mapping[str, Any], films: int) -> None:
+    """Say how often the films are passed: an arm that does not see them all could do with fewer."""
+    passes, steps = course.passes(training, films), course.steps(training, films)
+    logger.info("%d updates of %d films: %.2f epochs", steps, films, passes)
 
 
 def _claim(

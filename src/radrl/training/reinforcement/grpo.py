@@ -24,7 +24,7 @@ from radrl.policy.encoding import Films, decode_films
 from radrl.policy.folder import Policy
 from radrl.process.ranks import processes
 from radrl.rewards.base import RewardSum
-from radrl.training import batches, placing, tuning
+from radrl.training import batches, course, placing, tuning
 from radrl.training.callbacks import Report, StepReport, history, silent
 from radrl.training.finite import Finite
 from radrl.training.preflight import check_films
@@ -99,10 +99,11 @@ def optimise(
             or a weight that trains is not float32.
     """
     check_films(len(prompts), settings)
+    counted = {**settings, "steps": course.steps(settings, len(prompts))}
     lora = settings["tunes"] == "lora"
     tuning.freeze(policy.model, settings["tunes"], dtype)
     looks = [Watching(watch, policy.processor, report)] if watch else []
-    arguments = _arguments(settings, reward, seed, workspace, device, dtype)
+    arguments = _arguments(counted, reward, seed, workspace, device, dtype)
     placing.hold(arguments, device)
     trainer = ReportGRPOTrainer(
         reward=reward,

@@ -36,7 +36,7 @@ from radrl.algorithms.advantages import group_relative_advantages, zero_variance
 from radrl.credit.base import Credit, Rollouts, by_token, weight_numbers
 from radrl.policy import shared_prefill
 from radrl.rewards.base import Part, RewardSum
-from radrl.rewards.total import group_totals
+from radrl.rewards.total import clinical_totals, group_totals
 from radrl.training.reinforcement import shared_forward
 from radrl.training.reinforcement.oracle import (
     AveragedRates,
@@ -77,7 +77,7 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
             shared_forward.enable(self.accelerator.unwrap_model(known))
         self.reward, self.advantage, self.credit, self.oracle = reward, advantage, credit, oracle
         self.averaged_rates = AveragedRates()
-        self.pair_sums = torch.zeros(3, device=self.accelerator.device)
+        self.pair_sums = torch.zeros(4, device=self.accelerator.device)
         if oracle is not None:
             self.add_callback(self.averaged_rates)
 
@@ -108,7 +108,8 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         batch = super()._generate_and_score_completions(inputs)
         size = self._group_size
         parts = self.part_scores.reshape(-1, size, len(self.reward.parts))  # (prompts, G, parts)
-        groups = group_totals(parts, self.reward_weights.double().numpy())  # (prompts, G)
+        weights = self.reward_weights.double().numpy()
+        groups = group_totals(parts, weights)  # (prompts, G)
         advantages = _advantages(groups, self.advantage).reshape(-1)
         mine = slice(
             self.accelerator.process_index * len(inputs), (self.accelerator.process_index + 1) * len(inputs)
@@ -120,7 +121,7 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
             if mixing.pairs.any():  # as a whole, so that all processes ask for the same forward passes
                 batch |= self._references(inputs, batch, mixing.pairs.reshape(-1)[mine])
         batch["advantages"] = torch.as_tensor(spread, dtype=torch.float32, device=self.accelerator.device)
-        self._log_groups(groups)
+        self._log_groups(groups, clinical_totals(parts, weights, self._clinical))
         self._log_parts(groups)
         self._log_credit()
         return batch
@@ -130,8 +131,7 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         size = self._group_size
         prompts = gather_object([row["sample_id"] for row in inputs])[::size]
         written = self.accelerator.gather(batch["completion_mask"].any(dim=1)).cpu().numpy()
-        clinical = [i for i, part in enumerate(self.reward.parts) if part.reward.clinical]
-        earned = np.abs(self.part_scores[:, clinical]).sum(axis=1).reshape(-1, size)  # NaN where one is
+        earned = np.abs(self.part_scores[:, self._clinical]).sum(axis=1).reshape(-1, size)  # NaN where one is
         mixing, self.averaged_rates.rates = self.oracle.mix(
             self.averaged_rates.rates, prompts, earned, written.reshape(-1, size)
         )
@@ -236,20 +236,31 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         arguments = rows_of(inputs, rows, inputs["reference_ids"][rows], mask)
         reference = mean_by_length(self._get_per_token_logps_and_entropies(model, **arguments)[0], mask)
         own = torch.searchsorted(films, inputs["film"]).clamp(max=len(films) - 1)
-        margins = (reference[own] - inputs["reference_start"]) - (policy - inputs["rollout_start"])
+        gains = reference[own] - inputs["reference_start"]
+        margins = gains - (policy - inputs["rollout_start"])
         losses = pair_losses(margins, self.oracle.tau)
-        self._log_pairs(torch.stack([margins, losses, torch.ones_like(losses)]).detach(), weight > 0)
+        self._log_pairs(torch.stack([gains, margins, losses, torch.ones_like(losses)]).detach(), weight > 0)
         return (weight * losses).sum() / len(weight)
 
     def _log_pairs(self, numbers: torch.Tensor, chosen: torch.Tensor) -> None:
-        """Mean margin and loss over a step's pairs: parts have different numbers of them."""
+        """Mean margin, its two halves and loss over a step's pairs: parts have different numbers of them.
+
+        Rollouts are drawn from the policy, so what they lose is the KL to the start with its sign turned.
+        """
         self.pair_sums = self.pair_sums + (numbers * chosen).sum(dim=1)
         if not self.accelerator.sync_gradients:  # not yet the last part of the step
             return
-        margin, loss, count = self.accelerator.reduce(self.pair_sums, reduction="sum").tolist()
+        gain, margin, loss, count = self.accelerator.reduce(self.pair_sums, reduction="sum").tolist()
         self.pair_sums = torch.zeros_like(self.pair_sums)
+        self._metrics["train"]["oracle/reference_gain"].append(gain / count)
+        self._metrics["train"]["oracle/rollout_loss"].append((margin - gain) / count)
         self._metrics["train"]["oracle/margin"].append(margin / count)
         self._metrics["train"]["oracle/loss"].append(loss / count)
+
+    @property
+    def _clinical(self) -> np.ndarray:
+        """Which parts of the reward judge findings, shape (parts,)."""
+        return np.array([part.reward.clinical for part in self.reward.parts])
 
     @property
     def _group_size(self) -> int:
@@ -266,11 +277,17 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
             form=self.reward.output,
         )
 
-    def _log_groups(self, groups: np.ndarray) -> None:
+    def _log_groups(self, totals: np.ndarray, clinical: np.ndarray | None) -> None:
+        """How many groups have an advantage to learn from, and how they fare clinically, as OraPO's z.
+
+        Wording and form differ where findings do not, and are hardly ever 0. A reward without a clinical part
+        is looked at as a whole.
+        """
         metrics = self._metrics["train" if self.model.training else "eval"]
-        scored = [group[~np.isnan(group)] for group in groups]
-        equal = [bool(group.size == 0 or zero_variance_groups(group)) for group in scored]
-        metrics["groups/zero_variance_share"].append(float(np.mean(equal)))
+        metrics["groups/equal_advantage_share"].append(_equal_share(_scored(totals)))
+        groups = totals if clinical is None else clinical
+        scored = _scored(groups)
+        metrics["groups/zero_variance_share"].append(_equal_share(scored))
         zero = [bool(group.size and (group == 0).all()) for group in scored]
         metrics["groups/all_zero_share"].append(float(np.mean(zero)))
         metrics["groups/zero_reward_share"].append(float((groups == 0).sum() / max(1, sum(map(len, scored)))))
@@ -295,6 +312,16 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
             metrics = self._metrics["train" if self.model.training else "eval"]
             for name, value in weight_numbers(gather_object(self.token_weights.of_text())).items():
                 metrics[name].append(value)
+
+
+def _scored(groups: np.ndarray) -> list[np.ndarray]:
+    """The rewards that there are, group by group."""
+    return [group[~np.isnan(group)] for group in groups]
+
+
+def _equal_share(scored: Sequence[np.ndarray]) -> float:
+    """The share of groups without two different rewards."""
+    return float(np.mean([bool(group.size == 0 or zero_variance_groups(group)) for group in scored]))
 
 
 def _advantages(groups: np.ndarray, convention: Any) -> np.ndarray:

@@ -12,6 +12,8 @@ from radrl.training.watching.history_rows import WINDOW, Row, at, mean, series
 from radrl.training.watching.mends import Mend, earns, has_oracle, reward, selection, start, where
 from radrl.training.watching.symptoms import Rule, Severity, Symptom
 
+ALIKE: Final = "groups/equal_advantage_share"
+"""Of the whole reward, since wording teaches too where findings are all right or all wrong."""
 STREAK: Final = 5
 """Steps running without any variance or gradient: with two prompts a step, half of whose groups are equal, it
 comes about once in a thousand steps."""
@@ -55,7 +57,7 @@ _NOTHING_TRAINS: Final = (
 
 
 def _no_variance(rows: Sequence[Row]) -> Symptom | None:
-    streak = _streak(rows, lambda row: at(row, "groups/zero_variance_share") == 1)
+    streak = _streak(rows, lambda row: at(row, ALIKE) == 1)
     if streak is None:
         return None
     severity = _while_it_lasts(streak, rows)
@@ -76,7 +78,7 @@ def _by_oracle(rows: Sequence[Row]) -> bool:
 
 
 def _little_variance(rows: Sequence[Row]) -> Symptom | None:
-    last = series(rows[-WINDOW:], "groups/zero_variance_share")
+    last = series(rows[-WINDOW:], ALIKE)
     if len(last) < WINDOW or mean(last) < FEW_GROUPS or _no_variance(rows) or _by_oracle(rows[-WINDOW:]):
         return None
     return Symptom(
@@ -90,7 +92,7 @@ def _no_gradient(rows: Sequence[Row]) -> Symptom | None:
     streak = _streak(rows, lambda row: at(row, "loss") == 0 and at(row, "grad_norm") == 0)
     if streak is None:
         return None
-    equal = all(at(row, "groups/zero_variance_share") == 1 for row in streak)
+    equal = all(at(row, ALIKE) == 1 for row in streak)
     return Symptom(
         "no_gradient", _while_it_lasts(streak, rows), streak,
         f"loss and gradient are 0 in {len(streak)} steps running: no weight moves.",
@@ -155,7 +157,7 @@ def _streak(rows: Sequence[Row], holds: Callable[[Row], bool]) -> Sequence[Row] 
     best: list[Row] | None = None
     run: list[Row] = []
     for row in rows:
-        if at(row, "loss") is None and at(row, "groups/zero_variance_share") is None:
+        if at(row, "loss") is None and at(row, ALIKE) is None:
             continue
         run = [*run, row] if holds(row) else []
         best = run if len(run) >= STREAK else best
