@@ -20,6 +20,7 @@ def create_pipeline() -> Pipeline:
                     "seed": "params:seed",
                     "threads": "params:threads",
                     "arm": "params:arm",
+                    "step_report": "step_report",
                 },
                 "reports",
                 name="write_reports",
