@@ -84,3 +84,12 @@ def test_an_arm_of_a_study_has_the_parts_of_the_recipes_arm_of_that_name(study: 
     for name, arm in (given.get("arms") or {}).items():
         for part in PARTS if name in shipped else ():
             assert arm.get(part) == shipped[name].get(part), (name, part)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda path: path.stem)
+def test_an_arm_without_the_format_reward_is_not_asked_for_the_form(file: Path) -> None:
+    """Else its row would not show what the format reward adds (MRG-R1, table II)."""
+    arms = yaml.safe_load(file.read_text()).get("arms") or {}
+    asked = {name for name, arm in arms.items() if arm.get("output") == "think_report"}
+    judged = {name for name, arm in arms.items() if "format" in (arm.get("reward") or {})}
+    assert asked == judged

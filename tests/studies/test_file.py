@@ -169,6 +169,24 @@ def test_the_papers_rows_are_found_for_arm_and_run(study: Read) -> None:
     assert found.protocol == "CheXbert example-based (PromptMRG)"
 
 
+def test_the_tables_other_rows_are_found(study: Read) -> None:
+    """All systems of the table but the rows beside an arm, and those of a further table that is asked for."""
+    rows = {"grpo": {"method": "GRPO", "rl_train_size": "20%"}, "sft": "R2Gen"}
+    first, second = study(paper={**PAPER, "rows": rows, "others": ["4"]}).published.others
+    assert (first.table, second.table) == ("DEER, table 1", "DEER, table 4")
+    assert len(first.rows) == 18 - 2
+    assert "R2Gen" not in first.rows
+    assert first.rows["GRPO, 100%"]["f1"] == 0.507
+    assert first.rows["OISA, 100%"] == {"f1": 0.504, "bleu4": 0.121, "green": 0.327, "radgraph_f1": 0.254}
+    assert first.rows["CvT2DistilGPT2"]["meteor"] == 0.153
+    assert list(second.rows) == ["SFT", "DiTPO rule, 100%", "DiTPO grad, 100%", "DEER rule, 20%", "DEER grad, 20%"]
+
+
+def test_a_further_table_that_is_not_there_is_named(study: Read) -> None:
+    with pytest.raises(ParamsError, match=r"paper\.others: published_results\.csv has no '9'"):
+        study(paper={**PAPER, "others": ["9"]})
+
+
 def test_budgets_count_updates_and_rollouts(study: Read) -> None:
     training = {"steps": 5, "iterations": 2, "checkpoint_every": 2, "prompts_per_step": 3, "rollouts": 4}
     changes = {f"training.{key}": value for key, value in training.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -11,7 +12,7 @@ from radrl.evaluation.paired import holm
 from radrl.evaluation.pooling import pool_differences, standard_error
 from radrl.studies.budget import Budget
 from radrl.studies.page import Described, page, table
-from radrl.studies.published import Published
+from radrl.studies.published import OtherRows, Published
 from radrl.studies.tables import pooled
 
 Make = Callable[..., Described]
@@ -148,6 +149,19 @@ def test_the_papers_value_is_another_quantity(rows: pd.DataFrame, described: Mak
     ):
         assert said in text
     assert "| grpo | sft | full | 50 | 3,200 | GRPO, 100% |" in text
+
+
+def test_other_systems_are_listed_as_published_and_not_ours(rows: pd.DataFrame, described: Make) -> None:
+    heading = "## Other rows, as published"
+    assert heading not in page(rows, described(published=PAPER))
+    others = [OtherRows("DEER, table 1", "example-based", {"R2Gen": {"f1": 0.276}, "OISA, 100%": {"green": 0.327}})]
+    text = page(rows, described(published=replace(PAPER, others=others)))
+    part = text[text.index(heading) :]
+    assert "Not ours: as the paper prints them, measured on MIMIC-CXR." in part
+    assert "| DEER, table 1 (example-based) | f1 | green |" in part
+    assert "| R2Gen | 0.276 | - |" in part
+    assert "| OISA, 100% | - | 0.327 |" in part
+    assert text.index("## Seed by seed") < text.index(heading)
 
 
 def test_unequal_budgets_are_said(rows: pd.DataFrame, described: Make) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from radrl.pages.caveats import DRAWN_FILMS, ONE_SEED_STUDY
 from radrl.studies.budget import Budget, Place, unequal
-from radrl.studies.published import Published
+from radrl.studies.published import OtherRows, Published
 from radrl.studies.tables import Gain, PooledRow, pooled, without_repeats
 
 POOLING: Final = """\
@@ -81,6 +81,7 @@ def page(comparisons: pd.DataFrame, study: Described) -> str:
     parts += [*_some(_beside(study)), _table(pooled(comparisons, study.level), study, len(seeds))]
     if len(seeds) > 1:
         parts += ["## Seed by seed", _intervals(study), _seed_table(comparisons, study, seeds)]
+    parts += _others(study)
     return "\n\n".join(parts) + "\n"
 
 
@@ -170,6 +171,29 @@ def _beside(study: Described) -> str | None:
         f"That is another quantity: {study.published.dataset}, the paper's own policy, "
         f"{study.published.protocol}. Here: source {study.source}, this study's policy and budget, and the "
         "protocol in the metric's name. Only direction and order of rows can be held against each other."
+    )
+
+
+def _others(study: Described) -> list[str]:
+    """Other systems, and what the study leaves out, as the paper prints them."""
+    if study.published is None or not study.published.others:
+        return []
+    said = (
+        f"Not ours: as the paper prints them, measured on {study.published.dataset}. Nothing above was measured "
+        "on these films or by this protocol, so no row here stands above or below one there."
+    )
+    return ["## Other rows, as published", said, *map(_published_table, study.published.others)]
+
+
+def _published_table(other: OtherRows) -> str:
+    metrics = list(dict.fromkeys(metric for row in other.rows.values() for metric in row))
+    header = [f"{other.table} ({other.protocol})", *metrics]
+    return _markdown(
+        header,
+        [
+            [name, *(f"{row[metric]:.3f}" if metric in row else "-" for metric in metrics)]
+            for name, row in other.rows.items()
+        ],
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -25,7 +26,8 @@ class PaperRow(Section):
 class PaperTable(Section):
     """A paper's table: which of its rows and metrics stand beside which of ours.
 
-    `rows` maps an arm, or `run.arm`, to the paper's method; `metrics` maps ours to the paper's.
+    `rows` maps an arm, or `run.arm`, to the paper's method; `metrics` maps ours to the paper's. `others` names
+    more of the paper's tables on the same data, whose rows are listed with those beside which no arm stands.
     """
 
     name: str
@@ -33,6 +35,22 @@ class PaperTable(Section):
     dataset: str
     metrics: Annotated[dict[str, str], Field(min_length=1)]
     rows: Annotated[dict[str, str | PaperRow], Field(min_length=1)]
+    others: list[str] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherRows:
+    """Rows of a paper's table that are listed below a study's own.
+
+    Args:
+        table: its paper and number.
+        protocol: what its numbers are, in the paper's own words.
+        rows: by method, the value by the paper's metric; a value it does not print is absent.
+    """
+
+    table: str
+    protocol: str
+    rows: Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +65,7 @@ class Published:
         rows: by (run, arm), the name of the paper's row.
         values: by (run, arm) and metric of ours, the paper's value; a value it does not print is absent.
         gains: likewise, the value minus that of the row beside the reference arm, where there is one.
+        others: rows beside which no arm stands, other systems above all.
     """
 
     paper: str
@@ -56,6 +75,7 @@ class Published:
     rows: Mapping[tuple[str, str], str]
     values: Mapping[tuple[str, str], Mapping[str, float]]
     gains: Mapping[tuple[str, str], Mapping[str, float]]
+    others: Sequence[OtherRows] = ()
 
 
 def find(
@@ -102,16 +122,23 @@ def find(
         rows,
         values,
         {place: _gain(own, values.get((place[0], reference))) for place, own in values.items()},
+        [
+            *_others(lines, {*rows.values()}),
+            *(row for other in table.others for row in _others(_lines(table, results, where, other), ())),
+        ],
     )
 
 
-def _lines(table: PaperTable, results: Path, where: str) -> list[dict[str, str]]:
-    """The lines of the table."""
+def _lines(
+    table: PaperTable, results: Path, where: str, other: str | None = None
+) -> list[dict[str, str]]:
+    """The lines of the table, or of another one of the paper's."""
     with results.open(encoding="utf-8", newline="") as stream:
         lines = list(csv.DictReader(stream))
-    chosen = (("paper", "name"), ("table", "table"), ("dataset", "dataset"))
-    for column, key in chosen:
-        value, known = getattr(table, key), dict.fromkeys(line[column] for line in lines)
+    number = ("others", other) if other is not None else ("table", table.table)
+    chosen = {"paper": ("name", table.name), "table": number, "dataset": ("dataset", table.dataset)}
+    for column, (key, value) in chosen.items():
+        known = dict.fromkeys(line[column] for line in lines)
         lines = [line for line in lines if line[column] == value]
         if not lines:
             raise ParamsError(f"{where}.{key}: {results.name} has no {value!r}{hint(value, known)}")
@@ -161,6 +188,20 @@ def _row(row: str | PaperRow, lines: Sequence[Mapping[str, str]], where: str) ->
         own = [line for line in own if line["rl_train_size"] == row.rl_train_size]
         method = f"{method}, {row.rl_train_size}"
     return method, {line["metric"]: float(line["value"]) for line in own}
+
+
+def _others(lines: Sequence[Mapping[str, str]], beside: Collection[str]) -> list[OtherRows]:
+    """A table's rows but for those beside an arm, which are named as `_row` names them."""
+    methods = Counter(method for method, _ in {(line["method"], line["rl_train_size"]) for line in lines})
+    rows: dict[str, dict[str, float]] = {}
+    for line in lines:
+        method, size = line["method"], line["rl_train_size"]
+        named = f"{method}, {size}"
+        if named not in beside and (methods[method] > 1 or method not in beside):
+            row = rows.setdefault(named if size.strip("-") else method, {})
+            row[line["metric"]] = float(line["value"])
+    first = lines[0]
+    return [OtherRows(f"{first['paper']}, table {first['table']}", first["protocol"], rows)] if rows else []
 
 
 def _gain(own: Mapping[str, float], reference: Mapping[str, float] | None) -> dict[str, float]:
