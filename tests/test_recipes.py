@@ -26,15 +26,27 @@ def test_recipe_is_valid(recipe: Path) -> None:
     assert read(recipe).arms
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
-def test_recipe_says_its_name_needs_launch_and_papers(recipe: Path) -> None:
-    header = recipe.read_text().split("\n\n", 1)[0]
-    assert header.splitlines()[0].split()[:3] == ["#", "Recipe:", recipe.stem]
-    assert re.findall(r"^# (needs|launch|papers)  +\S", header, flags=re.MULTILINE) == [
-        "needs",
-        "launch",
-        "papers",
-    ]
+@pytest.mark.parametrize("file", FILES, ids=lambda path: path.stem)
+def test_file_says_its_name_needs_launch_run_and_papers(file: Path) -> None:
+    header = file.read_text().split("\n\n", 1)[0]
+    kind = "Study:" if file in STUDIES else "Recipe:"
+    assert header.splitlines()[0].split()[:3] == ["#", kind, file.stem]
+    keys = ["needs", "launch", "run", "papers"]
+    assert re.findall(rf"^# ({'|'.join(keys)})  +\S", header, flags=re.MULTILINE) == keys
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda path: path.stem)
+def test_file_says_where_it_was_run_or_never(file: Path, root: Path) -> None:
+    (said,) = re.findall(r"^# run      (.+)$", file.read_text(), flags=re.MULTILINE)
+    if said == "never":
+        assert f"recipes/{file.name}` from" not in "".join(page.read_text() for page in results(root))
+    else:
+        assert file.stem in (root / said).read_text()
+
+
+def results(root: Path) -> list[Path]:
+    """Committed pages of studies as they ship."""
+    return sorted((root / "docs/results").glob("*.md"))
 
 
 @pytest.fixture(scope="module")

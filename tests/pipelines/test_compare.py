@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
@@ -37,6 +38,7 @@ from radrl.params.data import Ingest
 from radrl.parts.builtin import BUILTIN
 from radrl.pipelines.compare import arms as gathering
 from radrl.pipelines.compare import curves, figures, nodes, seeds
+from radrl.pipelines.compare.facts import facts_of
 from radrl.pipelines.compare.page import _what as describe_row
 from radrl.pipelines.compare.page import draw_films
 from radrl.pipelines.compare.pipeline import create_pipeline
@@ -272,6 +274,22 @@ def page(
         beside,
         settled(scoring, settings),
     )
+
+
+class TestWithoutTrainingFilms:
+    """A corpus that is all test: DEER's zero-shot evaluation on all of IU X-Ray."""
+
+    def test_rows_that_need_training_films_are_left_out(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset, comparison: pd.DataFrame
+    ) -> None:
+        test = ds.dataset(corpus.to_table(filter=ds.field("split") == "test"))
+        found = compared({"sft": sft, "grpo": grpo}, test)
+        gone = {"random_training_report", "nearest_training_film"}
+        assert {*comparison["arm"]} - {*found["arm"]} == gone
+        metric = COMPARE["metrics"][0]
+        assert at(found, "grpo", metric)["value"] == at(comparison, "grpo", metric)["value"]
+        assert not {*found["beaten_by"].dropna()} & gone
+        assert "What came out" in page(found, {"sft": sft, "grpo": grpo}, test)
 
 
 class TestGather:
@@ -755,7 +773,28 @@ class TestCurves:
         rare = {"Pneumothorax": 10, "Fracture": 12, "Edema": 13, "Pneumonia": 14}
         seen = watched().assign(**{"watch/ce_rules_f1/Edema": 0.5, "watch/ce_rules_f1/Pneumonia": 0.5})
         titles = [title for title in self.panels(seen, rare=rare) if title.endswith("in training)")]
-        assert titles == ["F1 Fracture (12 in training)", "F1 Edema (13 in training)"]
+        assert titles == [
+            "F1 Pneumonia (14 in training)",
+            "F1 Fracture (12 in training)",
+            "F1 Edema (13 in training)",
+        ]
+
+    def test_labels_of_orapos_figure_2_are_drawn_however_frequent_they_are(self) -> None:
+        rare = {"Pneumothorax": 10, "Edema": 11, "Cardiomegaly": 12, "Fracture": 900}
+        looked = {f"watch/ce_rules_f1/{name}": 0.5 for name in ("Edema", "Cardiomegaly", "Pneumothorax")}
+        drawn = self.panels(watched().assign(**looked), rare=rare)
+        assert [title for title in drawn if title.startswith("F1 ")] == [
+            "F1 Fracture (900 in training)",
+            "F1 Pneumothorax (10 in training)",
+            "F1 Edema (11 in training)",
+        ]
+        unknown = watched().assign(**{"watch/ce_rules_f1/Pneumonia": 0.5})
+        assert "F1 Pneumonia" in self.panels(unknown)  # under LEAST in training
+
+    def test_groups_without_any_reward_are_drawn(self) -> None:
+        phased = history().assign(**{"groups/all_zero_share": [0.3, 0.2, 0, 0, 0]})
+        assert "groups without any clinical reward" in self.panels(phased)
+        assert "groups without any clinical reward" not in self.panels(phased.assign(**{"groups/all_zero_share": 0.0}))
 
     def test_margin_of_an_oracle_is_drawn_in_its_halves(self) -> None:
         mixed = history().assign(
@@ -871,6 +910,29 @@ class TestPage:
         arm = {"start": "sft", "reward": {"ce_f1": {"weight": 1.0}}, "credit": credit, "oracle": oracle}
         assert describe_row("arm", {"arm": arm}) == f"sft → reward ce_f1, full selection{said}"
 
+    def test_arms_rewarded_for_facts_show_them_label_by_label(
+        self,
+        comparison: pd.DataFrame,
+        sft: pd.DataFrame,
+        grpo: pd.DataFrame,
+        corpus: ds.Dataset,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        arms, known = {"sft": sft, "grpo": grpo}, {"uncertain_as_positive": False, "beta": 1.5}
+        assert "by rules, a label a line" not in page(comparison, arms, corpus)
+        judge = {"weight": 1.0, "extractor": "judge", "entailment": "judge", **known}  # nobody asks it here
+        monkeypatch.setitem(ARMS, "grpo", ARMS["grpo"] | {"reward": {"facts": judge}})
+        text = page(comparison, arms, corpus)
+        assert text.count("by rules, a label a line") == COMPARE["examples"]
+        shown = re.findall(r'<p class="id">(\w+)</p>', text)
+        found = facts_of(arms, ARMS, shown)
+        assert found.keys() == {"grpo"}
+        lines = [line for own in found["grpo"].values() for line in own]
+        assert {line.verdict for line in lines} > {"supported"}
+        for line in lines:
+            assert f"<td>{line.verdict}</td>" in text
+            assert escape("; ".join(line.facts)) in text
+
     def test_it_says_how_texts_were_cleaned(
         self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
     ) -> None:
@@ -952,9 +1014,9 @@ class _Nesting(HTMLParser):
 def test_published_results_are_the_papers_rows() -> None:
     results = pd.read_csv(Path(__file__).parents[2] / "conf" / "base" / "published_results.csv")
     assert set(results["paper"]) == {"DEER", "OraPO", "MRG-R1"}
-    others = results["metric"].isin(["unique_rewards", "seconds_per_image"])
-    assert results.loc[~others, "value"].between(0, 1).all()
-    assert (results.loc[others, "value"] >= 1).all()
+    counts = results["metric"].isin(["unique_rewards", "seconds_per_image"])
+    assert results.loc[~counts, "value"].between(0, 1).all()
+    assert (results.loc[counts, "value"] >= 1).all()
     key = ["paper", "table", "dataset", "protocol", "method", "rl_train_size", "metric"]
     assert not results.duplicated(key).any()
 

@@ -13,6 +13,8 @@ import pytest
 
 from radrl.pipelines.eval.gold import gold_of_reports
 from radrl.pipelines.generate.nodes import write_reports
+from radrl.pipelines.generate.pipeline import create_pipeline
+from radrl.pipelines.generate.speed import Stopwatch
 
 
 @pytest.fixture
@@ -77,3 +79,31 @@ def test_drawn_reports_follow_the_seed(inputs: dict[str, Any]) -> None:
 def test_split_without_films_is_named(inputs: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"no film in split 'val' \(it has test, train\)"):
         write_reports(**inputs | {"settings": inputs["settings"] | {"split": "val"}})
+
+
+def test_seconds_a_film_are_told_and_stand_in_no_report(
+    inputs: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found: dict[str, float] = {}
+    inputs["settings"] = inputs["settings"] | {"batch_size": 3}
+    table = write_reports(**inputs, step_report=lambda step, metrics: found.update(metrics))
+    assert found["generate/films_measured"] == 4  # of 7 films, without the first batch
+    assert found["generate/seconds_per_image"] > 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "s an image over 4 films, 3 samples at once, on cpu, 1 threads" in said
+    assert table.equals(write_reports(**inputs))
+    assert "step_report" in create_pipeline().inputs()
+
+
+def test_the_first_batch_warms_up_and_a_single_one_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 10.0, 10.0, 12.0, 12.0, 13.0])
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
+    watch = Stopwatch()
+    assert watch.numbers() == {}
+    with watch.batch(2):
+        pass
+    assert watch.numbers()["generate/seconds_per_image"] == 5.0
+    for films in (2, 1):
+        with watch.batch(films):
+            pass
+    assert watch.numbers() == {"generate/films_measured": 3.0, "generate/seconds_per_image": 1.0}

@@ -125,3 +125,15 @@ def test_draws_follow_the_seed(subsets: Callable[..., Any]) -> None:
     for place in (1, 2):
         assert one[place].equals(again[place])
         assert not one[place].equals(other[place])
+
+
+def test_a_corpus_that_is_all_test_has_empty_subsets(
+    make_corpus: Callable[..., ds.Dataset], caplog: pytest.LogCaptureFixture
+) -> None:
+    corpus = make_corpus(["test"], studies=3)
+    settings = {"random": {"share": 0.25}, "balanced": {"studies": 1000}}
+    *subsets, summary = make_subsets(corpus, label_reports(corpus, NO_MODELS, LABELER), settings, 0)
+    assert [len(subset) for subset in subsets] == [0, 0, 0]
+    assert all(list(subset) == ["sample_id"] for subset in subsets)
+    assert summary == {}
+    assert "no film in split train" in caplog.text

@@ -138,7 +138,8 @@ def test_writing_it_down_otherwise_runs_nothing(
         # equations
         ("algorithms.balanced", {"selection"}),
         ("algorithms.diversity", {"ddsampling", "analyses"}),
-        ("algorithms.facts", of("train", FACTS)),
+        ("algorithms.facts", of("train", FACTS) | {"compare"}),
+        ("scoring.facts.rules", of("train", FACTS) | {"compare"}),
         ("algorithms.tf_idf", of("train", ["ditpo_rule"]) | {"analyses"}),
         ("algorithms.masking", {"analyses"}),
         ("algorithms.advantages", of("train") | {"analyses"}),

@@ -39,6 +39,11 @@ def read(corpus: ds.Dataset, *, split: str | None = None, columns: Sequence[str]
     return frame
 
 
+def holds(corpus: ds.Dataset, split: str) -> bool:
+    """Whether a split has any film."""
+    return bool(corpus.head(1, columns=["split"], filter=pc.field("split") == split).num_rows)
+
+
 def pictures(corpus: ds.Dataset, sample_ids: Sequence[str]) -> dict[str, list[bytes]]:
     """The films of a few samples.
 

@@ -6,7 +6,7 @@ import base64
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 from PIL import Image
@@ -43,11 +43,13 @@ class Answer:
         arm: who wrote it; nothing for the reference.
         text: the report.
         chips: its observations, held against the reference's.
+        facts: of an arm that is rewarded for facts, a line a label: observation, reference, verdict, facts.
     """
 
     arm: str | None
     text: str
     chips: list[Chip]
+    facts: Sequence[Any] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +67,19 @@ class Example:
     answers: list[Answer]
 
 
-def show(sample_id: str, films: Sequence[bytes], arms: Mapping[str, pd.DataFrame]) -> Example:
+def show(
+    sample_id: str,
+    films: Sequence[bytes],
+    arms: Mapping[str, pd.DataFrame],
+    facts: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
+) -> Example:
     """Put the reports on a sample side by side.
 
     Args:
         sample_id: which.
         films: as PNG.
         arms: by arm, its reports.
+        facts: by arm and sample_id, what `Answer.facts` holds; only of arms that are rewarded for facts.
 
     Returns:
         The example.
@@ -85,7 +93,9 @@ def show(sample_id: str, films: Sequence[bytes], arms: Mapping[str, pd.DataFrame
         if label in _ASSERTED
     ]
     answers = [Answer(None, any_row["reference"], stated)]
-    answers += [Answer(arm, row["report"], compare_labels(truth, row["labels"])) for arm, row in rows.items()]
+    for arm, row in rows.items():
+        known = (facts or {}).get(arm, {}).get(sample_id, ())
+        answers.append(Answer(arm, row["report"], compare_labels(truth, row["labels"]), known))
     return Example(sample_id, [_data_uri(film) for film in films], answers)
 
 

@@ -29,6 +29,13 @@ def pin(threads: int, device: torch.device) -> None:
     keep_memory()
 
 
+def device_name(device: torch.device) -> str:
+    """What computes, for a person: the accelerator's name, or the processor with the threads of torch."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{device.type}, {torch.get_num_threads()} threads"
+
+
 def keep_memory() -> None:
     """Let glibc keep the memory of freed tensors instead of giving it back to the system.
 

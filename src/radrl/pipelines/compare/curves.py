@@ -3,7 +3,7 @@
     Reward                   what is pushed up, its parts, and the groups alike or at 0 clinically
     Oracle and credit        mixing weight, what references gain and failed rollouts lose, weights of tokens
     Policy                   how far it has gone from its start, and what its outputs are like
-    Watched films            clinical F1 on validation films, rare labels apart (OraPO, figure 2)
+    Watched films            clinical F1 on validation films; apart, labels of OraPO's figure 2 and rare ones
     Signs of a hacked reward on the same films; dotted: their references
 
 A panel is drawn where an arm has the numbers; of shares that are mostly 0 only where one is not.
@@ -26,8 +26,10 @@ from radrl.observations import FINDINGS, POSITIVE
 from radrl.pages.colours import INK, LINES
 from radrl.pages.panels import dress
 
+FIGURE_2: Final = ("Pneumonia", "Fracture")
+"""The labels of OraPO's figure 2, drawn wherever some of the watched references have them."""
 RARE: Final = 2
-"""Rare labels that are drawn, of those that some of the watched references have."""
+"""Rare labels that are drawn beside them, of those that some of the watched references have."""
 LEAST: Final = 10
 """Positives in the training references that a rare label needs: with fewer nothing can be learnt of it."""
 COLUMNS: Final = 4
@@ -59,7 +61,7 @@ def curves(histories: Mapping[str, pd.DataFrame], rare: Mapping[str, int] | None
 
     Args:
         histories: by arm, step and what the trainer logged.
-        rare: of `rare_labels`.
+        rare: of `rare_labels`, which also tells how many training references have a label of `FIGURE_2`.
 
     Returns:
         The figure; a line of text when no arm trained.
@@ -121,6 +123,7 @@ def _groups(histories: Mapping[str, pd.DataFrame], rare: Mapping[str, int]) -> d
 
 _GROUPS: Final = (
     Panel("groups/zero_variance_share", "groups of equal clinical rewards"),
+    Panel("groups/all_zero_share", "groups without any clinical reward", often_zero=True),
     Panel("groups/zero_reward_share", "zero-reward rate, clinical", often_zero=True),
 )
 _ORACLE: Final = (
@@ -171,7 +174,9 @@ def _parts(logged: Sequence[str]) -> list[Panel]:
 def _clinical(logged: Sequence[str], rare: Mapping[str, int]) -> list[Panel]:
     """Panels of the watched F1, whoever reads the labels."""
     averaged = {f"{averaging}14_f1": f"{averaging} F1, 14 labels" for averaging in ("sample", "macro")}
-    apart = {f"f1/{name}": f"F1 {name} ({count} in training)" for name, count in rare.items()}
+    told = {name: f" ({count} in training)" for name, count in rare.items()}
+    figure_2 = {f"f1/{name}": f"F1 {name}{told.get(name, '')}" for name in FIGURE_2}
+    others = {f"f1/{name}": f"F1 {name}{told[name]}" for name in rare if name not in FIGURE_2}
 
     def panels(titles: Mapping[str, str]) -> list[Panel]:
         return [
@@ -181,7 +186,7 @@ def _clinical(logged: Sequence[str], rare: Mapping[str, int]) -> list[Panel]:
             if name.startswith("watch/ce_") and name.endswith(f"_{ending}")
         ]
 
-    return panels(averaged) + panels(apart)[:RARE]
+    return panels(averaged) + panels(figure_2) + panels(others)[:RARE]
 
 
 def _has_values(histories: Iterable[pd.DataFrame], panel: Panel) -> bool:

@@ -247,15 +247,16 @@ def _all_rows(
     from radrl.data.thumbnails import nearest_training_films
     from radrl.pipelines.compare import rows
 
-    films = next(iter(arm_reports.values()))["sample_id"].tolist()
-    training = corpora.read(corpus, split="train", columns=["sample_id", "report"])
-    reports = training.set_index("sample_id")["report"]
-    nearest = reports.loc[nearest_training_films(corpus, films)]
+    training: list[str] = []
+    nearest: list[str] = []
+    if corpora.holds(corpus, "train"):
+        films = next(iter(arm_reports.values()))["sample_id"].tolist()
+        known = corpora.read(corpus, split="train", columns=["sample_id", "report"])
+        reports = known.set_index("sample_id")["report"]
+        training, nearest = reports.tolist(), reports.loc[nearest_training_films(corpus, films)].tolist()
     protocol, words = settings.eval["cleaning"], settings.eval["max_report_words"]
     cleaned = partial(clean, protocol=protocol, max_words=words)
-    return rows.all_rows(
-        arm_reports, reports.tolist(), nearest.tolist(), ceilings, seed=settings.seed, cleaned=cleaned
-    )
+    return rows.all_rows(arm_reports, training, nearest, ceilings, seed=settings.seed, cleaned=cleaned)
 
 
 def _diagnoses(arm_histories: ArmTables, arms: dict[str, Any]) -> dict[str, list[Finding]]:

@@ -19,6 +19,7 @@ from radrl.pages import examples
 from radrl.pages.caveats import NOT_OURS, OVER_PATIENTS
 from radrl.pages.page import banner, environment
 from radrl.pipelines.compare import figures
+from radrl.pipelines.compare.facts import facts_of
 from radrl.pipelines.compare.rows import CEILING, TRIVIAL
 from radrl.pipelines.compare.settings import Beside, ComparisonSettings
 from radrl.pipelines.compare.systems import KIND as SYSTEM
@@ -83,6 +84,7 @@ def render(
     Returns:
         The page's text.
     """
+    facts = facts_of(arm_reports, settings.arms, list(films))
     return _template().render(
         **_data(arm_reports, beside, settings),
         **_arms(comparison, beside.systems, settings),
@@ -92,7 +94,7 @@ def render(
         diagnoses=diagnoses,
         labels=_labels(arm_reports, settings.eval["labelers"][0]),
         arm_names=list(arm_reports),
-        examples=[examples.show(sample_id, own, arm_reports) for sample_id, own in films.items()],
+        examples=[examples.show(sample_id, own, arm_reports, facts) for sample_id, own in films.items()],
         verdicts=examples.VERDICTS,
         published=_published(beside.published),
         parameters=yaml.safe_dump(settings.printed, sort_keys=False, allow_unicode=True, width=100),

@@ -71,7 +71,8 @@ def all_rows(
 
     Args:
         arms: by arm, reports and what eval found of each, all over the same N films in the same order.
-        training: training reports, for the row that draws from them.
+        training: training reports, for the row that draws from them; without any, neither that row nor the
+            next one is there.
         nearest: for each film the report of the nearest training film, N.
         ceilings: of the stage ceilings, labels read off the films.
         seed: of that draw.
@@ -92,9 +93,10 @@ def all_rows(
     rows = {arm: Row(frame["report"].tolist(), stored=frame) for arm, frame in arms.items()}
     rows["constant_normal_report"] = Row([*map(cleaned, baselines.constant_normal_report(count))])
     rows["every_label_positive"] = Row(None, labels=baselines.every_label_positive(count))
-    drawn = baselines.random_training_reports(training, count, seed=seed)
-    rows["random_training_report"] = Row([*map(cleaned, drawn)])
-    rows["nearest_training_film"] = Row([*map(cleaned, nearest)])
+    if training:
+        drawn = baselines.random_training_reports(training, count, seed=seed)
+        rows["random_training_report"] = Row([*map(cleaned, drawn)])
+        rows["nearest_training_film"] = Row([*map(cleaned, nearest)])
     rows |= _readers(ceilings, films["sample_id"])
     rows[CEILING] = Row(films["reference"].tolist())
     return rows

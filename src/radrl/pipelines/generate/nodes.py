@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pandas as pd
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
+from radrl.pipelines.generate.speed import Stopwatch, told
 
 
 def write_reports(
@@ -21,8 +23,9 @@ def write_reports(
     threads: int,
     device: str,
     arm: dict[str, Any] | None = None,
+    step_report: Callable[[int, Mapping[str, float]], None] | None = None,
 ) -> pd.DataFrame:
-    """Let a policy write a report on every film of the split that is scored.
+    """Let a policy write a report on every film of the split that is scored, and tell how long it took.
 
     Args:
         corpus: the films.
@@ -34,19 +37,21 @@ def write_reports(
         threads: of torch.
         device: where the policy computes.
         arm: its entry under `arms`, which says what of an output is the report; without one all of it.
+        step_report: told the seconds a film (`radrl.pipelines.generate.speed`).
 
     Returns:
         sample_id, study_id, patient_id, gold, reference and report, one row a sample; gold is the study's 14
         class indices where they are known apart from the text. Where an output is more than its report, the
         whole of it stands in a further column, output.
     """
+    from rich.console import Console
     from tqdm import tqdm
 
     from radrl.policy import folder
     from radrl.policy.encoding import decode_films
     from radrl.policy.generation import write
     from radrl.process.devices import place
-    from radrl.process.runtime import pin
+    from radrl.process.runtime import device_name, pin
     from radrl.reports.output import report_of
 
     where = place(device)
@@ -59,18 +64,24 @@ def write_reports(
     form = (arm or {}).get("output", "plain")
     writer = folder.load(policy, dtype=dtype, device=where)
     outputs: list[str] = []
+    watch = Stopwatch()
     for start in tqdm(range(0, len(frame), settings["batch_size"]), desc="generate", unit=" batches"):
-        films = [decode_films(own) for own in frame["images"].iloc[start : start + settings["batch_size"]]]
-        drawn = write(
-            writer,
-            films,
-            prompts[form],
-            max_new_tokens=settings["max_new_tokens"],
-            temperature=settings["temperature"],
-            top_p=settings["top_p"],
-            seed=seed + start,
-        )
+        chosen = frame["images"].iloc[start : start + settings["batch_size"]]
+        with watch.batch(sum(map(len, chosen))):
+            drawn = write(
+                writer,
+                [decode_films(own) for own in chosen],
+                prompts[form],
+                max_new_tokens=settings["max_new_tokens"],
+                temperature=settings["temperature"],
+                top_p=settings["top_p"],
+                seed=seed + start,
+            )
         outputs += [output.text for (output,) in drawn]
+    numbers = watch.numbers()
+    Console().print(told(numbers, device=device_name(writer.model.device), batch_size=settings["batch_size"]))
+    if step_report is not None:
+        step_report(0, numbers)
     table = frame[["sample_id", "study_id", "patient_id", "gold"]].copy()
     table = table.assign(reference=frame["report"], report=[report_of(output, form) for output in outputs])
     return table if form == "plain" else table.assign(output=outputs)

@@ -21,6 +21,7 @@ def create_pipeline() -> Pipeline:
                     "threads": "params:threads",
                     "device": "params:device",
                     "arm": "params:arm",
+                    "step_report": "step_report",
                 },
                 "reports",
                 name="write_reports",
