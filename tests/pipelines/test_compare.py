@@ -1021,9 +1021,29 @@ def test_published_results_are_the_papers_rows() -> None:
     assert not results.duplicated(key).any()
 
 
+OUTPUTS = (*REFERENCES[:4], NORMAL, NORMAL, NORMAL, NORMAL)
+"""What another system wrote."""
+
+
+def score(folder: Path, *options: str, outputs: Sequence[str] = OUTPUTS) -> Path:
+    """Score another system's outputs for the arms' films, as one does on the command line."""
+    table, scores = folder / "outputs.csv", folder / "maira.json"
+    pd.DataFrame({"reference": REFERENCES[: len(outputs)], "hypothesis": outputs}).to_csv(table, index=False)
+    asked = options or ("--metrics", ",".join(COMPARE["metrics"]), "--bootstrap", "50", "--no-meteor")
+    done = CliRunner().invoke(cli, ["score", str(table), *asked, "--json", str(scores)])
+    assert done.exit_code == 0, done.output
+    return scores
+
+
 def test_pipeline_makes_every_output(
-    sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset, tmp_path: Path
+    sft: pd.DataFrame,
+    grpo: pd.DataFrame,
+    corpus: ds.Dataset,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
+    systems = tmp_path_factory.mktemp("systems")
+    score(systems)
     inputs: dict[str, Any] = {
         "sft.per_report": sft,
         "grpo.per_report": grpo,
@@ -1036,13 +1056,13 @@ def test_pipeline_makes_every_output(
         "seeds_results": SEEDS,
         "ingest_summary": INGESTED | {"source": "csv", "drawn": False},
         "ceilings": NO_CEILINGS,
-        "systems": tmp_path,
+        "systems": systems,
         "labeler_models": NO_MODELS,
         "labels": LABELS,
         "labeler_report": {"labeler": "rules"},
         "params:arms": ARMS,
         "params:ingest": INGEST,
-        "params:compare": COMPARE,
+        "params:compare": COMPARE | {"systems": {"MAIRA 2": "maira.json"}},
         "params:eval": EVAL,
         "params:labeler": LABELER,
         "params:seed": 0,
@@ -1058,7 +1078,8 @@ def test_pipeline_makes_every_output(
     stage = create_pipeline(["sft", "grpo"])
     assert stage.inputs() == {*inputs, "corpus"}
     SequentialRunner().run(stage, catalog)
-    assert set(catalog["comparison"].load()["arm"]) >= {"sft", "grpo"}
+    assert set(catalog["comparison"].load()["arm"]) >= {"sft", "grpo", "MAIRA 2"}
+    assert "MAIRA 2 (not ours)" in catalog["comparison_page"].load()
     assert "a table of the user" in catalog["comparison_page"].load()
     assert {path.name for path in tmp_path.iterdir()} == {
         "comparison.csv", "metrics.png", "curves.png", "comparison.html",
@@ -1123,20 +1144,6 @@ class TestSeeds:
 class TestSystems:
     """Rows of other systems, from what `radrl score --json` wrote."""
 
-    METRICS = ("nlg_bleu2", "ce_rules_sample14_f1", "ce_rules_micro5_f1")
-    OUTPUTS = (*REFERENCES[:4], NORMAL, NORMAL, NORMAL, NORMAL)
-
-    def score(self, folder: Path, *options: str, outputs: Sequence[str] = OUTPUTS) -> Path:
-        """Score another system's outputs for the arms' films as one does on the command line."""
-        table, scores = folder / "outputs.csv", folder / "maira.json"
-        pd.DataFrame({"reference": REFERENCES[: len(outputs)], "hypothesis": outputs}).to_csv(
-            table, index=False
-        )
-        asked = options or ("--metrics", ",".join(self.METRICS), "--bootstrap", "50", "--no-meteor")
-        done = CliRunner().invoke(cli, ["score", str(table), *asked, "--json", str(scores)])
-        assert done.exit_code == 0, done.output
-        return scores
-
     @staticmethod
     def read(
         folder: Path, sft: pd.DataFrame, scoring: dict[str, Any] | None = None, **compare: Any
@@ -1146,7 +1153,7 @@ class TestSystems:
 
     @pytest.fixture
     def systems(self, tmp_path: Path, sft: pd.DataFrame) -> dict[str, System]:
-        self.score(tmp_path)
+        score(tmp_path)
         return self.read(tmp_path, sft)
 
     @pytest.fixture
@@ -1157,7 +1164,7 @@ class TestSystems:
 
     def test_its_row_has_the_scores_of_the_file_and_those_of_its_reports(self, beside: pd.DataFrame) -> None:
         line = at(beside, "MAIRA 2", "ce_rules_sample14_f1")
-        assert line["value"] == pytest.approx(scored([*self.OUTPUTS])["ce_rules_sample14_f1"].mean())
+        assert line["value"] == pytest.approx(scored([*OUTPUTS])["ce_rules_sample14_f1"].mean())
         assert line["low"] < line["value"] < line["high"]
         assert line["kind"] == "system"
         assert re.fullmatch(r"outputs\.csv \(sha256 [0-9a-f]{12}\), 8 reports", line["source"])
@@ -1184,6 +1191,11 @@ class TestSystems:
         text = page(beside, {"sft": sft, "grpo": grpo}, corpus, systems=systems)
         assert text.count('<th scope="row">MAIRA 2 (not ours)') == 2  # by rules, and words
         assert "Rows that are not ours" in text
+        checker = _Nesting()
+        checker.feed(text)
+        assert not checker.open
+        saved = pd.read_csv(io.StringIO(beside.to_csv(index=False)))
+        assert page(saved, {"sft": sft, "grpo": grpo}, corpus, systems=systems) == text
         assert "<strong>MAIRA 2</strong>: outputs.csv (sha256" in text
         assert "from maira.json; rules {" in text.replace("&#34;", '"')
         drawn = nodes.draw_comparison(beside, COMPARE).axes[0]
@@ -1201,7 +1213,7 @@ class TestSystems:
     def test_a_metric_that_the_file_lacks_is_blank_and_one_without_interval_has_none(
         self, tmp_path: Path, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
     ) -> None:
-        self.score(tmp_path, "--metrics", "nlg_bleu2,ce_rules_sample14_f1", "--no-meteor")
+        score(tmp_path, "--metrics", "nlg_bleu2,ce_rules_sample14_f1", "--no-meteor")
         systems = self.read(tmp_path, sft)
         found = compared({"sft": sft, "grpo": grpo}, corpus, systems=systems)
         lines = found[found["arm"] == "MAIRA 2"]
@@ -1212,8 +1224,8 @@ class TestSystems:
         assert "nan" not in text[text.index("<h2>Arms</h2>") : text.index("<h2>Labels</h2>")].lower()
 
     def test_other_films_settings_and_texts_are_said(self, tmp_path: Path, sft: pd.DataFrame) -> None:
-        options = ("--metrics", ",".join(self.METRICS), "--preparation", "whitespace", "--no-meteor")
-        self.score(tmp_path, *options, outputs=self.OUTPUTS[:5])
+        options = ("--metrics", ",".join(COMPARE["metrics"]), "--preparation", "whitespace", "--no-meteor")
+        score(tmp_path, *options, outputs=OUTPUTS[:5])
         (system,) = self.read(tmp_path, sft, {"cleaning": "r2gen_iu", "max_report_words": 60}).values()
         assert list(system.differs) == [
             "other films: 5 reports, the arms have 8",
@@ -1222,7 +1234,7 @@ class TestSystems:
         ]
 
     def test_as_many_reports_of_other_references_are_said(self, tmp_path: Path, sft: pd.DataFrame) -> None:
-        scores = json.loads(self.score(tmp_path).read_text())
+        scores = json.loads(score(tmp_path).read_text())
         scores["per_label"]["rules"][4]["support"] += 1
         scores["settings"]["rules"]["alternatives"] = "positive"
         (tmp_path / "maira.json").write_text(json.dumps(scores))
@@ -1248,14 +1260,14 @@ class TestSystems:
         if text is None:
             (tmp_path / "maria.json").touch()
         elif text.startswith("nlg"):
-            self.score(tmp_path, "--metrics", text)
+            score(tmp_path, "--metrics", text)
         else:
             (tmp_path / "maira.json").write_text(text)
         with pytest.raises(ParamsError) as refused:
             self.read(tmp_path, sft)
         assert str(refused.value).startswith("compare.systems.MAIRA 2: ")
         assert said in str(refused.value)
-        assert f"`radrl score OUTPUTS --metrics {','.join(self.METRICS)} --json {tmp_path}" in str(
+        assert f"`radrl score OUTPUTS --metrics {','.join(COMPARE['metrics'])} --json {tmp_path}" in str(
             refused.value
         )
 

@@ -117,6 +117,18 @@ def test_f1_of_mrg_r1_is_that_of_its_precision_and_recall(
         assert difference == pytest.approx(said, abs=3e-5)
 
 
+def test_of_other_systems_most_that_mrg_r1_scored_itself_fit_and_none_that_it_cites(
+    rows: pd.DataFrame,
+) -> None:
+    found = rows[(rows["paper"] == "MRG-R1") & (rows["table"] == "I") & (rows["method"] != "MRG-R1")]
+    fits = pd.Series([above(row, 1e-4) == 0 for _, row in found.iterrows()], index=found.index)
+    scored = ~found["method"].isin(["DTrace", "DCL", "GSKET", "CXRMate"])
+    scored &= ~((found["dataset"] == "MIMIC-CXR") & found["method"].isin(["R2Gen", "R2GenCMN"]))
+    assert (sum(scored), sum(~scored)) == (16, 7)
+    assert sum(scored & fits) == 13
+    assert not (~scored & fits).any()
+
+
 def test_only_these_rows_are_of_no_averaging(rows: pd.DataFrame) -> None:
     """2PR/(P + R) is concave, so no mean of F1 over labels or reports can exceed that of mean P and R."""
     units = rows["paper"].map({"MRG-R1": 1e-4}).fillna(1e-3)

@@ -127,10 +127,10 @@ def tabulate(
 
     Returns:
         A line a row and metric: arm, kind (arm, system, trivial, reader or ceiling), metric, value with its
-        interval, number of runs, reports without a value, difference from the reference arm with interval, p of the
-        paired bootstrap and of approximate randomisation, Holm's correction of the former over the arms, and
-        the trivial rows that beat it. Systems, readers and the ceiling are tested against nothing and beat
-        nobody. With lines from elsewhere, their source and what differs.
+        interval, number of runs, reports without a value, difference from the reference arm with interval, p
+        of the paired bootstrap and of approximate randomisation, Holm's correction of the former over the
+        arms, and the trivial rows that beat it. Systems, readers and the ceiling are tested against nothing
+        and beat nobody. With lines from elsewhere, their source and what differs.
     """
     lines: list[Mapping[str, Any]] = [*apart]
     options = {"resamples": bootstrap["resamples"], "level": bootstrap["confidence"], "seed": seed}
