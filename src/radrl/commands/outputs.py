@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,13 +13,12 @@ import click
 
 from radrl.commands.common import bad_table, require_outputs, table_at
 from radrl.commands.options import CLASSES, STD, Command, Decorator, Given, classes_option, with_options
-from radrl.commands.pairs import Columns, Pairs
-from radrl.commands.result import Result, as_text, report_rows, report_schema
-from radrl.data.records import Records
+from radrl.commands.pairs import Columns, Pairs, Survey
+from radrl.commands.result import ReportTable, Result, as_text
+from radrl.commands.run import Part, Scoring
+from radrl.data.records import BadRow, Record, Records
+from radrl.data.writing import RowWriter
 from radrl.storage.whole_files import whole_file
-
-_ROWS: Final = 4096
-"""Rows per report written at once."""
 
 _OPTIONS: Final[tuple[Decorator, ...]] = (
     click.option(
@@ -67,32 +66,72 @@ class Outputs:
         paths = (self.json, self.per_report, given.skip_bad)
         return [path for path in paths if path is not None and path != STD]
 
-    def write(self, given: Given, records: Records, columns: Columns, pairs: Pairs, result: Result) -> None:
-        """Write every file, and put them in their places once all are whole.
+    @contextmanager
+    def opened(
+        self, given: Given, records: Records, columns: Columns, scoring: Scoring, found: Survey
+    ) -> Iterator[Written]:
+        """Every file, put in its place once all are whole.
 
         Args:
             given: for the table of bad rows.
-            records: the file that was read.
+            records: the file that is read.
             columns: its columns.
-            pairs: its reports.
-            result: their scores.
+            scoring: which metrics count.
+            found: of its first reading.
+
+        Yields:
+            What takes rows and figures.
         """
         with ExitStack() as stack:
-            if given.skip_bad:
-                take = stack.enter_context(bad_table(given, records))
-                for row in pairs.bad:
-                    take(row)
-            if self.json and self.json != STD:
-                stack.enter_context(whole_file(self.json)).write(as_text(result).encode())
-            if self.per_report:
-                own = dict(pairs.own)
-                if self.with_texts:
-                    own |= {columns.reference: pairs.references, columns.hypothesis: pairs.hypotheses}
-                schema = report_schema(own, pairs.types, result, words=self.classes == "words")
-                table = stack.enter_context(table_at(self.per_report, None, schema))
-                rows = report_rows(own, result, CLASSES[self.classes])
-                while batch := list(islice(rows, _ROWS)):
-                    table.write(batch)
+            bad = stack.enter_context(bad_table(given, records))
+            table = ReportTable(scoring, found.types, CLASSES[self.classes], words=self.classes == "words")
+            yield Written(self, columns, bad, table, stack)
+
+
+class Written:
+    """Files while they are written.
+
+    Args:
+        outputs: which there are.
+        columns: of the file that is read.
+        bad: takes the bad rows.
+        table: of the rows per report.
+        stack: closes the files.
+    """
+
+    def __init__(
+        self,
+        outputs: Outputs,
+        columns: Columns,
+        bad: Callable[[BadRow], None],
+        table: ReportTable,
+        stack: ExitStack,
+    ) -> None:
+        self._outputs, self._columns, self._bad, self._table = outputs, columns, bad, table
+        self._stack = stack
+        self._writer: RowWriter | None = None
+
+    def row(self, row: Record | BadRow) -> None:
+        """List a row if it is a bad one."""
+        if isinstance(row, BadRow):
+            self._bad(row)
+
+    def part(self, pairs: Pairs, part: Part) -> None:
+        """Write the rows of some reports."""
+        if self._outputs.per_report is None:
+            return
+        own: dict[str, Sequence[Any]] = dict(pairs.own)
+        if self._outputs.with_texts:
+            own |= {self._columns.reference: pairs.references, self._columns.hypothesis: pairs.hypotheses}
+        if self._writer is None:
+            schema = self._table.schema(own, part)
+            self._writer = self._stack.enter_context(table_at(self._outputs.per_report, None, schema))
+        self._writer.write(self._table.rows(own, part))
+
+    def figures(self, result: Result) -> None:
+        """Write all figures."""
+        if self._outputs.json and self._outputs.json != STD:
+            self._stack.enter_context(whole_file(self._outputs.json)).write(as_text(result).encode())
 
 
 def output_options(command: Command) -> Command:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from hashlib import blake2b
+from itertools import islice
+from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from radrl.commands.common import Tally, judged, require_columns, text_problem
 from radrl.commands.options import Given
-from radrl.data.records import BadRow, Records
+from radrl.data.records import BadRow, Record, Records
+
+_AT_ONCE: Final = 1024
+"""Rows held and scored at once."""
+
+_DIGEST: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +70,7 @@ class Columns:
 
 @dataclass(slots=True)
 class Pairs:
-    """N reports beside their references.
+    """Some reports beside their references.
 
     Args:
         numbers: of the rows they come from.
@@ -69,77 +78,134 @@ class Pairs:
         hypotheses: the generated reports.
         patients: of each report; the row's number where no column says it.
         own: by column, what goes with a report; `row` is the row's number.
-        types: of `own` in Parquet.
-        bad: the rows set apart.
     """
 
-    numbers: list[int] = field(default_factory=list)
-    references: list[str] = field(default_factory=list)
-    hypotheses: list[str] = field(default_factory=list)
-    patients: list[str] = field(default_factory=list)
-    own: dict[str, list[Any]] = field(default_factory=dict)
+    numbers: list[int]
+    references: list[str]
+    hypotheses: list[str]
+    patients: list[str]
+    own: dict[str, list[Any]]
+
+
+@dataclass(slots=True)
+class Survey:
+    """What a first reading tells of N pairs, in some bytes a row: none of their texts.
+
+    Args:
+        tally: of rows, and the first of those set apart.
+        numbers: of the rows that are scored.
+        patients: each patient's number, in the order in which they come; nothing where no column says whose
+            a report is.
+        empty: generated reports without a word.
+        repeated: rows that have the identity of another one before them.
+        types: of the columns that go with a report, in Parquet; `row` is the row's number.
+    """
+
+    tally: Tally = field(default_factory=Tally)
+    numbers: array[int] = field(default_factory=lambda: array("q"))
+    patients: dict[str, int] = field(default_factory=dict)
+    empty: int = 0
+    repeated: int = 0
     types: dict[str, pa.DataType] = field(default_factory=dict)
-    bad: list[BadRow] = field(default_factory=list)
-
-    def repeated(self, ids: Sequence[str]) -> int:
-        """How many rows have the identity of another one before them."""
-        known = set(map(repr, zip(*(self.own[name] for name in ids), strict=True)))
-        return len(self.numbers) - len(known) if ids else 0
 
 
-def read_pairs(given: Given, records: Records, columns: Columns) -> Pairs:
-    """Read a file of reports.
+def survey(given: Given, records: Records, columns: Columns, learn: Callable[[Pairs], None]) -> Survey:
+    """Read a file of reports for the first time.
 
     Args:
         given: what the command line says.
         records: the file.
         columns: what to read.
+        learn: takes the pairs, some at a time.
 
     Returns:
-        The pairs and the bad rows.
+        What there is to know before any pair is scored.
 
     Raises:
         click.ClickException: for columns that are not there, and for bad rows that may not be left out.
     """
     if records.format != "jsonl":
         columns.require(records)
-    pairs, tally = Pairs(own={"row": []} | {name: [] for name in columns.own}), Tally()
+    found, identities = Survey(), _Identities()
     with given.progress("reading", None) as bar:
-        for row in judged(records, columns.problem, columns.needed):
-            bar.update()
-            tally.add(row)
-            if isinstance(row, BadRow):
-                pairs.bad.append(BadRow(row.number, row.line, row.problem, _only(row.values, given.ids)))
-            else:
-                _add(pairs, columns, row.number, row.values)
+        for pairs in batches(records, columns, found.tally.add, bar.update):
+            found.numbers.extend(pairs.numbers)
+            if columns.patient:
+                for patient in pairs.patients:
+                    found.patients.setdefault(patient, len(found.patients))
+            found.empty += sum(not text.strip() for text in pairs.hypotheses)
+            identities.add([pairs.own[name] for name in given.ids])
+            learn(pairs)
     if records.fields:
         columns.require(records)
-    tally.require_good(given)
-    pairs.types = {"row": pa.int64()} | {name: records.fields[name] for name in columns.own}
-    return pairs
+    found.tally.require_good(given)
+    found.repeated = identities.repeated()
+    found.types = {"row": pa.int64()} | {name: records.fields[name] for name in columns.own}
+    return found
 
 
-def _add(pairs: Pairs, columns: Columns, number: int, values: Mapping[str, Any]) -> None:
-    pairs.numbers.append(number)
-    pairs.references.append(values[columns.reference])
-    pairs.hypotheses.append(values[columns.hypothesis])
-    pairs.patients.append(str(values[columns.patient] if columns.patient else number))
-    for name, kept in pairs.own.items():
-        kept.append(values.get(name) if name in columns.own else number)
+def batches(
+    records: Records,
+    columns: Columns,
+    each: Callable[[Record | BadRow], None],
+    done: Callable[[int], object] = int,
+) -> Iterator[Pairs]:
+    """Read the good rows of a file, some at a time.
+
+    Args:
+        records: the file.
+        columns: what to read.
+        each: takes every row, the bad ones too.
+        done: takes how many rows were read since it was last called.
+
+    Yields:
+        The pairs, in order.
+    """
+    rows = judged(records, columns.problem, columns.needed)
+    while some := list(islice(rows, _AT_ONCE)):
+        for row in some:
+            each(row)
+        if good := [row for row in some if isinstance(row, Record)]:
+            yield _pairs(good, columns)
+        done(len(some))
 
 
-def _only(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: values[name] for name in names if name in values}
+def _pairs(rows: Sequence[Record], columns: Columns) -> Pairs:
+    numbers, values = [row.number for row in rows], [row.values for row in rows]
+    return Pairs(
+        numbers,
+        [one[columns.reference] for one in values],
+        [one[columns.hypothesis] for one in values],
+        [str(one[columns.patient]) for one in values] if columns.patient else list(map(str, numbers)),
+        {"row": numbers} | {name: [one.get(name) for one in values] for name in columns.own},
+    )
 
 
-def describe(columns: Columns, pairs: Pairs) -> dict[str, Any]:
+class _Identities:
+    """Identities of rows as digests, 16 bytes each."""
+
+    def __init__(self) -> None:
+        self._digests = bytearray()
+
+    def add(self, columns: Sequence[Sequence[Any]]) -> None:
+        """Take in rows, given by column."""
+        for one in zip(*columns, strict=True):
+            self._digests += blake2b(repr(one).encode(), digest_size=_DIGEST).digest()
+
+    def repeated(self) -> int:
+        """How many had come before."""
+        digests = np.frombuffer(self._digests, dtype=f"V{_DIGEST}")
+        return len(digests) - len(np.unique(digests))
+
+
+def describe(columns: Columns, found: Survey) -> dict[str, Any]:
     """What was scored, for the record: columns and counts, no texts."""
     return {
         "reference": columns.reference,
         "hypothesis": columns.hypothesis,
         "patient": columns.patient,
-        "reports": len(pairs.numbers),
-        "patients": len(set(pairs.patients)) if columns.patient else None,
-        "empty": sum(not text.strip() for text in pairs.hypotheses),
-        "bad_rows": len(pairs.bad),
+        "reports": len(found.numbers),
+        "patients": len(found.patients) if columns.patient else None,
+        "empty": found.empty,
+        "bad_rows": found.tally.bad,
     }

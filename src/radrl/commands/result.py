@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from radrl.commands.pairs import Pairs
-from radrl.commands.run import Scoring
-from radrl.evaluation.bootstrap import Interval, Method, bootstrap_intervals
-from radrl.evaluation.clinical_efficacy import clinical_efficacy
-from radrl.evaluation.label_agreement import LabelRow
-from radrl.evaluation.summed import FloatArray, join
-from radrl.labelers.base import LabelMatrix
+from radrl.commands.pairs import Pairs, Survey
+from radrl.commands.run import Part, Scoring
+from radrl.evaluation.bootstrap import Interval, Method, patient_groups, patient_intervals
+from radrl.evaluation.label_agreement import LabelRow, label_counts, rows_of_counts
+from radrl.evaluation.summed import FloatArray, RunningSum, SummedMetrics, join
 from radrl.observations import OBSERVATIONS
 from radrl.scoring.base import Scores
-
-Labels = Mapping[str, tuple[LabelMatrix, LabelMatrix]]
-"""By labeler, the labels of references and hypotheses, shape (N, 14) each."""
-
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
@@ -63,9 +58,7 @@ class Result:
         source: what was scored: the file's name and digest, the columns, how many reports.
         figures: by family and metric.
         skipped: by metric, why it is missing.
-        labels: by labeler, the labels of references and hypotheses.
         per_label: by labeler, 14 rows for each reading of uncertain.
-        per_report: by metric, one value a report, shape (N,).
         settings: of scorers, labelers and bootstrap.
         about: by family, what else its figures depend on.
     """
@@ -73,9 +66,7 @@ class Result:
     source: Mapping[str, Any]
     figures: Mapping[str, Mapping[str, Figure]]
     skipped: Mapping[str, str]
-    labels: Labels
     per_label: Mapping[str, Sequence[LabelRow]]
-    per_report: Mapping[str, FloatArray]
     settings: Mapping[str, Any]
     about: Mapping[str, Mapping[str, str]]
 
@@ -110,66 +101,95 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def assemble(
-    source: Mapping[str, Any],
-    scoring: Scoring,
-    scores: Mapping[str, Scores],
-    pairs: Pairs,
-    bootstrap: Bootstrap | None,
-) -> Result:
-    """Put together what was asked for.
+class Gathering:
+    """What the figures need of parts that were scored: sums over all reports, and over each patient's.
 
     Args:
-        source: what was scored.
         scoring: by whom, and which metrics count.
-        scores: by family.
-        pairs: the reports.
+        found: of the first reading.
         bootstrap: how intervals are found; nothing for none.
-
-    Returns:
-        The result.
     """
-    intervals = _intervals(scores, pairs, bootstrap)
-    wanted, labels = scoring.wanted, {}
-    for reader in scoring.readers:
-        labels[reader.name] = (reader.label(pairs.references), reader.label(pairs.hypotheses))
-    asked: dict[str, dict[str, Figure]] = {}
-    skipped: dict[str, str] = {}
-    per_report: dict[str, FloatArray] = {}
-    for family, one in scores.items():
-        values = {name: value for name, value in one.corpus.items() if wanted.has(name, family)}
-        asked[family] = {name: Figure(value, intervals.get(name)) for name, value in values.items()}
-        skipped |= {name: reason for name, reason in one.skipped.items() if wanted.has(name, family)}
-        per_report |= {name: own for name, own in one.per_report.items() if wanted.has(name, family)}
-    settings = {**scoring.settings, "bootstrap": None if bootstrap is None else asdict(bootstrap)}
-    per_label = {name: clinical_efficacy(*both, labeler=name).per_label for name, both in labels.items()}
-    return Result(
-        source,
-        asked,
-        skipped,
-        labels,
-        per_label,
-        per_report,
-        settings,
-        {name: one.about for name, one in scores.items()},
-    )
+
+    def __init__(self, scoring: Scoring, found: Survey, bootstrap: Bootstrap | None) -> None:
+        self._scoring, self._bootstrap = scoring, bootstrap
+        self._counts: dict[str, FloatArray] = {}
+        self._patients = _Patients(found) if bootstrap else None
+
+    def add(self, pairs: Pairs, part: Part) -> None:
+        """Take in a part, in the order of the rows."""
+        for labeler, labels in part.labels.items():
+            self._counts[labeler] = self._counts.get(labeler, 0.0) + label_counts(*labels)
+        sums = [one.summed for one in part.scores.values() if one.summed is not None]
+        if self._patients and sums:
+            self._patients.add(pairs, join(*sums))
+
+    def result(self, source: Mapping[str, Any], scores: Mapping[str, Scores]) -> Result:
+        """Put together what was asked for.
+
+        Args:
+            source: what was scored.
+            scores: the figures by family.
+
+        Returns:
+            The result.
+        """
+        intervals: Mapping[str, Interval] = {}
+        if self._patients and self._bootstrap:
+            intervals = self._patients.intervals(self._bootstrap)
+        wanted = self._scoring.wanted
+        asked: dict[str, dict[str, Figure]] = {}
+        skipped: dict[str, str] = {}
+        for family, one in scores.items():
+            values = {name: value for name, value in one.corpus.items() if wanted.has(name, family)}
+            asked[family] = {name: Figure(value, intervals.get(name)) for name, value in values.items()}
+            skipped |= {name: reason for name, reason in one.skipped.items() if wanted.has(name, family)}
+        bootstrap = None if self._bootstrap is None else asdict(self._bootstrap)
+        return Result(
+            source,
+            asked,
+            skipped,
+            {labeler: rows_of_counts(counts) for labeler, counts in self._counts.items()},
+            {**self._scoring.settings, "bootstrap": bootstrap},
+            {name: one.about for name, one in scores.items()},
+        )
 
 
-def _intervals(
-    scores: Mapping[str, Scores], pairs: Pairs, bootstrap: Bootstrap | None
-) -> dict[str, Interval]:
-    """Of every metric that is a function of sums over reports, all from the same resamples."""
-    sums = [one.summed for one in scores.values() if one.summed is not None]
-    if bootstrap is None or not sums:
-        return {}
-    return bootstrap_intervals(
-        [join(*sums)],
-        pairs.patients,
-        resamples=bootstrap.resamples,
-        level=bootstrap.confidence,
-        method=bootstrap.method,
-        seed=bootstrap.seed,
-    )
+class _Patients:
+    """Sums over each patient's reports of every number that some metric is a function of."""
+
+    def __init__(self, found: Survey) -> None:
+        self._known = found.patients
+        names = list(found.patients) or list(map(str, found.numbers))
+        self._places = patient_groups(names)  # by number of the patient, or of the report
+        self._seen = 0
+        self._total = RunningSum()
+        self._sums: FloatArray | None = None
+
+    def add(self, pairs: Pairs, family: SummedMetrics) -> None:
+        """Take in a part, in the order of the rows."""
+        if self._known:
+            numbers = np.array([self._known[patient] for patient in pairs.patients])
+        else:
+            numbers = np.arange(self._seen, self._seen + len(pairs.numbers))
+        self._seen += len(pairs.numbers)
+        if self._sums is None:
+            self._sums = np.zeros((len(self._places), family.per_study.shape[1]))
+        np.add.at(self._sums, self._places[numbers], family.per_study)
+        self._total.add(family.per_study)
+        self._of_sums = family.of_sums
+
+    def intervals(self, bootstrap: Bootstrap) -> dict[str, Interval]:
+        """Of every metric that is a function of sums over reports, all from the same resamples."""
+        if self._sums is None:
+            return {}
+        return patient_intervals(
+            SummedMetrics(self._sums, self._of_sums),
+            self._total.values(self._of_sums),
+            resamples=bootstrap.resamples,
+            level=bootstrap.confidence,
+            method=bootstrap.method,
+            seed=bootstrap.seed,
+        )
 
 
 def as_text(result: Result) -> str:
@@ -177,56 +197,70 @@ def as_text(result: Result) -> str:
     return json.dumps(result.as_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def report_schema(
-    own: Mapping[str, Any], types: Mapping[str, pa.DataType], result: Result, *, words: bool
-) -> pa.Schema:
-    """The columns of the table per report: its own, each metric, the labels of both sides.
+class ReportTable:
+    """The table per report: what goes with a report, each metric asked for, the labels of both sides.
 
     Args:
-        own: what goes with a report.
-        types: of those, where they are no text.
-        result: for metrics and labelers.
-        words: whether classes are written as words.
-
-    Returns:
-        Names and types.
-    """
-    kind = pa.string() if words else pa.int8()
-    columns = {name: types.get(name, pa.string()) for name in own}
-    columns |= dict.fromkeys(result.per_report, pa.float64())
-    columns |= dict.fromkeys(_label_columns(result), kind)
-    return pa.schema(list(columns.items()))
-
-
-def report_rows(
-    own: Mapping[str, Sequence[Any]], result: Result, classes: Mapping[int, int | str | None]
-) -> Iterator[dict[str, Any]]:
-    """The rows of the table per report.
-
-    Args:
-        own: what goes with a report, by column, N values each.
-        result: for metrics and labels.
+        scoring: which metrics count.
+        types: of what goes with a report; by default text.
         classes: how a class is written.
-
-    Yields:
-        N rows; a report without a score has null.
+        words: whether that is in words.
     """
-    columns: dict[str, Sequence[Any]] = dict(own)
-    for name, values in result.per_report.items():
-        columns[name] = [None if math.isnan(value) else value for value in values.tolist()]
-    matrices = [matrix for both in result.labels.values() for matrix in both]
-    of_labels = [column for matrix in matrices for column in matrix.T.tolist()]  # 14 a matrix, N values each
-    for name, column in zip(_label_columns(result), of_labels, strict=True):
-        columns[name] = [classes[said] for said in column]
-    for row in zip(*columns.values(), strict=True):
-        yield dict(zip(columns, row, strict=True))
+
+    def __init__(
+        self,
+        scoring: Scoring,
+        types: Mapping[str, pa.DataType],
+        classes: Mapping[int, int | str | None],
+        *,
+        words: bool,
+    ) -> None:
+        self._scoring, self._types, self._classes = scoring, types, classes
+        self._kind = pa.string() if words else pa.int8()
+
+    def schema(self, own: Iterable[str], part: Part) -> pa.Schema:
+        """Names and types of the columns.
+
+        Args:
+            own: what goes with a report.
+            part: any part of the reports.
+        """
+        columns = {name: self._types.get(name, pa.string()) for name in own}
+        columns |= dict.fromkeys(self._per_report(part), pa.float64())
+        columns |= dict.fromkeys(_label_columns(part), self._kind)
+        return pa.schema(list(columns.items()))
+
+    def rows(self, own: Mapping[str, Sequence[Any]], part: Part) -> list[dict[str, Any]]:
+        """The rows of a part; a report without a score has null.
+
+        Args:
+            own: what goes with a report, by column, a value a report.
+            part: the reports' scores.
+        """
+        columns: dict[str, Sequence[Any]] = dict(own)
+        for name, values in self._per_report(part).items():
+            columns[name] = [None if math.isnan(value) else value for value in values.tolist()]
+        matrices = [matrix for both in part.labels.values() for matrix in both]
+        of_labels = [column for matrix in matrices for column in matrix.T.tolist()]  # 14 a matrix
+        for name, column in zip(_label_columns(part), of_labels, strict=True):
+            columns[name] = [self._classes[said] for said in column]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def _per_report(self, part: Part) -> dict[str, FloatArray]:
+        has = self._scoring.wanted.has
+        return {
+            name: own
+            for family, one in part.scores.items()
+            for name, own in one.per_report.items()
+            if has(name, family)
+        }
 
 
-def _label_columns(result: Result) -> list[str]:
+def _label_columns(part: Part) -> list[str]:
     """Such as rules_reference_Cardiomegaly, in the order of the labelers, sides and observations."""
     return [
         f"{labeler}_{side}_{name}"
-        for labeler in result.labels
+        for labeler in part.labels
         for side in ("reference", "hypothesis")
         for name in OBSERVATIONS
     ]

@@ -1,15 +1,17 @@
-"""Scorers built as the command line and a settings file say, and run one family after the other."""
+"""Scorers built as the command line and a settings file say, and run over the pairs part by part."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from types import TracebackType
+from typing import Any, Final, TypeVar
 
 import click
-import numpy as np
 import yaml
 
 from radrl.commands.common import build_labeler
@@ -18,44 +20,24 @@ from radrl.commands.options import Given
 from radrl.commands.pairs import Pairs
 from radrl.labelers.base import Labeler, LabelMatrix
 from radrl.labelers.remembering import Remembering
-from radrl.observations import OBSERVATIONS
 from radrl.parts.find import own_names
 from radrl.scoring.base import Scorer, Scores, ScoringError
 from radrl.scoring.build import build
+from radrl.scoring.course import course_of
 from radrl.scoring.names import WITHOUT_MODEL
 from radrl.storage.digests import sha256
+
+T = TypeVar("T")
 
 EVAL: Final[dict[str, Any]] = {"nlg": {"preparation": "basic", "meteor": True}}
 LABELER: Final[dict[str, Any]] = {"rules": {"alternatives": "uncertain", "other_findings": True}}
 """The sections `eval` and `labeler` where no settings file says otherwise."""
 
-_CHUNK: Final = 2048
-"""Reports labelled between two steps of the bar."""
+_KEPT: Final = 16_384
+"""Texts whose labels are kept: reports repeat, and figures, tables and rows ask for the same ones."""
 
 _NAMED: Final = re.compile(r"\b(report|reference|hypothesis) (\d+)\b")
 """How scorers name a report: by its place among those they are given, from 0."""
-
-
-class _WithBar:
-    """A labeler with a bar.
-
-    Args:
-        labeler: who reads.
-        given: for the bar.
-    """
-
-    def __init__(self, labeler: Labeler, given: Given) -> None:
-        self.name = labeler.name
-        self._labeler, self._given = labeler, given
-
-    def label(self, reports: Sequence[str]) -> LabelMatrix:
-        """See `radrl.labelers.base.Labeler`."""
-        parts = [np.zeros((0, len(OBSERVATIONS)), dtype=np.int8)]
-        with self._given.progress(f"labels by {self.name}", len(reports), "reports") as bar:
-            for start in range(0, len(reports), _CHUNK):
-                parts.append(self._labeler.label(reports[start : start + _CHUNK]))
-                bar.update(len(parts[-1]))
-        return np.concatenate(parts)
 
 
 def read_settings(path: Path | None) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -135,7 +117,6 @@ class Scoring:
 
 
 def set_up(
-    given: Given,
     *,
     metrics: Sequence[str],
     labelers: Sequence[str],
@@ -147,7 +128,6 @@ def set_up(
     """Build all that the command line asks for, before the file is read.
 
     Args:
-        given: for the labelers' bars.
         metrics: families, metrics and patterns; by default those of the settings.
         labelers: names; by default those of the settings.
         model: of a CheXbert.
@@ -168,7 +148,7 @@ def set_up(
     wanted = Wanted(metrics or evaluation.get("families") or WITHOUT_MODEL, read_by, evaluation)
     if "ce" not in wanted.families:
         read_by = []
-    readers = [Remembering(_WithBar(build_labeler(name, model, device, labeler), given)) for name in read_by]
+    readers = [Remembering(build_labeler(name, model, device, labeler), most=_KEPT) for name in read_by]
     source = str(settings or "--settings")
     record: dict[str, Any] = {"metrics": wanted.items}
     for name in read_by:
@@ -179,39 +159,108 @@ def set_up(
     return Scoring(wanted, readers, scorers, record)
 
 
-def run(given: Given, scoring: Scoring, pairs: Pairs) -> dict[str, Scores]:
-    """Score reports with one family after the other.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some reports scored.
+
+    Args:
+        scores: by family.
+        labels: by labeler, those of references and hypotheses, shape (N, 14) each.
+    """
+
+    scores: Mapping[str, Scores]
+    labels: Mapping[str, tuple[LabelMatrix, LabelMatrix]]
+
+
+class Run:
+    """One family beside the other over the pairs, part by part, for the time of a `with` block.
 
     Args:
         given: what the command line says.
         scoring: by whom.
-        pairs: the reports.
-
-    Returns:
-        Scores by family.
-
-    Raises:
-        ScoringError: naming the row of a report that could not be scored.
-        click.BadParameter: when a metric that was asked for is none.
     """
-    scores = {}
-    with given.progress("scoring", len(scoring.scorers), "families") as bar:
-        for family, scorer in scoring.scorers.items():
-            bar.set_description(f"scoring {family}")
-            try:
-                scores[family] = scorer.score(pairs.references, pairs.hypotheses)
-            except (ScoringError, ValueError) as error:
-                raise ScoringError(f"{family}: {_with_rows(str(error), given, pairs)}") from error
-            bar.update()
-    scoring.wanted.require_found({name: [*one.corpus, *one.skipped] for name, one in scores.items()})
-    return scores
+
+    def __init__(self, given: Given, scoring: Scoring) -> None:
+        self._given, self._scoring = given, scoring
+        self._courses = {family: course_of(scorer) for family, scorer in scoring.scorers.items()}
+        self._numbers: Sequence[int] = ()
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Run:
+        for course in self._courses.values():
+            self._stack.enter_context(course)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def learn(self, pairs: Pairs) -> None:
+        """Take in the pairs, all of which are learnt before one is scored."""
+        for course in self._courses.values():
+            course.learn(pairs.references, pairs.hypotheses)
+
+    def ready(self, numbers: Sequence[int]) -> None:
+        """All are learnt.
+
+        Args:
+            numbers: of the rows that the pairs come from, for messages.
+
+        Raises:
+            ScoringError: naming the row of a report that could not be scored.
+        """
+        self._numbers = numbers
+        with self._given.progress("scoring", len(self._courses), "families") as bar:
+            for family, course in self._courses.items():
+                bar.set_description(f"scoring {family}")
+                self._named(family, course.ready)
+                bar.update()
+
+    def score(self, pairs: Pairs) -> Part:
+        """Score some pairs, in the order in which they were learnt.
+
+        Args:
+            pairs: the reports.
+
+        Returns:
+            Their scores and labels.
+
+        Raises:
+            ScoringError: as `ready`.
+        """
+        texts = (pairs.references, pairs.hypotheses)
+        scores = {
+            family: self._named(family, partial(course.score, *texts))
+            for family, course in self._courses.items()
+        }
+        labels = {one.name: (one.label(texts[0]), one.label(texts[1])) for one in self._scoring.readers}
+        return Part(scores, labels)
+
+    def corpus(self) -> dict[str, Scores]:
+        """The figures over all reports by family.
+
+        Raises:
+            click.BadParameter: when a metric that was asked for is none.
+        """
+        scores = {family: self._named(family, course.corpus) for family, course in self._courses.items()}
+        found = {name: [*one.corpus, *one.skipped] for name, one in scores.items()}
+        self._scoring.wanted.require_found(found)
+        return scores
+
+    def _named(self, family: str, ask: Callable[[], T]) -> T:
+        try:
+            return ask()
+        except (ScoringError, ValueError) as error:
+            message = _with_rows(str(error), self._given, self._numbers)
+            raise ScoringError(f"{family}: {message}") from error
 
 
-def _with_rows(message: str, given: Given, pairs: Pairs) -> str:
+def _with_rows(message: str, given: Given, numbers: Sequence[int]) -> str:
     """The message, with each report's row in the file."""
 
     def named(found: re.Match[str]) -> str:
         place = int(found[2])
-        return f"{found[1]} of row {pairs.numbers[place]}" if place < len(pairs.numbers) else found[0]
+        return f"{found[1]} of row {numbers[place]}" if place < len(numbers) else found[0]
 
     return f"{_NAMED.sub(named, message)} ({given.name})"

@@ -1,10 +1,11 @@
 """`radrl score`: references and hypotheses in, every metric by its protocol out.
 
-The reports are read row by row, and then held: CIDEr weighs a word by all references.
+The file is read twice, some rows at a time: CIDEr weighs a word by all references, which are counted first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -12,10 +13,10 @@ import click
 
 from radrl.commands.common import opened
 from radrl.commands.options import STD, Given, model_options, reading_options
-from radrl.commands.outputs import Outputs, output_options
-from radrl.commands.pairs import Columns, Pairs, describe, read_pairs
-from radrl.commands.result import Bootstrap, as_text, assemble
-from radrl.commands.run import run, set_up
+from radrl.commands.outputs import Outputs, Written, output_options
+from radrl.commands.pairs import Columns, Pairs, Survey, batches, describe, survey
+from radrl.commands.result import Bootstrap, Gathering, as_text
+from radrl.commands.run import Run, set_up
 from radrl.commands.tables import show
 from radrl.parts.find import names as part_names
 from radrl.scoring.names import WITHOUT_MODEL, names
@@ -125,13 +126,15 @@ def command(
     bytes of another encoding. With a bad row nothing is scored, unless --skip-bad. An empty hypothesis is
     scored as it stands.
 
-    FILE is read row by row; the texts are then held in memory, and --bootstrap takes 16 bytes times resamples
-    times patients.
+    FILE is read twice, first to find bad rows, and never held as a whole: memory does not grow with the
+    reports but for 24 bytes each, and 20 bytes for each different run of 1 to 4 words in the references
+    (CIDEr). --bootstrap takes 16 bytes times resamples times patients, and about 3 kB a patient; without
+    --patient each report counts as one. A metric with a model or environment of its own, or of one's own, gets
+    all texts at once and holds them.
     """
     outputs.require(given)
     nlg = ({"preparation": preparation} if preparation else {}) | ({"meteor": False} if no_meteor else {})
     scoring = set_up(
-        given,
         metrics=[item.strip() for item in (metrics or "").split(",") if item.strip()],
         labelers=labelers,
         model=model,
@@ -141,23 +144,54 @@ def command(
     )
     columns = Columns(reference, hypothesis, patient, given.ids)
     intervals = Bootstrap(bootstrap, confidence, seed) if bootstrap else None
-    with opened(given) as records:
-        pairs = read_pairs(given, records, columns)
-        _require_scorable(given, pairs, intervals)
-        source = {"file": given.name, "sha256": sha256(records.path)} | describe(columns, pairs)
-        result = assemble(source, scoring, run(given, scoring, pairs), pairs, intervals)
-        outputs.write(given, records, columns, pairs, result)
+    with opened(given) as records, Run(given, scoring) as run:
+        found = survey(given, records, columns, run.learn)
+        _require_scorable(given, found, intervals)
+        run.ready(found.numbers)
+        gathering = Gathering(scoring, found, intervals)
+        with outputs.opened(given, records, columns, scoring, found) as written:
+            for pairs in _again(given, records, columns, found, written):
+                part = run.score(pairs)
+                gathering.add(pairs, part)
+                written.part(pairs, part)
+            source = {"file": given.name, "sha256": sha256(records.path)} | describe(columns, found)
+            result = gathering.result(source, run.corpus())
+            written.figures(result)
     if outputs.json == STD:
         click.echo(as_text(result), nl=False)
     else:
         show(result, brief=metrics is None)
     made = ", ".join(map(str, outputs.made(given)))
-    given.say(f"scored {len(pairs.numbers):,} reports" + (f" -> {made}" if made else ""))
+    given.say(f"scored {len(found.numbers):,} reports" + (f" -> {made}" if made else ""))
 
 
-def _require_scorable(given: Given, pairs: Pairs, intervals: Bootstrap | None) -> None:
+def _again(
+    given: Given, records: Records, columns: Columns, found: Survey, written: Written
+) -> Iterator[Pairs]:
+    """The pairs of the first reading once more.
+
+    Raises:
+        click.ClickException: when they are others.
+    """
+    at = 0
+    with given.progress("scoring", found.tally.rows, "reports") as bar:
+        for pairs in batches(records, columns, written.row, bar.update):
+            same = found.numbers[at : at + len(pairs.numbers)].tolist() == pairs.numbers
+            if not same or (columns.patient and not found.patients.keys() >= set(pairs.patients)):
+                raise _changed(given)
+            at += len(pairs.numbers)
+            yield pairs
+    if at != len(found.numbers):
+        raise _changed(given)
+
+
+def _changed(given: Given) -> click.ClickException:
+    return click.ClickException(f"{given.name} has other rows than a moment ago: who writes to the file?")
+
+
+def _require_scorable(given: Given, found: Survey, intervals: Bootstrap | None) -> None:
     """Say what is odd about the rows, and refuse to draw patients where there is only one."""
-    if repeated := pairs.repeated(given.ids):
-        given.say(f"note: {repeated:,} rows have the --id of a row before them")
-    if intervals and len(set(pairs.patients)) < 2:
+    if found.repeated:
+        given.say(f"note: {found.repeated:,} rows have the --id of a row before them")
+    if intervals and len(found.patients or found.numbers) < 2:
         raise click.UsageError("--bootstrap draws patients, or reports, and there is only one")

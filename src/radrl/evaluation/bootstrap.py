@@ -15,7 +15,7 @@ with S - 1 degrees of freedom. Adding the two by simulation is a generalised int
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -73,19 +73,59 @@ def bootstrap_intervals(
     Raises:
         ValueError: when an argument is out of range, a patient is empty or the lengths differ.
     """
-    if method not in get_args(Method):
-        raise ValueError(f"unknown method {method!r}; valid: {', '.join(get_args(Method))}")
+    _require_method(method)
     groups = patient_groups(patients)
     by_run = replicates(runs, groups, resamples=resamples, seed=seed)
     pooled = mean_of_runs(runs)
     estimates = pooled.values()
     draws = {name: drawn.mean(axis=0) for name, drawn in by_run.items()}
     if method == "bca":
-        by_patient = sums_by_patient(pooled.per_study, groups)
-        without_one = pooled.of_sums(by_patient.sum(axis=0) - by_patient)  # each patient left out, (P,)
-        draws = {name: _bca(estimates[name], draws[name], without_one[name]) for name in estimates}
+        by_patient = SummedMetrics(sums_by_patient(pooled.per_study, groups), pooled.of_sums)
+        draws = _moved(draws, estimates, by_patient)
     spread = over_runs(draws, [(runs, by_run)], seed=seed)
     return {name: Interval(estimates[name], *quantile_ends(spread[name], level)) for name in estimates}
+
+
+def patient_intervals(
+    by_patient: SummedMetrics,
+    estimates: Mapping[str, float],
+    *,
+    resamples: int = 1000,
+    level: float = 0.95,
+    method: Method = "bca",
+    seed: int,
+) -> dict[str, Interval]:
+    """`bootstrap_intervals` of one run of which nothing is held but sums over each patient's studies.
+
+    Args:
+        by_patient: the metrics, a patient's sums where a study's numbers would stand, patients in the order
+            of `patient_groups`.
+        estimates: the metrics over all studies, as added up in their order.
+        resamples: as there.
+        level: as there.
+        method: as there.
+        seed: as there.
+
+    Returns:
+        As there, to the last bit.
+
+    Raises:
+        ValueError: as there.
+    """
+    _require_method(method)
+    patients = np.arange(len(by_patient.per_study))
+    draws = {
+        name: drawn[0]
+        for name, drawn in replicates([by_patient], patients, resamples=resamples, seed=seed).items()
+    }
+    if method == "bca":
+        draws = _moved(draws, estimates, by_patient)
+    return {name: Interval(estimates[name], *quantile_ends(draws[name], level)) for name in estimates}
+
+
+def _require_method(method: str) -> None:
+    if method not in get_args(Method):
+        raise ValueError(f"unknown method {method!r}; valid: {', '.join(get_args(Method))}")
 
 
 def patient_groups(patients: Sequence[str]) -> npt.NDArray[np.int64]:
@@ -223,6 +263,12 @@ def _tails(level: float) -> tuple[float, float]:
     if not 0 < level < 1:
         raise ValueError(f"level is {level}; give a coverage in (0, 1), 0.95 for 95 %")
     return (1 - level) / 2, (1 + level) / 2
+
+
+def _moved(draws: Metrics, estimates: Mapping[str, float], by_patient: SummedMetrics) -> Metrics:
+    sums = by_patient.per_study
+    without_one = by_patient.of_sums(sums.sum(axis=0) - sums)  # each patient left out, (P,)
+    return {name: _bca(estimates[name], draws[name], without_one[name]) for name in estimates}
 
 
 def _bca(estimate: float, draws: FloatArray, without_one: FloatArray) -> FloatArray:

@@ -75,10 +75,40 @@ def label_rows(reference: Labels, hypothesis: Labels, *, zero_division: float = 
     Raises:
         ValueError: when the shapes differ or are not (N, 14), or an entry is no class index.
     """
+    return rows_of_counts(label_counts(reference, hypothesis), zero_division=zero_division)
+
+
+def label_counts(reference: Labels, hypothesis: Labels) -> FloatArray:
+    """What `rows_of_counts` reads; the counts of parts of the reports add up.
+
+    Args:
+        reference: class indices of the N reference reports, shape (N, 14).
+        hypothesis: class indices of the N generated reports, shape (N, 14).
+
+    Returns:
+        TP, FP and FN of each label under either reading of uncertain, shape (2, 3, 14).
+
+    Raises:
+        ValueError: as `label_rows`.
+    """
+    readings = (_read(reference, hypothesis, uncertain_as_positive) for uncertain_as_positive in (False, True))
+    return np.array([[each.sum(axis=0) for each in reading] for reading in readings])
+
+
+def rows_of_counts(counts: FloatArray, *, zero_division: float = 0.0) -> list[LabelRow]:
+    """Score each label.
+
+    Args:
+        counts: of `label_counts`, shape (2, 3, 14).
+        zero_division: value of 0 / 0.
+
+    Returns:
+        The rows of `label_rows`.
+    """
     return [
         row
-        for uncertain_as_positive in (False, True)
-        for row in _label_rows(reference, hypothesis, uncertain_as_positive, zero_division)
+        for uncertain_as_positive, own in zip((False, True), counts, strict=True)
+        for row in _label_rows(own, uncertain_as_positive, zero_division)
     ]
 
 
@@ -240,10 +270,8 @@ def _weighted_mean(values: FloatArray, weights: FloatArray, undefined: float) ->
     return ratio((np.nan_to_num(values) * weights).sum(axis=-1), weights.sum(axis=-1), undefined)
 
 
-def _label_rows(
-    reference: Labels, hypothesis: Labels, uncertain_as_positive: bool, zero_division: float
-) -> list[LabelRow]:
-    tp, fp, fn = (each.sum(axis=0) for each in _read(reference, hypothesis, uncertain_as_positive))
+def _label_rows(counts: FloatArray, uncertain_as_positive: bool, zero_division: float) -> list[LabelRow]:
+    tp, fp, fn = counts
     precision, recall, f1 = _precision_recall_f1(tp, fp, fn, undefined=zero_division)
     return [
         LabelRow(

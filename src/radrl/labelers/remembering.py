@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -16,11 +17,14 @@ class Remembering:
     Args:
         labeler: reads what is not known yet.
         known: labels by text, each of shape (14,).
+        most: texts kept, those that came first dropped first; nothing for all.
     """
 
-    def __init__(self, labeler: Labeler, known: Mapping[str, LabelMatrix] | None = None) -> None:
+    def __init__(
+        self, labeler: Labeler, known: Mapping[str, LabelMatrix] | None = None, *, most: int | None = None
+    ) -> None:
         self.name = labeler.name
-        self._labeler = labeler
+        self._labeler, self._most = labeler, most
         self._known = dict(known or {})
 
     def label(self, reports: Sequence[str]) -> LabelMatrix:
@@ -28,5 +32,8 @@ class Remembering:
         new = [text for text in dict.fromkeys(reports) if text not in self._known]
         if new:
             self._known.update(zip(new, self._labeler.label(new), strict=True))
-        rows = [self._known[text] for text in reports]
-        return np.array(rows, dtype=np.int8).reshape(-1, len(OBSERVATIONS))
+        rows = np.array([self._known[text] for text in reports], dtype=np.int8)
+        if self._most is not None and len(self._known) > self._most:
+            for text in list(islice(self._known, len(self._known) - self._most)):
+                del self._known[text]
+        return rows.reshape(-1, len(OBSERVATIONS))
