@@ -73,7 +73,7 @@ def test_recipe_is_one_whole_study_to_dvc(recipe: Path, workspace: Path) -> None
     assert {f"{stage}@{arm}" for stage in ("train", "generate", "eval") for arm in arms} <= ran
     assert {"ingest", "label", "policy", "compare"} <= ran
     trains = any(arm.start == "sft" for arm in arms.values())
-    draws = any(arm.selection == "ddsampling" for arm in arms.values())
+    draws = any(arm.selection in ("ddsampling", "most_diverse") for arm in arms.values())
     if _targets(recipe):
         assert ("sft" in ran, "rollouts" in ran) == (trains or draws, draws)
 

@@ -41,7 +41,7 @@ DESCRIPTIONS = {
     "policy": "the base policy: built and pretrained here, or local weights",
     "sft": "cold start",
     "rollouts": "K samples a training film",
-    "ddsampling": "diversity of rollouts, ranks, the subset drawn by them",
+    "ddsampling": "diversity of rollouts, ranks, the subset drawn by them and the most diverse",
     "selection": "the subsets that need no policy",
     "own_selection": "a subset by a selection of one's own",
     "ceilings": "labels read off the films, by a network and by probes of frozen towers",

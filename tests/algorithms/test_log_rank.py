@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.algorithms.log_rank import diversity_ranks, draw_log_rank, log_rank_probabilities
+from radrl.algorithms.log_rank import (
+    diversity_ranks,
+    draw_log_rank,
+    log_rank_probabilities,
+    mass_of_top,
+    take_top,
+)
 
 
 def test_probabilities_by_hand():
@@ -65,6 +71,33 @@ def test_draws_follow_successive_sampling():
     for i, j in itertools.permutations(range(3), 2):
         expected = p[i] * p[j] / (1 - p[i])
         assert pairs.count((i, j)) / 4000 == pytest.approx(expected, abs=4 * np.sqrt(expected / 4000))
+
+
+@pytest.mark.parametrize(("fraction", "seed"), [(0.2, 0), (0.5, 1), (1.0, 2), (1e-3, 3)])
+def test_top_is_the_first_by_rank_and_as_many_as_are_drawn(fraction, seed):
+    diversity = np.array([0.0, 0.5, 0.5, 1.0, 0.5, 0.0, 0.5, 0.7])
+    draw = draw_log_rank(diversity, fraction=fraction, seed=seed)
+    top = take_top(diversity, fraction=fraction, seed=seed)
+    assert draw.rank[top].tolist() == list(range(1, len(draw.drawn) + 1))
+
+
+def test_mass_of_the_top_by_hand():
+    # five studies, the top 40 %: (1/ln 2 + 1/ln 3) of 1/ln 2 + ... + 1/ln 6
+    assert mass_of_top(5, fraction=0.4) == pytest.approx(
+        2.352934 / (2.352934 + 0.721348 + 0.621335 + 0.558111)
+    )
+    assert mass_of_top(5, fraction=1.0) == pytest.approx(1)
+
+
+def test_top_fifth_of_mimic_cxr_has_hardly_more_than_a_fifth_of_the_draw():
+    """DEER, table 7 and eq. 5: at 270,790 films."""
+    assert mass_of_top(270_790, fraction=0.2) == pytest.approx(0.23, abs=0.005)
+
+
+@pytest.mark.parametrize("fraction", [0.0, -0.1, 1.1])
+def test_top_refuses_what_is_no_share(fraction):
+    with pytest.raises(ValueError, match="fraction"):
+        take_top(np.zeros(3), fraction=fraction, seed=0)
 
 
 @pytest.mark.parametrize("fraction", [0.0, -0.1, 1.1])

@@ -207,7 +207,10 @@ def test_import_path_that_leads_to_no_reward_is_refused_with_the_mend(
             "arms.new.reward.bleu2: bleu2 is a built-in reward's name; let this one go by",
         ),
         ("selection.own.full", "selection.own.full: full is a built-in selection's name; let this one go by"),
-        ("selection.mine", "selection.mine: no such key. Valid keys: own, ddsampling, random, balanced"),
+        (
+            "selection.mine",
+            "selection.mine: no such key. Valid keys: own, ddsampling, most_diverse, random, balanced",
+        ),
         ("arms.new.reward.two words", "'two words' names figures and files: letters, digits and underscores"),
     ],
 )

@@ -109,9 +109,7 @@ def measure(
             rollouts,
             subset_random=pd.DataFrame({"sample_id": ["train0_1", "train3_1", "train1_1"]}),
             subset_ddsampling=pd.DataFrame({"sample_id": ["train2_1", "train1_1", "train4_1"]}),
-            diversity=pd.DataFrame(
-                {"sample_id": [f"train{i}_1" for i in range(FILMS)], "rank": [8, 1, 2, 7, 5, 3, 6, 4]}
-            ),
+            subset_most_diverse=pd.DataFrame({"sample_id": ["train1_1", "train2_1", "train5_1"]}),
             settings=own,
         )
         return measure_rewards(rollouts, corpus, pools, Path(), results, SUMMARY, own)

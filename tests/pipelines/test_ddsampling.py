@@ -10,7 +10,13 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from radrl.pipelines.ddsampling.nodes import score_diversity, take_drawn
+from radrl.pipelines.ddsampling.nodes import (
+    Read,
+    label_rollouts,
+    score_diversity,
+    take_drawn,
+    take_most_diverse,
+)
 from radrl.pipelines.label.nodes import label_reports
 
 LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}
@@ -34,8 +40,12 @@ def rollouts(reports: dict[str, list[str]]) -> ds.Dataset:
     return ds.dataset(pa.Table.from_pylist(rows))
 
 
+def labelled(reports: dict[str, list[str]]) -> Read:
+    return label_rollouts(rollouts(reports), NO_MODELS, LABELER)
+
+
 def test_diversity_is_the_hand_computed_one() -> None:
-    table = score_diversity(rollouts(ROLLOUTS), NO_MODELS, LABELER, DDSAMPLING, seed=0)
+    table = score_diversity(labelled(ROLLOUTS), DDSAMPLING, seed=0)
     assert table["sample_id"].tolist() == list(ROLLOUTS)
     assert table["diversity"].tolist() == pytest.approx([0, 1, 0.5, 0.5])
     assert (table["rank"][1], table["rank"][0]) == (1, 4)
@@ -48,33 +58,54 @@ def test_diversity_is_the_hand_computed_one() -> None:
 
 def test_diversity_follows_its_settings() -> None:
     hedged = DDSAMPLING | {"uncertain_as_positive": True, "std": "sample"}
-    table = score_diversity(rollouts(ROLLOUTS), NO_MODELS, LABELER, hedged, seed=0)
+    table = score_diversity(labelled(ROLLOUTS), hedged, seed=0)
     assert table["diversity"].tolist() == pytest.approx([0, 2 * math.sqrt(0.5), math.sqrt(0.5), 0])
 
 
 def test_draw_follows_the_seed_and_ties_do_not_follow_the_ids() -> None:
-    tied = rollouts({f"film{i}": [EFFUSION, EDEMA] for i in range(12)})
-    orders = [
-        score_diversity(tied, NO_MODELS, LABELER, DDSAMPLING, seed=seed)["rank"].tolist()
-        for seed in (0, 0, 1)
-    ]
+    tied = labelled({f"film{i}": [EFFUSION, EDEMA] for i in range(12)})
+    orders = [score_diversity(tied, DDSAMPLING, seed=seed)["rank"].tolist() for seed in (0, 0, 1)]
     assert orders[0] == orders[1] != orders[2]
     assert orders[0] != sorted(orders[0])
 
 
 def test_unequal_numbers_of_rollouts_are_refused() -> None:
     with pytest.raises(ValueError, match="films have 1 to 2 rollouts; run the stage rollouts again"):
-        score_diversity(rollouts({**ROLLOUTS, "train3_1": [EDEMA]}), NO_MODELS, LABELER, DDSAMPLING, seed=0)
+        labelled({**ROLLOUTS, "train3_1": [EDEMA]})
 
 
 def test_subset_keeps_the_order_of_the_draw_and_is_counted(
     make_corpus: Callable[..., ds.Dataset], capsys: pytest.CaptureFixture[str]
 ) -> None:
     corpus = make_corpus(["train", "test"], studies=12)
-    drawn = rollouts({f"train{i}_1": [EFFUSION, EDEMA] for i in range(12)})
-    diversity = score_diversity(drawn, NO_MODELS, LABELER, DDSAMPLING, seed=0)
-    subset, summary = take_drawn(diversity, corpus, label_reports(corpus, NO_MODELS, LABELER))
+    drawn = labelled({f"train{i}_1": [EFFUSION, EDEMA] for i in range(12)})
+    diversity = score_diversity(drawn, DDSAMPLING, seed=0)
+    top = take_most_diverse(drawn, DDSAMPLING | {"share": 0.25}, seed=0)
+    subset, summary = take_drawn(diversity, top, corpus, label_reports(corpus, NO_MODELS, LABELER))
     in_order = diversity.dropna(subset="drawn").set_index("drawn")["sample_id"].sort_index()
     assert subset["sample_id"].tolist() == in_order.tolist()
-    assert {name: row["samples"] for name, row in summary.items()} == {"full": 12, "ddsampling": 6}
+    assert {name: row["samples"] for name, row in summary.items()} == {
+        "full": 12,
+        "ddsampling": 6,
+        "most_diverse": 3,
+    }
     assert "ddsampling" in capsys.readouterr().out
+
+
+def test_most_diverse_are_the_first_by_rank_with_the_ties_of_the_draw() -> None:
+    reports = ROLLOUTS | {f"train{i}_1": [f"{EFFUSION} {EDEMA}", EFFUSION] for i in range(4, 20)}
+    read = labelled(reports)
+    settings = DDSAMPLING | {"share": 0.4}
+    for seed in range(3):
+        found = take_most_diverse(read, settings, seed=seed)["sample_id"].tolist()
+        ranked = score_diversity(read, settings, seed=seed)
+        assert found == ranked.nsmallest(8, "rank")["sample_id"].tolist()
+        assert found[0] == "train1_1"
+        assert "train0_1" not in found
+
+
+def test_most_diverse_has_a_reading_of_its_own() -> None:
+    hedged = DDSAMPLING | {"share": 0.75, "uncertain_as_positive": True}
+    assert "train3_1" not in set(
+        take_most_diverse(labelled(ROLLOUTS), hedged | {"share": 0.5}, seed=0)["sample_id"]
+    )

@@ -88,11 +88,52 @@ def draw_log_rank(diversity: FloatArray, *, fraction: float, seed: int) -> LogRa
     Raises:
         ValueError: when the fraction lies outside (0, 1], there is no study or a diversity is not finite.
     """
-    if not 0 < fraction <= 1:
-        raise ValueError(f"fraction is {fraction}; give a share in (0, 1]")
+    count = _count(len(diversity), fraction)
     rng = np.random.default_rng(seed)
     ranks = diversity_ranks(diversity, rng)
     probability = log_rank_probabilities(len(ranks))[ranks - 1]
     keys = np.log(probability) + rng.gumbel(size=len(ranks))
-    count = max(1, round(fraction * len(ranks)))
     return LogRankDraw(ranks, probability, np.argsort(-keys, kind="stable")[:count])
+
+
+def take_top(diversity: FloatArray, *, fraction: float, seed: int) -> IntArray:
+    """Take the most diverse studies without a draw: as many, and with ties as `draw_log_rank` breaks them.
+
+    Args:
+        diversity: D of each study, shape (N,).
+        fraction: share to take, in (0, 1]. The count is rounded, at least 1.
+        seed: decides ties.
+
+    Returns:
+        Indices of the studies, the most diverse first.
+
+    Raises:
+        ValueError: when the fraction lies outside (0, 1] or a diversity is not finite.
+    """
+    count = _count(len(diversity), fraction)
+    return np.argsort(diversity_ranks(diversity, np.random.default_rng(seed)), kind="stable")[:count]
+
+
+def mass_of_top(studies: int, *, fraction: float) -> float:
+    """The probability that eq. 5 gives to the top ranks together: sum of P_r over r up to fraction N.
+
+    Above the fraction by little at the size of a data set, since 1 / log(r + 1) is nearly flat. It is the
+    chance of the first study drawn to be one of them; of later ones it is less, as they are used up.
+
+    Args:
+        studies: N, at least 1.
+        fraction: share of the ranks, in (0, 1]; the count is rounded, at least 1.
+
+    Returns:
+        A share in (0, 1].
+
+    Raises:
+        ValueError: when there is no study or the fraction lies outside (0, 1].
+    """
+    return float(log_rank_probabilities(studies)[: _count(studies, fraction)].sum())
+
+
+def _count(studies: int, fraction: float) -> int:
+    if not 0 < fraction <= 1:
+        raise ValueError(f"fraction is {fraction}; give a share in (0, 1]")
+    return max(1, round(fraction * studies))

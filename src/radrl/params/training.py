@@ -35,7 +35,7 @@ class Selection(Parts):
     """Which training studies an arm sees."""
 
     kind: ClassVar = "selection"
-    keys: ClassVar = {name: name for name in ("ddsampling", "random", "balanced")}
+    keys: ClassVar = {name: name for name in ("ddsampling", "most_diverse", "random", "balanced")}
     always: ClassVar = dict.fromkeys(keys, False)
     open: ClassVar = False
 

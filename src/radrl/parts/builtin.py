@@ -27,6 +27,7 @@ BUILTIN: Final[dict[str, dict[str, str]]] = {
         "full": "radrl.selections.full:full",
         "random": "radrl.selections.random:random",
         "ddsampling": "radrl.selections.ddsampling:ddsampling",
+        "most_diverse": "radrl.selections.most_diverse:most_diverse",
         "balanced": "radrl.selections.balanced:balanced",
     },
     "source": {

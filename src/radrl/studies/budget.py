@@ -89,7 +89,7 @@ def unequal(found: Mapping[Place, Budget]) -> str | None:
 
 def _budget(params: Params, arm: str) -> Budget:
     own = params.arms[arm]
-    drawn = params.rollouts.samples if own.selection == "ddsampling" else 0
+    drawn = params.rollouts.samples if own.selection in ("ddsampling", "most_diverse") else 0
     if own.reward is None:
         return Budget(own.start, "-", 0, 0, 0)
     settings = course.of_arm(params.training.model_dump(), own.training)

@@ -154,8 +154,9 @@ def _drawn(study: Described) -> str | None:
     if not drawn:
         return None
     return (
-        f"To choose its films an arm on ddsampling needs {' or '.join(map(str, sorted(drawn)))} rollouts of "
-        "every training film before it trains; these are not in the column."
+        f"To choose its films an arm on ddsampling or most_diverse needs "
+        f"{' or '.join(map(str, sorted(drawn)))} rollouts of every training film before it trains; these are "
+        "not in the column."
     )
 
 

@@ -94,19 +94,19 @@ def draw_pools(
     rollouts: ds.Dataset,
     subset_random: pd.DataFrame,
     subset_ddsampling: pd.DataFrame,
-    diversity: pd.DataFrame,
+    subset_most_diverse: pd.DataFrame,
     settings: AnalysisSettings,
 ) -> dict[str, list[str]]:
     """Draw the pools of films that DEER's table 7 compares.
 
-    Beside the table's rows stands the most diverse subset: as many films as DDSampling draws, the first by
-    rank. It tells what diversity itself does from what the draw leaves of it.
+    Beside the table's rows stands the most diverse subset, which is not drawn. It tells what diversity itself
+    does from what the draw leaves of it.
 
     Args:
         rollouts: sample_id, rollout, report.
         subset_random: the random subset.
         subset_ddsampling: the subset that DDSampling drew.
-        diversity: rank of each film, for the subset that it would have taken without its draw.
+        subset_most_diverse: the subset of the most diverse films.
         settings: of `settle_analyses`.
 
     Returns:
@@ -116,7 +116,7 @@ def draw_pools(
 
     films = groups.films_of(rollouts)
     count = settings.analyses["reward_diversity"]["films"]
-    subsets = subset_random, subset_ddsampling, diversity
+    subsets = subset_random, subset_ddsampling, subset_most_diverse
     return rewards.draw_pools(films, *subsets, count=count, seed=settings.seed)
 
 

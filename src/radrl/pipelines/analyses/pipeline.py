@@ -28,7 +28,7 @@ def _settling() -> Node:
 def _tables() -> list[Node]:
     """Of tokens masked (table 6) and of rewards (table 7)."""
     masked = _common() | {"start": "sft_policy", "published": "published_results"}
-    drawn = _by_name(["rollouts", "subset_random", "subset_ddsampling", "diversity"])
+    drawn = _by_name(["rollouts", "subset_random", "subset_ddsampling", "subset_most_diverse"])
     drawn |= {"settings": "analysis_settings"}
     measured = _common() | {"pools": "reward_pools", "published": "published_results"}
     return [

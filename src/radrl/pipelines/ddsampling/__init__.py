@@ -1,1 +1,1 @@
-"""Diversity of rollouts and the subset drawn by it (DEER)."""
+"""Diversity of rollouts, the subset drawn by it (DEER), and the most diverse without a draw."""

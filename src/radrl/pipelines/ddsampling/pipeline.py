@@ -2,29 +2,39 @@
 
 from kedro.pipeline import Pipeline, node, pipeline
 
-from radrl.pipelines.ddsampling.nodes import score_diversity, take_drawn
+from radrl.pipelines.ddsampling.nodes import (
+    label_rollouts,
+    score_diversity,
+    take_drawn,
+    take_most_diverse,
+)
 
 
 def create_pipeline() -> Pipeline:
-    """Rollouts -> diversity -> subset."""
+    """Rollouts -> diversity -> subset that is drawn by it, subset that is not."""
     return pipeline(
         [
             node(
+                label_rollouts,
+                ["rollouts", "labeler_models", "params:labeler", "params:device"],
+                "rollout_labels",
+                name="label_rollouts",
+            ),
+            node(
                 score_diversity,
-                [
-                    "rollouts",
-                    "labeler_models",
-                    "params:labeler",
-                    "params:selection.ddsampling",
-                    "params:seed",
-                    "params:device",
-                ],
+                ["rollout_labels", "params:selection.ddsampling", "params:seed"],
                 "diversity",
                 name="score_diversity",
             ),
             node(
+                take_most_diverse,
+                ["rollout_labels", "params:selection.most_diverse", "params:seed"],
+                "subset_most_diverse",
+                name="take_most_diverse",
+            ),
+            node(
                 take_drawn,
-                ["diversity", "corpus", "labels"],
+                ["diversity", "subset_most_diverse", "corpus", "labels"],
                 ["subset_ddsampling", "ddsampling_summary"],
                 name="take_drawn",
             ),
