@@ -179,7 +179,13 @@ def test_the_tables_other_rows_are_found(study: Read) -> None:
     assert first.rows["GRPO, 100%"]["f1"] == 0.507
     assert first.rows["OISA, 100%"] == {"f1": 0.504, "bleu4": 0.121, "green": 0.327, "radgraph_f1": 0.254}
     assert first.rows["CvT2DistilGPT2"]["meteor"] == 0.153
-    assert list(second.rows) == ["SFT", "DiTPO rule, 100%", "DiTPO grad, 100%", "DEER rule, 20%", "DEER grad, 20%"]
+    assert list(second.rows) == [
+        "SFT",
+        "DiTPO rule, 100%",
+        "DiTPO grad, 100%",
+        "DEER rule, 20%",
+        "DEER grad, 20%",
+    ]
 
 
 def test_a_further_table_that_is_not_there_is_named(study: Read) -> None:

@@ -154,7 +154,9 @@ def test_the_papers_value_is_another_quantity(rows: pd.DataFrame, described: Mak
 def test_other_systems_are_listed_as_published_and_not_ours(rows: pd.DataFrame, described: Make) -> None:
     heading = "## Other rows, as published"
     assert heading not in page(rows, described(published=PAPER))
-    others = [OtherRows("DEER, table 1", "example-based", {"R2Gen": {"f1": 0.276}, "OISA, 100%": {"green": 0.327}})]
+    others = [
+        OtherRows("DEER, table 1", "example-based", {"R2Gen": {"f1": 0.276}, "OISA, 100%": {"green": 0.327}})
+    ]
     text = page(rows, described(published=replace(PAPER, others=others)))
     part = text[text.index(heading) :]
     assert "Not ours: as the paper prints them, measured on MIMIC-CXR." in part
