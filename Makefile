@@ -32,7 +32,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help env repro test test-slow lint types contracts pytest smoke offline-check stages base ui viz format lock clean distclean tree docs scorers metrics seeds
+.PHONY: help env repro test test-slow lint types contracts pytest smoke offline-check stages base ui viz format lock clean distclean tree docs scorers metrics seeds rows
 
 help:  ## this list
 	@echo "make TARGET [PYTHON=python3.11] [TORCH_INDEX=URL] [VENV=.venv]"
@@ -108,6 +108,9 @@ lock: $(INSTALLED)  ## resolve constraints.txt anew for every Python and platfor
 
 tree: $(INSTALLED)  ## write README.md's tree anew from the packages' docstrings
 	python tools/readme_tree.py
+
+rows: $(INSTALLED_TEST)  ## write docs/reproduction.md and its pages anew from conf/base/paper_rows.csv
+	python tools/paper_rows.py
 
 docs: $(INSTALLED_TEST)  ## the docs site into build/site, strictly: build/site/index.html is its first page
 	NO_MKDOCS_2_WARNING=1 mkdocs build   # a notice of the theme's authors, no finding
