@@ -13,7 +13,6 @@ import pyarrow.dataset as ds
 from radrl.data import corpus as corpora
 from radrl.pipelines.compare.arms import ArmTables
 from radrl.pipelines.compare.settings import Beside, ComparisonSettings
-from radrl.reports.cleaning import clean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,6 +64,7 @@ def compare_arms(
         radrl.scoring.base.ScoringError: when a scorer lacks what it needs.
     """
     from radrl.pipelines.compare import rows, scores, table
+    from radrl.pipelines.eval.texts import texts_of
 
     names = settings.groups
     groups = scores.build_groups(
@@ -73,7 +73,7 @@ def compare_arms(
     every = _all_rows(arm_reports, ceilings, corpus, settings)
     films = next(iter(arm_reports.values()))
     comparison = rows.tabulate(
-        [scores.score_rows(every, group, films["reference"].tolist()) for group in groups.values()],
+        [scores.score_rows(every, group, texts_of(films, "reference")) for group in groups.values()],
         list(every),
         settings.compare["metrics"],
         films["patient_id"].tolist(),
@@ -209,16 +209,14 @@ def _all_rows(
     """The rows of the table by name, with what the corpus says in answer to the films that were scored."""
     from radrl.data.thumbnails import nearest_training_films
     from radrl.pipelines.compare import rows
+    from radrl.pipelines.eval.texts import in_both_forms
 
     films = next(iter(arm_reports.values()))["sample_id"].tolist()
-    training = corpora.read(corpus, split="train", columns=["sample_id", "report"])
-    reports = training.set_index("sample_id")["report"]
-    nearest = reports.loc[nearest_training_films(corpus, films)]
-    protocol, words = settings.eval["cleaning"], settings.eval["max_report_words"]
-    cleaned = partial(clean, protocol=protocol, max_words=words)
-    return rows.all_rows(
-        arm_reports, reports.tolist(), nearest.tolist(), ceilings, seed=settings.seed, cleaned=cleaned
-    )
+    training = corpora.read(corpus, split="train", columns=["sample_id", "report", "label_text"])
+    training = training.set_index("sample_id")
+    nearest = training.loc[nearest_training_films(corpus, films)]
+    forms = partial(in_both_forms, settings=settings.eval)
+    return rows.all_rows(arm_reports, training, nearest, ceilings, seed=settings.seed, forms=forms)
 
 
 def _diagnoses(arm_histories: ArmTables, arms: dict[str, Any]) -> dict[str, list[Finding]]:

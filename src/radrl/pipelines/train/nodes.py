@@ -110,7 +110,7 @@ def train_arm(
     from radrl.training.watching.watch import draw_sample
 
     pin(settings.threads)
-    films = corpora.read(corpus, split="train", columns=["sample_id", "images", "report"])
+    films = corpora.read(corpus, split="train", columns=["sample_id", "images", "report", "label_text"])
     films = subset.merge(films, on="sample_id", validate="one_to_one")
     watched = draw_sample(corpus, settings.training["watch"], seed=settings.seed)
     check_training(settings.training, settings.arm.get("training", {}), films=len(films), policy=start)
@@ -119,7 +119,7 @@ def train_arm(
     columns = (films[name].tolist() for name in ("images", "report", "sample_id"))
     policy, curve = optimise(
         beginning,
-        prompt_dataset(*columns, settings.prompt),
+        prompt_dataset(*columns, settings.prompt, label_texts=films["label_text"].tolist()),
         **_parts(settings, beginning, films, watched, labeler_models),
         settings=settings.training,
         seed=settings.seed,
