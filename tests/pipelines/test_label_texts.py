@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
@@ -13,18 +15,28 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
+import yaml
 from small_arms import MIXING, train_stage
 
 from radrl.data.ingest import ingest
 from radrl.data.schema import CORPUS
 from radrl.data.study import Record
+from radrl.evaluation.baselines import NORMAL_REPORT
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, OBSERVATIONS, POSITIVE, UNCERTAIN
+from radrl.params.data import Ingest
+from radrl.pipelines.analyses import groups as rollout_groups
+from radrl.pipelines.compare.rows import all_rows
+from radrl.pipelines.compare.scores import build_groups, score_rows
 from radrl.pipelines.eval.nodes import score_reports
+from radrl.pipelines.eval.texts import in_both_forms, texts_of
 from radrl.pipelines.label.nodes import label_reports
 from radrl.pipelines.labeler.nodes import check_labelers
+from radrl.reports.cleaning import clean
 from radrl.rewards.bleu2 import Bleu2
 from radrl.rewards.build import build as build_reward
+from radrl.scoring.adapted import OfFunction
+from radrl.scoring.texts import Texts
 from radrl.training.watching.watch import draw_sample
 
 SLASHED: Final = "Right base scarring/atelectasis."
@@ -230,6 +242,79 @@ def test_eval_of_cleaned_texts_is_what_it_was(reports: pd.DataFrame) -> None:
 def test_reports_of_an_earlier_generate_are_refused(reports: pd.DataFrame) -> None:
     with pytest.raises(ValueError, match="no column reference_label_text; run generate again"):
         score_reports(reports.drop(columns="reference_label_text"), Path(), EVAL, LABELER)
+
+
+def test_the_comparison_scores_all_rows_as_eval_scored_the_arms() -> None:
+    """Labels of every text row before the cleaning, its words after it; none of the stored labels anew."""
+    targets = [FUSED, "small effusionpneumothorax .", "no edema ."]
+    originals = [SLASHED, "Small effusion/pneumothorax.", "No edema."]
+    rows = {"sample_id": ["f0", "f1", "f2"], "patient_id": ["p0", "p1", "p2"], "study_id": ["f0", "f1", "f2"]}
+    references = {"reference": targets, "reference_label_text": originals}
+    arm = pd.DataFrame(rows | references | {"report": originals})
+    _, _, stored = score_reports(arm, Path(), EVAL, LABELER)
+    films = corpus_of(originals)
+    training = films.to_table(columns=["report", "label_text"]).to_pandas()
+    every = all_rows(
+        {"arm": stored},
+        training,
+        training,
+        pd.DataFrame(columns=["sample_id", "row", *OBSERVATIONS]),
+        seed=0,
+        forms=partial(in_both_forms, settings=EVAL),
+    )
+    normal = every["constant_normal_report"].reports
+    assert normal is not None
+    assert set(normal.clinical) == {NORMAL_REPORT}
+    assert set(normal.wording) == {clean(NORMAL_REPORT, "r2gen_iu")}
+    nearest, ceiling = every["nearest_training_film"].reports, every["reference_report"].reports
+    assert nearest is not None
+    assert ceiling is not None
+    assert (nearest.wording, nearest.clinical) == (targets, originals)
+    assert (ceiling.wording, ceiling.clinical) == (targets, originals)
+    drawn = every["random_training_report"].reports
+    assert drawn is not None
+    assert [originals[targets.index(text)] for text in drawn.wording] == drawn.clinical
+
+    names = {"ce_rules": ["ce_rules_micro14_f1"], "nlg": ["nlg_bleu2"]}
+    groups = build_groups(names, {"arm": stored}, settings=EVAL, labeler=LABELER, models=None)
+    found = {
+        name: score_rows(every, group, texts_of(stored, "reference"))["nearest_training_film"].summed.values()
+        for name, group in groups.items()
+    }
+    assert found["ce_rules"]["ce_rules_micro14_f1"] == 1
+    assert found["nlg"]["nlg_bleu2"] == pytest.approx(1)
+
+
+def test_analyses_read_the_references_before_the_cleaning() -> None:
+    corpus = corpus_of([SLASHED])
+    rollouts = ds.dataset(pa.table({"sample_id": ["s0_1"], "rollout": [0], "report": ["Clear."]}))
+    assert rollout_groups.read(rollouts, corpus, ["s0_1"])["reference"].tolist() == [SLASHED]
+
+
+def test_a_metric_of_ones_own_says_which_form_it_reads() -> None:
+    texts = Texts([FUSED], [SLASHED])
+
+    def words(references: Sequence[str], hypotheses: Sequence[str]) -> list[int]:
+        return [len(text) for text in references]
+
+    def scorer() -> OfFunction:
+        part: Any = SimpleNamespace(name="words", object=words, settings=dict)
+        return OfFunction(part, {}, [])
+
+    assert texts.of(scorer()) == [SLASHED]
+    words.wording = True  # type: ignore[attr-defined]
+    assert texts.of(scorer()) == [FUSED]
+
+
+def test_one_corpus_where_nothing_is_cleaned_or_cut(root: Path) -> None:
+    given = yaml.safe_load((root / "params.yaml").read_text())["ingest"]
+
+    def digest(**changed: Any) -> str:
+        return Ingest.model_validate(given | changed).digest()
+
+    assert digest(labels_of="original") == digest(labels_of="cleaned")
+    for changed in ({"cleaning": "r2gen_iu"}, {"max_report_words": 59}):
+        assert digest(labels_of="original", **changed) != digest(labels_of="cleaned", **changed)
 
 
 OPENI: Final = Path(os.environ.get("RADRL_SHARED", "")) / "data" / "openi"
