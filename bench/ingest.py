@@ -115,6 +115,7 @@ def ingest(tree: Path, out: Path, workers: int, image_size: int) -> None:
         "views": ["frontal", "lateral", "unknown"],
         "target": "findings",
         "cleaning": "none",
+        "labels_of": "original",
         "min_report_words": 3,
         "max_report_words": None,
         "image_size": image_size,

@@ -127,7 +127,10 @@ def films() -> Callable[..., list[bytes]]:
 def make_corpus(
     films: Callable[..., list[bytes]], texts: Callable[[int], list[str]]
 ) -> Callable[..., ds.Dataset]:
-    """A corpus in memory: `studies` films a split, with an impression but for every third film."""
+    """A corpus in memory: `studies` films a split, with an impression but for every third film.
+
+    Labelers read the targets unless `label_text` is given.
+    """
     from radrl.data.schema import CORPUS
 
     def make(
@@ -156,6 +159,8 @@ def make_corpus(
         for name, values in columns.items():
             for row, value in zip(rows, values, strict=True):
                 row[name] = value
+        for row in rows:
+            row.setdefault("label_text", row["report"])
         return ds.dataset(pa.Table.from_pylist(rows, schema=CORPUS))
 
     return make

@@ -71,6 +71,7 @@ def test_a_row_holds_all_that_the_record_said(make):
         "findings": "Clear.\nNormal heart.",
         "impression": None,
         "report": "Clear.\nNormal heart.",
+        "label_text": "Clear.\nNormal heart.",
         "gold": list(gold),
         "source_keys": ["row 3"],
     }

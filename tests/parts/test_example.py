@@ -270,7 +270,10 @@ def test_source_fills_a_corpus(values: Values) -> None:
         split_shares=settings["split_shares"],
         max_quarantined_share=1.0,
         image_root=source.root,
-        **{key: settings[key] for key in ("target", "cleaning", "min_report_words", "max_report_words")},
+        **{
+            key: settings[key]
+            for key in ("target", "cleaning", "labels_of", "min_report_words", "max_report_words")
+        },
         **{key: settings[key] for key in ("views", "image_size", "image_fit")},
     )
     rows = list(passing)

@@ -68,6 +68,7 @@ INGESTED = {
 EVAL = {
     "families": ["ce", "nlg"],
     "cleaning": "none",
+    "labels_of": "original",
     "max_report_words": None,
     "labelers": ["rules"],
     "nlg": {"preparation": "basic", "meteor": True},  # which compare does not ask for
@@ -105,7 +106,9 @@ def scored(reports: list[str]) -> pd.DataFrame:
             "study_id": ids,
             "patient_id": patients,
             "reference": REFERENCES,
+            "reference_label_text": REFERENCES,
             "report": reports,
+            "report_label_text": reports,
         }
     )
     labeler = build_labeler(LABELER)
@@ -168,9 +171,13 @@ def film(report: str) -> bytes:
 
 @pytest.fixture(scope="module")
 def corpus() -> ds.Dataset:
-    rows = [{"sample_id": f"f{i}", "split": "test", "report": text} for i, text in enumerate(REFERENCES)]
+    rows = [
+        {"sample_id": f"f{i}", "split": "test", "report": text, "label_text": text}
+        for i, text in enumerate(REFERENCES)
+    ]
     rows += [
-        {"sample_id": f"t{i}", "split": "train", "report": text} for i, text in enumerate([EDEMA, NORMAL])
+        {"sample_id": f"t{i}", "split": "train", "report": text, "label_text": text}
+        for i, text in enumerate([EDEMA, NORMAL])
     ]
     return ds.dataset(pa.Table.from_pylist([row | {"images": [film(row["report"])]} for row in rows]))
 

@@ -22,6 +22,7 @@ from radrl.scoring.names import COUNTS
 SETTINGS = {
     "families": ["ce", "nlg"],
     "cleaning": "none",
+    "labels_of": "original",
     "max_report_words": None,
     "labelers": ["rules"],
     "nlg": {"preparation": "basic", "meteor": False},
@@ -46,7 +47,7 @@ def reports() -> pd.DataFrame:
             ("e_1", "e", "p4", EFFUSION, ""),
         ],
         columns=["sample_id", "study_id", "patient_id", "reference", "report"],
-    )
+    ).assign(reference_label_text=lambda table: table["reference"])
 
 
 def test_scores_are_the_hand_computed_ones(reports: pd.DataFrame) -> None:

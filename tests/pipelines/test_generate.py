@@ -37,7 +37,15 @@ def test_every_film_of_the_split_gets_one_report_beside_its_reference(
     inputs: dict[str, Any], texts: Callable[[int], list[str]]
 ) -> None:
     table = write_reports(**inputs)
-    assert table.columns.tolist() == ["sample_id", "study_id", "patient_id", "gold", "reference", "report"]
+    assert table.columns.tolist() == [
+        "sample_id",
+        "study_id",
+        "patient_id",
+        "gold",
+        "reference",
+        "reference_label_text",
+        "report",
+    ]
     assert table["sample_id"].tolist() == [f"test{i}_1" for i in range(7)]
     assert table["patient_id"].tolist() == [f"p_test{i}" for i in range(7)]
     assert table["reference"].tolist() == texts(7)

@@ -93,9 +93,9 @@ def test_arm_sees_its_subset_alone(
     seen: list[str] = []
     original = grpo.prompt_dataset
 
-    def noting(films: Any, reports: Any, sample_ids: list[str], prompt: str) -> Any:
+    def noting(films: Any, reports: Any, sample_ids: list[str], *rest: Any, **more: Any) -> Any:
         seen.extend(sample_ids)
-        return original(films, reports, sample_ids, prompt)
+        return original(films, reports, sample_ids, *rest, **more)
 
     monkeypatch.setattr(grpo, "prompt_dataset", noting)
     train_stage(**inputs, step_report=silent)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.reports.cleaning import PROTOCOLS, clean
+from radrl.reports.cleaning import PROTOCOLS, clean, clean_once
 
 REPORT = '1. No pleural effusion/pneumothorax.\n2. Heart: 2.5 cm..  Left-sided PICC (new), "tip" in SVC'
 CHANGING = [protocol for protocol in PROTOCOLS if protocol != "none"]
@@ -136,3 +136,17 @@ def test_a_limit_keeps_the_first_words(text, protocol, max_words):
     assert len(cut.split()) <= max_words
     if protocol != "promptmrg":
         assert cut.split() == whole.split()[:max_words]
+
+
+@given(texts, st.sampled_from(PROTOCOLS), st.none() | st.integers(1, 20))
+def test_a_cleaned_text_is_not_cleaned_twice(text, protocol, max_words):
+    cleaned = clean(text, protocol, max_words)
+    assert clean_once(cleaned, protocol, max_words) == cleaned
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_text_that_was_not_cleaned_is_cleaned_once_and_a_cleaned_one_still_cut(protocol):
+    assert clean_once(REPORT, protocol, 9) == clean(REPORT, protocol, 9)
+    assert clean_once("no edema", protocol) == clean("no edema", protocol)
+    cut = "no  edema ." if protocol == "promptmrg" else "no  edema . clear"
+    assert clean_once("no  edema . clear .", protocol, 4) == cut

@@ -29,7 +29,7 @@ class Rollouts:
     Args:
         ids: of B rollouts, each its tokens as written, without padding.
         outputs: the B texts they decode to, special tokens left out.
-        references: B reference reports.
+        references: B reference reports, as labelers read them.
         sample_ids: B ids, named when something is wrong.
         group: G.
         form: one of `radrl.reports.output.FORMS`.

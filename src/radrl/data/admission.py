@@ -169,6 +169,7 @@ def row(films: Sequence[Admitted], sample_id: str) -> CorpusRow:
         findings=tidy(record.findings) or None,
         impression=tidy(record.impression) or None,
         report=first.prepared.report,
+        label_text=first.prepared.label_text,
         gold=None if record.gold is None else list(record.gold),
         source_keys=[film.seen.key for film in films],
     )

@@ -8,7 +8,10 @@ import pandas as pd
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-TEXTS = ("sample_id", "study_id", "patient_id", "split", "views", "findings", "impression", "report", "gold")
+TEXTS = (
+    "sample_id", "study_id", "patient_id", "split", "views",
+    "findings", "impression", "report", "label_text", "gold",
+)  # fmt: skip
 """Every column but the pixels, which are most of the bytes."""
 
 

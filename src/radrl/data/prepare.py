@@ -20,7 +20,7 @@ from radrl.data.splits import SPLITS, canonical
 from radrl.data.study import Draw, Film, Record
 from radrl.data.views import VIEWS
 from radrl.observations import OBSERVATIONS, UNCERTAIN
-from radrl.reports.cleaning import PROTOCOLS, Protocol, clean
+from radrl.reports.cleaning import LABELS_OF, PROTOCOLS, LabelsOf, Protocol, clean
 from radrl.reports.sections import TARGETS, Target, compose, word_count
 
 
@@ -37,6 +37,8 @@ class Rules:
         views: views that are kept; the others are left out by choice.
         cleaning: what is done to the target's text (`radrl.reports.cleaning.clean`).
         max_report_words: cut the cleaned text here; nothing keeps it whole.
+        labels_of: what labelers read: `original`, the target's text before it was cleaned and cut, or
+            `cleaned`, the target.
 
     Raises:
         ValueError: an argument is out of its range; the message names it and what is valid.
@@ -50,11 +52,13 @@ class Rules:
     views: Sequence[str] = VIEWS
     cleaning: Protocol = "none"
     max_report_words: int | None = None
+    labels_of: LabelsOf = "original"
 
     def __post_init__(self) -> None:
         require_one_of("target", self.target, TARGETS)
         require_one_of("image_fit", self.image_fit, images.FITS)
         require_one_of("cleaning", self.cleaning, PROTOCOLS)
+        require_one_of("labels_of", self.labels_of, LABELS_OF)
         for view in self.views:
             require_one_of("views", view, VIEWS)
         if self.image_size < images.MIN_SIDE:
@@ -71,6 +75,7 @@ class Prepared:
         study_id: the source's, else the film's path, else the record's key.
         split: one of `radrl.data.splits.SPLITS`, or nothing when the source states none.
         report: the target text.
+        label_text: what labelers read of it.
         png: the fitted film.
         pixels: SHA-256 of the decoded film before fitting.
     """
@@ -80,6 +85,7 @@ class Prepared:
     study_id: str
     split: str | None
     report: str
+    label_text: str
     png: bytes
     pixels: bytes
 
@@ -106,7 +112,7 @@ def prepare(record: Record | Refusal, rules: Rules) -> Prepared | Refusal:
     name = _given(record.image, rules.image_root)
     try:
         _check_view(record, rules)
-        split, report = _split(record), _report(record, rules)
+        split, (report, label_text) = _split(record), _report(record, rules)
         film = _film(record, rules)
     except Refused as refused:
         return Refusal(record.key, refused.reason, refused.detail, record.study_id, name)
@@ -116,6 +122,7 @@ def prepare(record: Record | Refusal, rules: Rules) -> Prepared | Refusal:
         study_id=record.study_id or name or record.key,
         split=split,
         report=report,
+        label_text=label_text,
         png=images.encode_png(images.fit(film, size=rules.image_size, how=rules.image_fit)),
         pixels=hashlib.sha256(repr(film.shape).encode() + film.tobytes()).digest(),
     )
@@ -162,7 +169,8 @@ def _split(record: Record) -> str | None:
     return split
 
 
-def _report(record: Record, rules: Rules) -> str:
+def _report(record: Record, rules: Rules) -> tuple[str, str]:
+    """The target text, and what labelers read of it."""
     text = compose(rules.target, findings=record.findings, impression=record.impression, report=record.report)
     words = word_count(text)
     if words == 0:
@@ -174,7 +182,7 @@ def _report(record: Record, rules: Rules) -> str:
     cleaned = clean(text, rules.cleaning, rules.max_report_words)
     if word_count(cleaned) == 0:
         raise Refused("empty_report", f"no words are left by the cleaning {rules.cleaning}")
-    return cleaned
+    return cleaned, text if rules.labels_of == "original" else cleaned
 
 
 def _film(record: Record, rules: Rules) -> Film:

@@ -17,6 +17,7 @@ CORPUS: Final = pa.schema(
         pa.field("findings", pa.string()),
         pa.field("impression", pa.string()),
         pa.field("report", pa.string(), nullable=False),  # the target text
+        pa.field("label_text", pa.string(), nullable=False),  # what labelers read of it, as ingest.labels_of
         pa.field("gold", pa.list_(pa.int8())),  # 14 class indices, or null
         pa.field("source_keys", pa.list_(pa.string()), nullable=False),  # as images
     ]
@@ -47,5 +48,6 @@ class CorpusRow(TypedDict):
     findings: str | None
     impression: str | None
     report: str
+    label_text: str
     gold: list[int] | None
     source_keys: list[str]

@@ -11,6 +11,7 @@ from radrl.parts.builtin import BUILTIN
 from radrl.parts.section import PositiveInt, Share, Split
 
 Cleaning = Literal["none", "r2gen_iu", "r2gen_mimic", "mambaxray", "promptmrg"]
+LabelsOf = Literal["original", "cleaned"]
 
 
 class Ingest(Parts):
@@ -24,6 +25,7 @@ class Ingest(Parts):
     views: Annotated[list[Literal["frontal", "lateral", "unknown"]], Field(min_length=1)]
     target: Literal["findings", "impression", "findings_impression", "report"]
     cleaning: Cleaning
+    labels_of: LabelsOf
     min_report_words: Annotated[int, Field(ge=0)]
     max_report_words: PositiveInt | None
     image_size: PositiveInt
@@ -54,4 +56,6 @@ class Ingest(Parts):
             fingerprint,  # brings pandas, which checking parameters does not need
         )
 
-        return fingerprint(self.model_dump(exclude={"films_per_shard", "workers"}))
+        left_as_it_is = self.cleaning == "none" and self.max_report_words is None
+        without = {"films_per_shard", "workers"} | ({"labels_of"} if left_as_it_is else set())
+        return fingerprint(self.model_dump(exclude=without))

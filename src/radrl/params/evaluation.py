@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
-from radrl.params.data import Cleaning
+from radrl.params.data import Cleaning, LabelsOf
 from radrl.params.parts import Parts, needs_settings, one_of
 from radrl.parts.builtin import BUILTIN
 from radrl.parts.section import PositiveInt, Section
@@ -22,6 +22,7 @@ class Eval(Parts):
 
     families: list[str]
     cleaning: Cleaning
+    labels_of: LabelsOf
     max_report_words: PositiveInt | None
     labelers: Annotated[list[str], Field(min_length=1)]
     headline: list[str]

@@ -70,7 +70,8 @@ KINDS: Final[dict[str, Kind]] = {
             "Scores generated reports for the trainer. A function `(reports, references, *, ...)` gives a "
             "number a report, not finite where it has none; it may also ask for `sample_ids`. An object is "
             "called with reports, references and sample_ids. Attributes, all optional: `clinical = True` "
-            'says that it judges findings, so that 0 means that nothing was right; `reads = "output"` that '
+            "says that it judges findings, so that 0 means that nothing was right, and that it is to read "
+            'references as they were before `ingest.cleaning`; `reads = "output"` that '
             "it wants the reasoning too; `told`, further numbers of the last call for the curve. To be made "
             "an object may ask for `labeler` (of `labeler.name`), `references` (of the films the arm trains "
             "on), `missing` (what becomes of a report without a score) and `name`.",
@@ -119,7 +120,8 @@ KINDS: Final[dict[str, Kind]] = {
             "eval",
             "Scores generated reports for the tables. A function `(references, hypotheses, *, ...)` gives a "
             "value a report, which is averaged under the name it goes by, or several by name, which are put "
-            "after that name. An object has `score(references, hypotheses)`, which gives a "
+            "after that name. An attribute `wording = True` says that it is to read texts as `eval.cleaning` "
+            "leaves them. An object has `score(references, hypotheses)`, which gives a "
             "`radrl.scoring.base.Scores` whose metrics begin with the name it goes by; to be made it may ask "
             "for `labelers` (those of `eval.labelers`) and `name`.",
             ("labelers", "name"),

@@ -40,7 +40,7 @@ class Reward(Protocol):
     Attributes:
         name: what its curve is called.
         clinical: whether it judges findings, so that 0 means that nothing was right (OraPO's zero-reward
-            rate); false of wording and form.
+            rate) and references come as labelers read them; false of wording and form.
         reads: the report alone, or the whole output with the reasoning before it.
         told: further numbers of the last call, by name, for the curve.
     """
@@ -125,7 +125,13 @@ class RewardSum:
         return [part.weight_at(share) for part in self.parts]
 
     def score_part(
-        self, part: Part, outputs: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
+        self,
+        part: Part,
+        outputs: Sequence[str],
+        references: Sequence[str],
+        sample_ids: Sequence[str],
+        *,
+        label_texts: Sequence[str] | None = None,
     ) -> list[float]:
         """Score what a policy wrote with one part.
 
@@ -134,6 +140,8 @@ class RewardSum:
             outputs: N texts as the policy wrote them.
             references: N reference reports.
             sample_ids: N ids, for the message.
+            label_texts: the references before a paper's cleaning, which clinical parts read in their place;
+                nothing where they are the same.
 
         Returns:
             N numbers, finite but for the NaN of a missing score where the part may skip.
@@ -145,7 +153,8 @@ class RewardSum:
         """
         whole = part.reward.reads == "output"
         texts = outputs if whole else [report_of(output, self.output) for output in outputs]
-        scores = [float(score) for score in part.reward(texts, references, sample_ids)]
+        truth = label_texts if part.reward.clinical and label_texts is not None else references
+        scores = [float(score) for score in part.reward(texts, truth, sample_ids)]
         if len(scores) != len(outputs):
             raise RewardError(f"reward {part.name} gave {len(scores)} scores for {len(outputs)} reports")
         for score, sample_id in zip(scores, sample_ids, strict=True):

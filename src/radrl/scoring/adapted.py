@@ -22,6 +22,7 @@ class OfFunction:
 
     def __init__(self, part: Part, settings: Mapping[str, Any], labelers: Sequence[Labeler]) -> None:
         self.name, self._part, self._labelers = part.name, part, labelers
+        self.wording = bool(getattr(part.object, "wording", False))
         self._settings = part.settings(settings)
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:

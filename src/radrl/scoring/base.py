@@ -39,6 +39,9 @@ class Scores:
 class Scorer(Protocol):
     """Scores generated reports against their references.
 
+    An attribute `wording`, true, says that it measures wording: it is given texts as a paper's cleaning
+    leaves them, all others as they were written (`radrl.scoring.texts`).
+
     Attributes:
         name: of the family of metrics it gives; every metric's name begins with it.
     """

@@ -172,7 +172,7 @@ class TestSample:
         watch = build(sample, settings, prompt="Ask.", labeler=Signs(), form="plain")
         assert watch
         assert (watch.batch_size, watch.max_new_tokens, watch.every, watch.prompt) == (6, 7, 10, "Ask.")
-        assert watch.references == sample["report"].tolist()
+        assert watch.references == sample["label_text"].tolist()
 
 
 Run = Callable[..., tuple[Policy, list[dict[str, float]]]]

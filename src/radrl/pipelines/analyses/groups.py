@@ -59,7 +59,8 @@ def read(rollouts: ds.Dataset, corpus: ds.Dataset, films: Sequence[str]) -> pd.D
         films: F ids.
 
     Returns:
-        sample_id, rollout, report, patient_id and reference: F K rows, in the order of `films`.
+        sample_id, rollout, report, patient_id and reference, the one that labelers read: F K rows, in the
+        order of `films`.
 
     Raises:
         ValueError: when films have different numbers of rollouts, or the corpus lacks one.
@@ -70,8 +71,8 @@ def read(rollouts: ds.Dataset, corpus: ds.Dataset, films: Sequence[str]) -> pd.D
         raise ValueError(
             f"films have {counts.min()} to {counts.max()} rollouts; run the stage rollouts again"
         )
-    known = corpora.read(corpus, split="train", columns=["sample_id", "patient_id", "report"])
-    known = known.rename(columns={"report": "reference"})
+    known = corpora.read(corpus, split="train", columns=["sample_id", "patient_id", "label_text"])
+    known = known.rename(columns={"label_text": "reference"})
     found = pd.DataFrame({"sample_id": list(films)}).merge(
         kept.sort_values("rollout", kind="stable"), on="sample_id", validate="one_to_many"
     )

@@ -14,7 +14,6 @@ import pyarrow.dataset as ds
 from radrl.data import corpus as corpora
 from radrl.pipelines.compare.arms import ArmTables
 from radrl.pipelines.compare.settings import Beside, ComparisonSettings
-from radrl.reports.cleaning import clean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,6 +95,7 @@ def compare_arms(
     """
     from radrl.pipelines.compare import rows, scores, table
     from radrl.pipelines.compare.systems import lines
+    from radrl.pipelines.eval.texts import texts_of
 
     names = settings.groups
     reading = {"labeler": settings.labeler, "models": labeler_models, "device": settings.device}
@@ -107,7 +107,7 @@ def compare_arms(
         )
     films = next(iter(arm_reports.values()))
     comparison = rows.tabulate(
-        [scores.score_rows(every, group, films["reference"].tolist()) for group in groups.values()],
+        [scores.score_rows(every, group, texts_of(films, "reference")) for group in groups.values()],
         [*arm_reports, *systems, *(name for name in every if name not in arm_reports)],
         settings.compare["metrics"],
         films["patient_id"].tolist(),
@@ -246,17 +246,16 @@ def _all_rows(
     """The rows of the table by name, with what the corpus says in answer to the films that were scored."""
     from radrl.data.thumbnails import nearest_training_films
     from radrl.pipelines.compare import rows
+    from radrl.pipelines.eval.texts import in_both_forms
 
-    training: list[str] = []
-    nearest: list[str] = []
+    films = next(iter(arm_reports.values()))["sample_id"].tolist()
+    training = nearest = None
     if corpora.holds(corpus, "train"):
-        films = next(iter(arm_reports.values()))["sample_id"].tolist()
-        known = corpora.read(corpus, split="train", columns=["sample_id", "report"])
-        reports = known.set_index("sample_id")["report"]
-        training, nearest = reports.tolist(), reports.loc[nearest_training_films(corpus, films)].tolist()
-    protocol, words = settings.eval["cleaning"], settings.eval["max_report_words"]
-    cleaned = partial(clean, protocol=protocol, max_words=words)
-    return rows.all_rows(arm_reports, training, nearest, ceilings, seed=settings.seed, cleaned=cleaned)
+        known = corpora.read(corpus, split="train", columns=["sample_id", "report", "label_text"])
+        training = known.set_index("sample_id")
+        nearest = training.loc[nearest_training_films(corpus, films)]
+    forms = partial(in_both_forms, settings=settings.eval)
+    return rows.all_rows(arm_reports, training, nearest, ceilings, seed=settings.seed, forms=forms)
 
 
 def _diagnoses(arm_histories: ArmTables, arms: dict[str, Any]) -> dict[str, list[Finding]]:

@@ -26,6 +26,7 @@ from radrl.pipelines.compare.systems import KIND as SYSTEM
 from radrl.pipelines.compare.systems import System
 from radrl.pipelines.compare.table import mark, short
 from radrl.pipelines.eval.nodes import describe_cleaning
+from radrl.pipelines.eval.texts import LABEL_TEXTS
 from radrl.readers.names import READERS
 from radrl.training.watching.diagnosis import Finding
 
@@ -84,7 +85,12 @@ def render(
     Returns:
         The page's text.
     """
-    facts = facts_of(arm_reports, settings.arms, list(films))
+    # the chips of an example say what was read of its texts, so it has the form that was labelled
+    labelled = {
+        arm: frame.assign(**{side: frame[read] for side, read in LABEL_TEXTS.items()})
+        for arm, frame in arm_reports.items()
+    }
+    facts = facts_of(labelled, settings.arms, list(films))
     return _template().render(
         **_data(arm_reports, beside, settings),
         **_arms(comparison, beside.systems, settings),
@@ -94,7 +100,7 @@ def render(
         diagnoses=diagnoses,
         labels=_labels(arm_reports, settings.eval["labelers"][0]),
         arm_names=list(arm_reports),
-        examples=[examples.show(sample_id, own, arm_reports, facts) for sample_id, own in films.items()],
+        examples=[examples.show(sample_id, own, labelled, facts) for sample_id, own in films.items()],
         verdicts=examples.VERDICTS,
         published=_published(beside.published),
         parameters=yaml.safe_dump(settings.printed, sort_keys=False, allow_unicode=True, width=100),
@@ -118,6 +124,7 @@ def _data(
             "ingest": beside.ingest_summary,
             "labelers": settings.eval["labelers"],
             "cleaning": describe_cleaning(settings.eval),
+            "labels_of": settings.eval["labels_of"],
             "labeler": beside.labeler_report,
         },
         "counts": {"films": len(any_arm), "patients": any_arm["patient_id"].nunique()},

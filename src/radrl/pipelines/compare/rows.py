@@ -16,7 +16,9 @@ from radrl.evaluation.comparison import ComparisonRow, compare
 from radrl.evaluation.summed import SummedMetrics
 from radrl.labelers.base import LabelMatrix
 from radrl.observations import OBSERVATIONS
+from radrl.pipelines.eval.texts import texts_of
 from radrl.readers.names import READERS
+from radrl.scoring.texts import Texts
 
 CEILING: Final = "reference_report"
 TRIVIAL: Final = {
@@ -27,18 +29,21 @@ TRIVIAL: Final = {
 }
 """Rows that need no model, and what they are."""
 
+_FORMS: Final = ("report", "label_text")
+"""A training report's columns."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
     """One row's answers to the N films.
 
     Args:
-        reports: N texts; nothing for a row that has labels alone.
+        reports: N texts in both forms; nothing for a row that has labels alone.
         labels: class indices of such a row, shape (N, 14).
         stored: of an arm, what eval found per report: a column a metric, N rows.
     """
 
-    reports: Sequence[str] | None
+    reports: Texts | None
     labels: LabelMatrix | None = None
     stored: pd.DataFrame | None = None
 
@@ -60,23 +65,23 @@ class RowScores:
 
 def all_rows(
     arms: Mapping[str, pd.DataFrame],
-    training: Sequence[str],
-    nearest: Sequence[str],
+    training: pd.DataFrame | None,
+    nearest: pd.DataFrame | None,
     ceilings: pd.DataFrame,
     *,
     seed: int,
-    cleaned: Callable[[str], str] = str,
+    forms: Callable[[Sequence[str], Sequence[str]], Texts],
 ) -> dict[str, Row]:
     """Every row of the table, arms first, the ceiling last.
 
     Args:
         arms: by arm, reports and what eval found of each, all over the same N films in the same order.
-        training: training reports, for the row that draws from them; without any, neither that row nor the
-            next one is there.
-        nearest: for each film the report of the nearest training film, N.
+        training: report and label_text of the training films, for the row that draws from them; without any,
+            neither that row nor the next one is there.
+        nearest: the same of the nearest training film of each film, N rows.
         ceilings: of the stage ceilings, labels read off the films.
         seed: of that draw.
-        cleaned: what eval did to the texts of the arms and the references before it scored them.
+        forms: gives reports and label texts the forms in which eval scored the arms and the references.
 
     Returns:
         The rows by name.
@@ -90,15 +95,18 @@ def all_rows(
         )
     films = next(iter(arms.values()))
     count = len(films)
-    rows = {arm: Row(frame["report"].tolist(), stored=frame) for arm, frame in arms.items()}
-    rows["constant_normal_report"] = Row([*map(cleaned, baselines.constant_normal_report(count))])
+    rows = {arm: Row(texts_of(frame, "report"), stored=frame) for arm, frame in arms.items()}
+    normal = baselines.constant_normal_report(count)
+    rows["constant_normal_report"] = Row(forms(normal, normal))
     rows["every_label_positive"] = Row(None, labels=baselines.every_label_positive(count))
-    if training:
-        drawn = baselines.random_training_reports(training, count, seed=seed)
-        rows["random_training_report"] = Row([*map(cleaned, drawn)])
-        rows["nearest_training_film"] = Row([*map(cleaned, nearest)])
+    if training is not None and nearest is not None:
+        drawn = (
+            baselines.random_training_reports(training[form].tolist(), count, seed=seed) for form in _FORMS
+        )
+        rows["random_training_report"] = Row(forms(*drawn))
+        rows["nearest_training_film"] = Row(forms(*(nearest[form].tolist() for form in _FORMS)))
     rows |= _readers(ceilings, films["sample_id"])
-    rows[CEILING] = Row(films["reference"].tolist())
+    rows[CEILING] = Row(texts_of(films, "reference"))
     return rows
 
 

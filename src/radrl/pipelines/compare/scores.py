@@ -23,11 +23,13 @@ from radrl.labelers.build import build as build_labeler
 from radrl.labelers.remembering import Remembering
 from radrl.pipelines.compare.rows import Row, RowScores
 from radrl.pipelines.eval.gold import gold_of_reports
+from radrl.pipelines.eval.texts import LABEL_TEXTS
 from radrl.scoring.base import Scorer, Scores
 from radrl.scoring.build import build as build_scorers
 from radrl.scoring.clinical import ClinicalEfficacy
 from radrl.scoring.gold import GoldEfficacy
 from radrl.scoring.names import unknown_metric
+from radrl.scoring.texts import Texts
 
 POOLED: Final = ("ce", "nlg")
 """Families with metrics that are no means of the reports' own values."""
@@ -103,13 +105,13 @@ def _efficacy(
     return GoldEfficacy([reader], gold)
 
 
-def score_rows(rows: Mapping[str, Row], group: Group, references: Sequence[str]) -> dict[str, RowScores]:
+def score_rows(rows: Mapping[str, Row], group: Group, references: Texts) -> dict[str, RowScores]:
     """Score the rows with one scorer.
 
     Args:
         rows: of `radrl.pipelines.compare.rows.all_rows`.
         group: the metrics and their scorer.
-        references: the N reference reports.
+        references: the N reference reports in both forms.
 
     Returns:
         By row; a row without text has labels alone, and is missing where the scorer reads texts.
@@ -118,7 +120,8 @@ def score_rows(rows: Mapping[str, Row], group: Group, references: Sequence[str])
         ValueError: when the scorer's figure is not the mean of its reports' values although it should be.
         radrl.scoring.base.ScoringError: when the scorer fails.
     """
-    found = {name: _score(row, group, references) for name, row in rows.items()}
+    read = references.of(group.scorer)
+    found = {name: _score(row, group, read) for name, row in rows.items()}
     return {name: scores for name, scores in found.items() if scores is not None}
 
 
@@ -127,7 +130,7 @@ def _score(row: Row, group: Group, references: Sequence[str]) -> RowScores | Non
         return _score_labels(row, group, references)
     if row.stored is not None and not group.pooled:
         return _means(row.stored, group.metrics)
-    scores = group.scorer.score(references, row.reports)
+    scores = group.scorer.score(references, row.reports.of(group.scorer))
     if group.pooled:
         return _pooled(scores.summed, group)
     _require_means(scores, group.metrics)
@@ -163,8 +166,8 @@ def _only(family: SummedMetrics, metrics: Sequence[str]) -> SummedMetrics:
 
 
 def _stored_labels(arms: Mapping[str, pd.DataFrame]) -> dict[str, LabelMatrix]:
-    """Labels by text, of references and reports."""
-    sides = (("reference", "reference_labels"), ("report", "labels"))
+    """Labels by text, of references and reports in the form that was labelled."""
+    sides = ((LABEL_TEXTS["reference"], "reference_labels"), (LABEL_TEXTS["report"], "labels"))
     return {
         text: np.asarray(labels, dtype=np.int8)
         for frame in arms.values()

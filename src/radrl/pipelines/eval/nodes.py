@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from radrl.reports.cleaning import clean
-
 if TYPE_CHECKING:
     from radrl.evaluation.gold import Gold
     from radrl.evaluation.label_agreement import LabelRow
@@ -18,8 +16,6 @@ if TYPE_CHECKING:
 
 Scores = dict[str, Any]
 """Counts and metrics by name; under `skipped` why a metric is missing, under `about` what made them."""
-
-SIDES = ("reference", "report")
 
 READINGS = {False: "positive", True: "positive or uncertain"}
 """What counts as present, by `uncertain_as_positive`."""
@@ -37,17 +33,19 @@ def score_reports(
     Where reports have gold labels and `ce` is among the families, their labels are scored against those too.
 
     Args:
-        reports: sample_id, study_id, patient_id, reference and report, one row a film; gold where known.
+        reports: sample_id, study_id, patient_id, reference, reference_label_text and report, one row a film;
+            gold where known.
         labeler_models: what the stage labeler wrote.
         settings: the section `eval`.
         labeler: the section `labeler`.
         device: where a CheXbert computes.
 
     Returns:
-        The scores by name, of texts cleaned as `eval.cleaning` says; per labeler (`rules`; `rules_gold`
-        against gold labels), observation and reading precision, recall, F1, support and predicted; per report
-        the texts as they were scored, the labels of the first of `eval.labelers` and its own scores, each
-        under the name of the metric it belongs to.
+        The scores by name, those of wording of texts cleaned as `eval.cleaning` says, the others of the texts
+        that `eval.labels_of` names; per labeler (`rules`; `rules_gold` against gold labels), observation and
+        reading precision, recall, F1, support and predicted; per report both forms of the texts as they were
+        scored, the labels of the first of `eval.labelers` and its own scores, each under the name of the
+        metric it belongs to.
 
     Raises:
         ValueError: when there is no report, or a film has none (an empty text is one, a missing text is not).
@@ -56,12 +54,13 @@ def score_reports(
     from radrl.labelers.build import build as build_labeler
     from radrl.labelers.remembering import Remembering
     from radrl.pipelines.eval.gold import gold_of_reports
+    from radrl.pipelines.eval.texts import SIDES, texts_of, with_both_forms
     from radrl.scoring.build import build as build_scorers
     from radrl.scoring.gold import GoldEfficacy
 
     _require_texts(reports)
-    reports = _cleaned(reports, settings)
-    texts = reports["reference"].tolist(), reports["report"].tolist()
+    reports = with_both_forms(reports, settings)
+    references, hypotheses = (texts_of(reports, side) for side in SIDES)
     readers = [
         Remembering(build_labeler(labeler, labeler_models, name=name, device=device))
         for name in settings["labelers"]
@@ -70,14 +69,16 @@ def score_reports(
     gold = gold_of_reports(reports) if "ce" in settings["families"] else None
     if gold is not None:
         scorers.append(GoldEfficacy(readers, gold))
-    found = [scorer.score(*texts) for scorer in scorers]
-    labels = {reader.name: (reader.label(texts[0]), reader.label(texts[1])) for reader in readers}
+    found = [scorer.score(references.of(scorer), hypotheses.of(scorer)) for scorer in scorers]
+    clinical = references.clinical, hypotheses.clinical
+    labels = {reader.name: (reader.label(clinical[0]), reader.label(clinical[1])) for reader in readers}
     truth, written = labels[readers[0].name]
     per_report = reports.assign(
         reference_labels=list(truth), labels=list(written), **_merged(one.per_report for one in found)
     )
     scores: Scores = _describe(reports) | _describe_gold(reports, gold) | _merged(one.corpus for one in found)
-    about = {"cleaning": describe_cleaning(settings)} | _merged(one.about for one in found)
+    about = {"cleaning": describe_cleaning(settings), "labels_of": settings["labels_of"]}
+    about |= _merged(one.about for one in found)
     scores |= {"skipped": _merged(one.skipped for one in found), "about": about}
     return scores, _label_table(labels, gold), per_report
 
@@ -143,9 +144,13 @@ def _label_rows(labeler: str, found: list[LabelRow]) -> pd.DataFrame:
 
 
 def _require_texts(reports: pd.DataFrame) -> None:
+    from radrl.pipelines.eval.texts import LABEL_TEXTS, SIDES
+
     if reports.empty:
         raise ValueError("there is no report to score; does the split `generate.split` have films?")
-    for side in SIDES:
+    for side in (*SIDES, LABEL_TEXTS["reference"]):
+        if side not in reports:
+            raise ValueError(f"the table of reports has no column {side}; run generate again")
         missing = reports.loc[reports[side].isna(), "sample_id"]
         if len(missing):
             raise ValueError(
@@ -153,15 +158,8 @@ def _require_texts(reports: pd.DataFrame) -> None:
             )
 
 
-def _cleaned(reports: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """References and reports as `eval.cleaning` has them scored."""
-    words = settings["max_report_words"]
-    sides = {side: [clean(text, settings["cleaning"], words) for text in reports[side]] for side in SIDES}
-    return reports.assign(**sides)
-
-
 def describe_cleaning(settings: Mapping[str, Any]) -> str:
-    """What is done to texts before they are scored, in a few words.
+    """What is done to texts before their wording is scored, in a few words.
 
     Args:
         settings: the section `eval`.

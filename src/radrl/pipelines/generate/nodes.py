@@ -40,8 +40,9 @@ def write_reports(
         step_report: told the seconds a film (`radrl.pipelines.generate.speed`).
 
     Returns:
-        sample_id, study_id, patient_id, gold, reference and report, one row a sample; gold is the study's 14
-        class indices where they are known apart from the text. Where an output is more than its report, the
+        sample_id, study_id, patient_id, gold, reference, reference_label_text and report, one row a sample;
+        gold is the study's 14 class indices where they are known apart from the text, reference_label_text
+        what labelers read of the reference. Where an output is more than its report, the
         whole of it stands in a further column, output.
     """
     from rich.console import Console
@@ -59,7 +60,7 @@ def write_reports(
     frame = corpora.read(
         corpus,
         split=settings["split"],
-        columns=["sample_id", "study_id", "patient_id", "gold", "report", "images"],
+        columns=["sample_id", "study_id", "patient_id", "gold", "report", "label_text", "images"],
     )
     form = (arm or {}).get("output", "plain")
     writer = folder.load(policy, dtype=dtype, device=where)
@@ -83,5 +84,9 @@ def write_reports(
     if step_report is not None:
         step_report(0, numbers)
     table = frame[["sample_id", "study_id", "patient_id", "gold"]].copy()
-    table = table.assign(reference=frame["report"], report=[report_of(output, form) for output in outputs])
+    table = table.assign(
+        reference=frame["report"],
+        reference_label_text=frame["label_text"],
+        report=[report_of(output, form) for output in outputs],
+    )
     return table if form == "plain" else table.assign(output=outputs)

@@ -44,6 +44,7 @@ def read_source(settings: dict[str, Any], seed: int, workspace: Path) -> tuple[I
         image_root=source.root,
         target=settings["target"],
         cleaning=settings["cleaning"],
+        labels_of=settings["labels_of"],
         min_report_words=settings["min_report_words"],
         max_report_words=settings["max_report_words"],
         views=settings["views"],

@@ -16,7 +16,7 @@ from radrl.observations import OBSERVATIONS
 def label_reports(
     corpus: ds.Dataset, labeler_models: Path, settings: dict[str, Any], device: str = "cpu"
 ) -> pd.DataFrame:
-    """Label every reference report.
+    """Label every reference report, in the text that `ingest.labels_of` chose.
 
     Args:
         corpus: the films.
@@ -27,7 +27,7 @@ def label_reports(
     Returns:
         sample_id, study_id, split and a class index for each observation, one row a film.
     """
-    frame = corpora.read(corpus, columns=["sample_id", "study_id", "split", "report"])
-    labels = build(settings, labeler_models, device=device).label(frame["report"].tolist())
+    frame = corpora.read(corpus, columns=["sample_id", "study_id", "split", "label_text"])
+    labels = build(settings, labeler_models, device=device).label(frame["label_text"].tolist())
     table = pd.DataFrame(labels, columns=list(OBSERVATIONS), index=frame.index)
     return pd.concat([frame[["sample_id", "study_id", "split"]], table], axis=1)

@@ -38,7 +38,8 @@ def make_labelers(
     """Train the compact CheXbert on the rules' labels, and check the published one where it is given.
 
     Args:
-        corpus: the films; reports of the splits `pretrain` and `train` are learned from.
+        corpus: the films; reports of the splits `pretrain` and `train` are learned from, in both forms where
+            a paper's cleaning made two.
         settings: the section `labeler`.
         seed: of weights and training texts.
         threads: of torch.
@@ -90,11 +91,11 @@ def check_labelers(
     """
     from radrl.pipelines.labeler import table
 
-    frame = corpora.read(corpus, columns=["report", "gold"])
+    frame = corpora.read(corpus, columns=["label_text", "gold"])
     known = frame[frame["gold"].notna()]
     summary: dict[str, Any] = {"labeler": settings["name"], "reports": len(frame), "known": len(known)}
     if len(known):
-        labels = build(settings, labeler_models, device=device).label(known["report"].tolist())
+        labels = build(settings, labeler_models, device=device).label(known["label_text"].tolist())
         same = labels == np.stack(known["gold"].to_list())  # (N, 14)
         summary["agreement"] = {
             name: float(share) for name, share in zip(OBSERVATIONS, same.mean(0), strict=True)
@@ -139,9 +140,10 @@ def agreement(teacher: LabelMatrix, pupil: LabelMatrix) -> dict[str, Any]:
 
 
 def _texts(corpus: ds.Dataset, splits: Sequence[str]) -> list[str]:
-    """The distinct reports of some splits."""
-    frames = [corpora.read(corpus, split=split, columns=["report"]) for split in splits]
-    return list(dict.fromkeys(pd.concat(frames)["report"]))
+    """The distinct reports of some splits, as labelers read them and as policies learn to write them."""
+    frames = [corpora.read(corpus, split=split, columns=["label_text", "report"]) for split in splits]
+    every = pd.concat(frames)
+    return list(dict.fromkeys([*every["label_text"], *every["report"]]))
 
 
 def _pointing(published: Path) -> Callable[[Path], None]:

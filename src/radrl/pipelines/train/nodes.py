@@ -121,7 +121,7 @@ def train_arm(
 
     where = place(settings.device)
     pin(settings.threads, where)
-    films = corpora.read(corpus, split="train", columns=["sample_id", "images", "report"])
+    films = corpora.read(corpus, split="train", columns=["sample_id", "images", "report", "label_text"])
     films = subset.merge(films, on="sample_id", validate="one_to_one")
     watched = draw_sample(corpus, settings.training["watch"], seed=settings.seed)
     check_training(settings.training, settings.arm.get("training", {}), films=len(films), policy=start)
@@ -131,7 +131,7 @@ def train_arm(
     columns = (films[name].tolist() for name in ("images", "report", "sample_id"))
     policy, curve = optimise(
         beginning,
-        prompt_dataset(*columns, settings.prompt),
+        prompt_dataset(*columns, settings.prompt, label_texts=films["label_text"].tolist()),
         **_parts(settings, beginning, films, watched, labeler_models),
         settings=settings.training,
         seed=settings.seed,

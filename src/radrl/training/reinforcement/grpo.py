@@ -35,7 +35,12 @@ from radrl.training.watching.watch import Watch, Watching
 
 
 def prompt_dataset(
-    films: Sequence[Films], reports: Sequence[str], sample_ids: Sequence[str], prompt: str
+    films: Sequence[Films],
+    reports: Sequence[str],
+    sample_ids: Sequence[str],
+    prompt: str,
+    *,
+    label_texts: Sequence[str] | None = None,
 ) -> Dataset:
     """The selected samples with the instruction, as TRL asks for them; references ride along for the reward.
 
@@ -44,16 +49,22 @@ def prompt_dataset(
         reports: their reference reports.
         sample_ids: their ids, named when a reward fails.
         prompt: the instruction.
+        label_texts: what labelers read of the reports; nothing for the reports themselves.
 
     Returns:
-        Rows of prompt, images, reference and sample_id.
+        Rows of prompt, images, reference, label_text and sample_id.
     """
 
     def decode(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
         images = [decode_films(own) for own in rows.pop("films")]
         return {**rows, "prompt": [[{"role": "user", "content": prompt}]] * len(images), "images": images}
 
-    table = {"films": list(films), "reference": list(reports), "sample_id": list(sample_ids)}
+    table = {
+        "films": list(films),
+        "reference": list(reports),
+        "label_text": list(reports if label_texts is None else label_texts),
+        "sample_id": list(sample_ids),
+    }
     return Dataset.from_dict(table).with_transform(decode)
 
 

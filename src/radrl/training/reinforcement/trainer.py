@@ -271,7 +271,7 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         return Rollouts(
             ids=completion_ids_list,
             outputs=[completion[0]["content"] for completion in completions],
-            references=[row["reference"] for row in inputs],
+            references=[row["label_text"] for row in inputs],
             sample_ids=[row["sample_id"] for row in inputs],
             group=self._group_size,
             form=self.reward.output,
@@ -351,12 +351,13 @@ def _as_trl(part: Part, reward: RewardSum) -> Callable[..., list[float]]:
     def score(
         completions: Sequence[Sequence[Mapping[str, str]]],
         reference: Sequence[str],
+        label_text: Sequence[str],
         sample_id: Sequence[str],
         log_metric: Callable[[str, float], None],
         **_: Any,
     ) -> list[float]:
         outputs = [completion[0]["content"] for completion in completions]
-        scores = reward.score_part(part, outputs, reference, sample_id)
+        scores = reward.score_part(part, outputs, reference, sample_id, label_texts=label_text)
         for name, value in part.reward.told.items():
             log_metric(f"rewards/{part.name}/{name}", value)
         return scores

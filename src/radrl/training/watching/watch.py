@@ -65,8 +65,8 @@ def draw_sample(corpus: ds.Dataset, settings: Mapping[str, int] | None, *, seed:
         seed: of the draw.
 
     Returns:
-        sample_id, images and report, sorted by sample_id: all of the split where it has fewer than asked for,
-        no row where it has none or the watch is switched off.
+        sample_id, images and label_text, sorted by sample_id: all of the split where it has fewer than asked
+        for, no row where it has none or the watch is switched off.
     """
     wanted = settings["films"] if settings and settings["every"] else 0
     in_split = pc.field("split") == SPLIT
@@ -75,7 +75,7 @@ def draw_sample(corpus: ds.Dataset, settings: Mapping[str, int] | None, *, seed:
         logger.warning("the corpus has no film in split %s: training is not watched (training.watch)", SPLIT)
     drawn = np.random.default_rng(seed).permutation(len(ids))[:wanted]
     chosen = pc.field("sample_id").isin(pa.array([ids[i] for i in drawn], pa.string()))
-    found = corpus.to_table(columns=["sample_id", "images", "report"], filter=in_split & chosen)
+    found = corpus.to_table(columns=["sample_id", "images", "label_text"], filter=in_split & chosen)
     frame: pd.DataFrame = found.to_pandas().sort_values("sample_id", ignore_index=True)
     return frame.assign(images=[tuple(own) for own in frame["images"]])
 
@@ -85,7 +85,7 @@ class Watch:
 
     Args:
         films: the films of N samples as PNG bytes.
-        references: their reference reports.
+        references: their reference reports, as labelers read them.
         prompt: the instruction.
         labeler: reads both.
         form: one of `radrl.reports.output.FORMS`.
@@ -217,7 +217,7 @@ def build(
         return None
     return Watch(
         sample["images"].tolist(),
-        sample["report"].tolist(),
+        sample["label_text"].tolist(),
         prompt=prompt,
         labeler=labeler,
         form=form,

@@ -1,0 +1,56 @@
+"""The texts of a table of reports in the two forms in which metrics read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pandas as pd
+
+from radrl.reports.cleaning import clean_once
+from radrl.scoring.texts import Texts
+
+SIDES: Final = ("reference", "report")
+LABEL_TEXTS: Final = {side: f"{side}_label_text" for side in SIDES}
+"""By side, the column of what labelers, and all metrics but those of wording, read."""
+
+
+def in_both_forms(targets: Sequence[str], originals: Sequence[str], settings: Mapping[str, Any]) -> Texts:
+    """Texts as `eval.cleaning` and `eval.labels_of` have them scored.
+
+    Args:
+        targets: N texts as policies learn to write them, or wrote them.
+        originals: the same as labelers read them in the corpus.
+        settings: the section `eval`.
+    """
+    words = settings["max_report_words"]
+    cleaned = [clean_once(text, settings["cleaning"], words) for text in targets]
+    return Texts(cleaned, originals if settings["labels_of"] == "original" else cleaned)
+
+
+def with_both_forms(reports: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """A table of reports with its texts as they are scored.
+
+    Args:
+        reports: reference, reference_label_text and report among its columns.
+        settings: the section `eval`.
+
+    Returns:
+        The table with the wording of both sides under `SIDES`, and what the others read under `LABEL_TEXTS`.
+    """
+    written = reports["report"].tolist()
+    references = reports["reference"].tolist(), reports[LABEL_TEXTS["reference"]].tolist()
+    for side, texts in {"reference": references, "report": (written, written)}.items():
+        forms = in_both_forms(*texts, settings)
+        reports = reports.assign(**{side: forms.wording, LABEL_TEXTS[side]: forms.clinical})
+    return reports
+
+
+def texts_of(reports: pd.DataFrame, side: str) -> Texts:
+    """One side's texts of a table of `with_both_forms`.
+
+    Args:
+        reports: the table.
+        side: one of `SIDES`.
+    """
+    return Texts(reports[side].tolist(), reports[LABEL_TEXTS[side]].tolist())
