@@ -57,7 +57,9 @@ def test_target_that_names_no_layer_is_refused_with_the_nearest(
 
 @pytest.mark.parametrize("target", ["q_proj", "mlp.up_proj"])
 def test_end_of_a_path_is_refused_with_whole_paths(without_weights: Path, target: str) -> None:
-    with pytest.raises(SettingsError, match=r"targets: .* is the end of a path; .* write 'model\.language_model"):
+    with pytest.raises(
+        SettingsError, match=r"targets: .* is the end of a path; .* write 'model\.language_model"
+    ):
         check_targets(without_weights, [target], "training.lora")
 
 
