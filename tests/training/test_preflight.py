@@ -97,7 +97,7 @@ def test_8bit_optimizer_wants_its_package(monkeypatch: pytest.MonkeyPatch, insta
     if installed:
         check_precision(settings, key)
         return
-    with pytest.raises(SettingsError, match=r"^sft\.optimizer is adamw_8bit, .* pip install .* bitsandbytes"):
+    with pytest.raises(SettingsError, match=r"^sft\.optimizer is adamw_8bit, .* pip install .*bitsandbytes"):
         check_precision(settings, key)
 
 
