@@ -540,8 +540,14 @@ def test_metrics_that_only_a_model_knows_are_told_by_their_family(values: Values
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"policy.dtype": "bfloat16"}, "sft.bf16 is false, but policy.dtype is bfloat16: what trains is float32"),
-        ({"policy.dtype": "bfloat16", "sft.bf16": True}, "training.bf16 is false, but policy.dtype is bfloat16"),
+        (
+            {"policy.dtype": "bfloat16"},
+            "sft.bf16 is false, but policy.dtype is bfloat16: what trains is float32",
+        ),
+        (
+            {"policy.dtype": "bfloat16", "sft.bf16": True},
+            "training.bf16 is false, but policy.dtype is bfloat16",
+        ),
         (
             {
                 "policy.dtype": "bfloat16",
@@ -555,7 +561,10 @@ def test_metrics_that_only_a_model_knows_are_told_by_their_family(values: Values
             {"policy.dtype": "bfloat16", "sft.bf16": True, "training.bf16": True, "policy.path": None},
             "policy.pretrain.bf16 is false, but policy.dtype is bfloat16",
         ),
-        ({"policy.dtype": "float16"}, "policy.dtype float16 is for policies that do not train; take bfloat16"),
+        (
+            {"policy.dtype": "float16"},
+            "policy.dtype float16 is for policies that do not train; take bfloat16",
+        ),
     ],
 )
 def test_frozen_weights_in_bfloat16_want_autocast(values: Values, changes: Values, message: str) -> None:
@@ -565,7 +574,9 @@ def test_frozen_weights_in_bfloat16_want_autocast(values: Values, changes: Value
 
 
 def test_what_does_not_train_may_be_of_any_dtype(values: Values) -> None:
-    values = put(put(values, "arms", {"base": {"start": "base", "selection": "full"}}), "compare.reference", "base")
+    values = put(
+        put(values, "arms", {"base": {"start": "base", "selection": "full"}}), "compare.reference", "base"
+    )
     assert validate(put(values, "policy.dtype", "float16")).policy.dtype == "float16"
     both = put(put(values, "policy.dtype", "bfloat16"), "training.bf16", False)
     assert validate(both)

@@ -36,7 +36,9 @@ def test_parts_are_all_layers_but_the_head(policy: Policy) -> None:
     assert HEAD not in layers
 
 
-@pytest.mark.parametrize("targets", [BOTH, BOTH[:1], ["model.visual.blocks.1.attn.qkv"], ["*"], [PARTS["projector"]]])
+@pytest.mark.parametrize(
+    "targets", [BOTH, BOTH[:1], ["model.visual.blocks.1.attn.qkv"], ["*"], [PARTS["projector"]]]
+)
 def test_adapters_go_to_the_chosen_layers_and_to_no_other(policy: Policy, targets: list[str]) -> None:
     expected = set(chosen(linear_layers(policy.model), targets))
     assert adapted(policy, targets) == expected
@@ -62,9 +64,15 @@ def test_how_many_layers_of_each_part_are_adapted_is_said(
             "'model.language_model.layers.*.mlp.up_proj' or 'model.visual.blocks.*.mlp.up_proj'",
         ),
         ("attn.qkv", "'attn.qkv' is the end of a path; .* write 'model.visual.blocks.*.attn.qkv'"),
-        (f"{LANGUAGE}.self_attn.v_porj", f"hits no linear layer .* did you mean '{LANGUAGE}.self_attn.v_proj'"),
+        (
+            f"{LANGUAGE}.self_attn.v_porj",
+            f"hits no linear layer .* did you mean '{LANGUAGE}.self_attn.v_proj'",
+        ),
         (f"{LANGUAGE}.self_attn", f"hits no linear layer .* did you mean '{LANGUAGE}.self_attn"),
-        ("query", "'query' hits no linear layer of the policy. Its layers: model.language_model.layers.*.mlp.down"),
+        (
+            "query",
+            "'query' hits no linear layer of the policy. Its layers: model.language_model.layers.*.mlp.down",
+        ),
         (HEAD, "'lm_head' hits no linear layer of the policy"),
     ],
 )

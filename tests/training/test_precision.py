@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -122,11 +122,13 @@ def at_end(monkeypatch: pytest.MonkeyPatch) -> Weights:
     return left
 
 
-def shares_moved(before: Policy, after: Weights) -> tuple[float, float]:
-    """Of the tensors and of the single weights."""
+def shares_moved(before: Policy, after: Weights, of: str) -> tuple[float, float]:
+    """Of the tensors and of the single weights; printed, for docs/training.md."""
     moved = [weight.to(after[name].dtype) != after[name] for name, weight in before.model.named_parameters()]
     tensors = sum(bool(one.any()) for one in moved) / len(moved)
-    return tensors, sum(int(one.sum()) for one in moved) / sum(one.numel() for one in moved)
+    weights = sum(int(one.sum()) for one in moved) / sum(one.numel() for one in moved)
+    print(f"{of}: {tensors:.3f} of the tensors, {weights:.4f} of the weights moved")
+    return tensors, weights
 
 
 @STAGES
@@ -140,15 +142,13 @@ def test_ten_steps_at_1e_6_reach_every_weight_but_in_bfloat16(
     """Linear layers and embeddings are drawn from N(0, 0.02); figures in docs/training.md."""
     train, before = request.getfixturevalue(stage), folder.load(policy_folder)
     train(workspace="masters")
-    tensors, weights = shares_moved(before, at_end)
-    print(f"{stage}, float32 under autocast: {tensors:.3f} of the tensors, {weights:.4f} of the weights moved")
+    tensors, weights = shares_moved(before, at_end, f"{stage}, float32 under autocast at 1e-6")
     assert tensors == 1.0
     assert weights > 0.99
     monkeypatch.setattr(tuning, "check_masters", lambda model: None)
     for rate, most in ((1e-6, 0.05), (1e-5, 0.25)):
         train(load="bfloat16", learning_rate=rate, workspace=f"weights{rate}")
-        tensors, weights = shares_moved(before, at_end)
-        print(f"{stage}, bfloat16 at {rate}: {tensors:.3f} of the tensors, {weights:.4f} of the weights moved")
+        tensors, weights = shares_moved(before, at_end, f"{stage}, bfloat16 at {rate}")
         assert tensors < 0.9
         assert weights < most
 
@@ -172,7 +172,7 @@ def test_adapters_in_bfloat16_are_refused(policy_folder: Path) -> None:
 
 
 @pytest.fixture
-def dtypes(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, set[torch.dtype]]]:
+def dtypes(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[torch.dtype]]:
     """Of the weights that train, of those that do not and of the frozen start, when training begins."""
     seen: dict[str, set[torch.dtype]] = {}
 
@@ -190,7 +190,7 @@ def dtypes(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, set[torch.dtyp
 
     noting(ReportGRPOTrainer)
     noting(fine_tuning._LengthGroupedTrainer)
-    yield seen
+    return seen
 
 
 @STAGES

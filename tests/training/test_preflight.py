@@ -57,7 +57,9 @@ def test_target_that_names_no_layer_is_refused_with_the_nearest(
 
 @pytest.mark.parametrize("target", ["q_proj", "mlp.up_proj"])
 def test_end_of_a_path_is_refused_with_whole_paths(without_weights: Path, target: str) -> None:
-    with pytest.raises(SettingsError, match=r"targets: .* is the end of a path; .* write 'model\.language_model"):
+    with pytest.raises(
+        SettingsError, match=r"targets: .* is the end of a path; .* write 'model\.language_model"
+    ):
         check_targets(without_weights, [target], "training.lora")
 
 
@@ -95,7 +97,7 @@ def test_8bit_optimizer_wants_its_package(monkeypatch: pytest.MonkeyPatch, insta
     if installed:
         check_precision(settings, key)
         return
-    with pytest.raises(SettingsError, match=r"^sft\.optimizer is adamw_8bit, .* pip install .* bitsandbytes"):
+    with pytest.raises(SettingsError, match=r"^sft\.optimizer is adamw_8bit, .* pip install .*bitsandbytes"):
         check_precision(settings, key)
 
 

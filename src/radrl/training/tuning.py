@@ -1,9 +1,9 @@
 """Which weights of a policy train, and in what precision.
 
 Weights that train are float32. AdamW moves a weight by about the learning rate, and bfloat16 keeps 8 bits of
-a number: at a rate of 1e-6 a weight above 4.9e-4 is rounded back to where it was, step after step. What does
-not train may be of another dtype: a base under adapters, a part that is frozen, the frozen start. It meets
-the others under autocast.
+a number: at a rate of 1e-6 a weight above 2^-11 (4.9e-4) is rounded back to where it was, step after step.
+What does not train may be of another dtype: a base under adapters, a part that is frozen, the frozen start.
+It meets the others under autocast.
 """
 
 from __future__ import annotations
@@ -88,8 +88,9 @@ def check_masters(model: torch.nn.Module) -> None:
     for name, weight in model.named_parameters():
         if weight.requires_grad and weight.dtype != torch.float32:
             raise SettingsError(
-                f"{name} trains and is {weight.dtype}, in which a small step is rounded away; load the policy "
-                "in float32 and name policy.dtype as dtype of training: what does not train is cast to it"
+                f"{name} trains and is {weight.dtype}, in which a small step is rounded away; load the "
+                "policy in float32 and name policy.dtype as the training's dtype: what does not train is "
+                "cast to it"
             )
 
 

@@ -102,12 +102,13 @@ def optimise(
         observers: are told what the trainer tells its callbacks, after all that has a part in the training.
 
     Returns:
-        The trained policy, in float32, and its training curve, one row a step; before them one of step 0 if watched.
+        The trained policy, in float32, and its training curve, one row a step; before them one of step 0 if
+        watched.
 
     Raises:
         radrl.training.finite.NotFinite: when a loss, gradient or KL is no number; no weights are written.
-        SettingsError: when there are fewer films than a step takes (the trainer would end at once, untrained),
-            or a weight that trains is not float32.
+        SettingsError: when there are fewer films than a step takes, where the trainer would end at once,
+            untrained, or a weight that trains is not float32.
     """
     check_films(len(prompts), settings)
     counted = {**settings, "steps": course.steps(settings, len(prompts))}

@@ -70,7 +70,8 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         if oracle is not None and kl == 0:
             arguments.beta = 1.0  # for the time being: TRL keeps the frozen start for a KL term alone
         functions = [_as_trl(part, reward) for part in reward.parts]
-        with _silenced("trl.trainer.grpo_trainer"):  # it would say that the frozen start's dtype is not heeded
+        # it would say that the dtype in model_init_kwargs is not heeded; the frozen start has it
+        with _silenced("trl.trainer.grpo_trainer"):
             super().__init__(reward_funcs=functions, args=arguments, **trl)
         self.beta = self.args.beta = kl
         for known in filter(None, [self.model, self.ref_model]):
