@@ -17,8 +17,8 @@ Departures from CheXpert:
 - heart and mediastinum count only where a size is stated of them (CheXpert takes a bare "heart size" as
   positive and a "stable" one as uncertain: blank here);
 - "no new X" is negative (CheXpert: uncertain); "unlikely" denies (CheXpert: no cue, hence positive);
-- more hedges, such as "suggests", "suggestive of", "probably", "perhaps", "would be a consideration" (CheXpert:
-  no cues, hence positive);
+- more hedges, such as "suggests", "suggestive of", "probably", "would be a consideration" (CheXpert: no cues,
+  hence positive);
 - what a report only asks for is not mentioned: "rule out X", "to exclude X" (CheXpert: denied), "evaluate
   for X", "evaluation for X is limited" (CheXpert: no cues, hence positive);
 - "almost completely resolved", "largely resolved", "near complete resolution of" and "document resolution
