@@ -36,6 +36,15 @@ def test_ingest_in_miniature(root: Path, tmp_path: Path) -> None:
     assert all(int(films.replace(",", "")) - int(kept) < 3 for _, films, kept in rows)
 
 
+def test_labels_are_read_faster_from_a_full_cache(root: Path, tmp_path: Path) -> None:
+    command = [sys.executable, str(root / "bench/labels.py"), "--rounds", "3"]
+    said = subprocess.run(command, check=True, cwd=tmp_path, capture_output=True, text=True).stdout
+    rows = re.findall(r"^(.+): ([\d,]+) reports a second \(240 texts\)$", said, flags=re.MULTILINE)
+    assert [name for name, _ in rows] == ["no cache", "empty cache", "full cache"]
+    uncached, _, cached = (int(count.replace(",", "")) for _, count in rows)
+    assert cached > uncached
+
+
 def test_grpo_step_in_miniature(root: Path, tmp_path: Path) -> None:
     written = tmp_path / "grpo_step.md"
     command = [sys.executable, str(root / "bench/grpo_step.py"), "--rounds", "1", "--steps", "2"]

@@ -30,11 +30,13 @@ SEVERITIES = {
 }  # fmt: skip
 DENIALS = {"no", "not", "without"}
 
-# Pairs whose labels a change leaves as they are, and why; in all others the labels' F1 must fall.
-SAME_LABELS = {
+NOTHING = "scoliosis withholds No Finding: the reference has no positive label, and its F1 is 0 / 0, so 0"
+# Pairs in which a change leaves the labels' F1 as it is, and why; in all others it must fall.
+SAME_F1 = {
     "flipped_negation": {
         16: "a shift of the mediastinum is none of the 14 observations",
         20: "another opacity is still there",
+        25: NOTHING,
     },
     "dropped_finding": {
         5: "other devices are still there",
@@ -42,10 +44,11 @@ SAME_LABELS = {
         10: "a calcified granuloma is none of the 14 observations",
         15: "a raised hemidiaphragm is none of the 14 observations",
         20: "another opacity is still there",
-        25: "scoliosis is none of the 14 observations",
+        25: NOTHING,
     },
     "added_finding": {
         7: "a hiatal hernia is none of the 14 observations",
+        25: NOTHING,
         28: "a device was there before",
     },
 }
@@ -218,11 +221,11 @@ def test_the_order_of_sentences_is_nothing_to_labels_graphs_and_errors(
 
 
 @pytest.mark.parametrize("metric", LABELS)
-@pytest.mark.parametrize("change", SAME_LABELS)
+@pytest.mark.parametrize("change", SAME_F1)
 def test_labels_see_what_changes_one_of_the_14(
     tool: ModuleType, scores: pd.DataFrame, metric: str, change: str
 ) -> None:
-    assert falls(tool, scores, metric, change) == set(range(1, 31)) - SAME_LABELS[change].keys()
+    assert falls(tool, scores, metric, change) == set(range(1, 31)) - SAME_F1[change].keys()
 
 
 @pytest.mark.parametrize("change", ["wrong_side", "wrong_severity", "reordering"])

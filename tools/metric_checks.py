@@ -73,7 +73,7 @@ WORDS: Final = """\
   {moved[ce_rules_sample14_f1].wrong_side} of 30 pairs, a wrong severity in
   {moved[ce_rules_sample14_f1].wrong_severity}. They see {moved[ce_rules_sample14_f1].flipped_negation}
   flips, {moved[ce_rules_sample14_f1].dropped_finding} dropped and
-  {moved[ce_rules_sample14_f1].added_finding} added findings; in the others the 14 observations stay the
+  {moved[ce_rules_sample14_f1].added_finding} added findings; in the others their F1 stays the
   same. Paraphrases keep {ce_rules_sample14_f1.paraphrase}: {moved[ce_rules_sample14_f1].paraphrase} of 30
   are misread.
 - **A graph of words sees errors and dislikes rewording.** `radgraph_rules_complete` falls in every wrong

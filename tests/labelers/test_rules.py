@@ -71,7 +71,22 @@ def test_shape_type_and_protocol() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "  \n ", "nan", "NaN", "NA", "n/a", "None.", "123", "1.5", "12/05/2019", "1. 2.", "-", "FINDINGS: nan"]
+    "text",
+    [
+        "",
+        "  \n ",
+        "nan",
+        "NaN",
+        "NA",
+        "n/a",
+        "None.",
+        "123",
+        "1.5",
+        "12/05/2019",
+        "1. 2.",
+        "-",
+        "FINDINGS: nan",
+    ],
 )
 def test_no_report_is_blank_throughout(text: str) -> None:
     assert not LABELER.label([text]).any()
@@ -99,7 +114,9 @@ def test_alternatives_as_indexers_take_them() -> None:
     assert said("Heart size is upper normal or mildly enlarged.", "Cardiomegaly", indexers) == POSITIVE
 
 
-@pytest.mark.parametrize("report", ["Emphysema. No effusion.", "Possible scoliosis.", "Degenerative changes."])
+@pytest.mark.parametrize(
+    "report", ["Emphysema. No effusion.", "Possible scoliosis.", "Degenerative changes."]
+)
 def test_other_findings_withhold_no_finding_unless_they_are_passed_over(report: str) -> None:
     assert said(report, "No Finding") == BLANK
     assert said(report, "No Finding", RulesLabeler(other_findings=False)) == POSITIVE
@@ -130,7 +147,12 @@ def test_a_normal_template_earns_nothing_where_references_have_other_findings_al
 
 def test_stated_tells_the_other_findings_apart() -> None:
     reports = ["Emphysema.", "Possible emphysema.", "No emphysema.", "Clear lungs."]
-    assert [LABELER.stated(report)[NO_FINDING] for report in reports] == [POSITIVE, UNCERTAIN, NEGATIVE, BLANK]
+    assert [LABELER.stated(report)[NO_FINDING] for report in reports] == [
+        POSITIVE,
+        UNCERTAIN,
+        NEGATIVE,
+        BLANK,
+    ]
 
 
 def test_foreign_sections_are_left_out_and_the_rest_is_kept() -> None:

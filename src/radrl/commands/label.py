@@ -117,7 +117,7 @@ class _Plan:
     "--other-findings/--no-other-findings",
     default=True,
     show_default=True,
-    help="Whether, as in CheXpert's code, emphysema, scoliosis and the like withhold No Finding by the rules.",
+    help="Whether emphysema, scoliosis and the like withhold No Finding by the rules, as in CheXpert's code.",
 )
 @click.option(
     "--batch-rows",

@@ -2,11 +2,11 @@
 
 As CheXpert (Irvin et al. 2019, arXiv:1901.07031) it finds mentions of 13 observations, decides for each
 whether its sentence denies, hedges or asserts it, and aggregates over the report: positive over uncertain
-over negative, blank where nothing is mentioned. No Finding is 1 when nothing but Support Devices is
-positive or uncertain, neither an observation nor one of the other findings that CheXpert lists beside them
-(emphysema, scoliosis, degenerative change, ...). Followed in particular: "lungs are clear" says nothing of Lung Opacity; a normal
-cardiomediastinal silhouette speaks of Enlarged Cardiomediastinum, not of Cardiomegaly; "upper limits of
-normal" is negative; "A or B" and "A versus B" make both uncertain; "likely" and "consistent with" are
+over negative, blank where nothing is mentioned. No Finding is 1 when nothing but Support Devices is positive
+or uncertain, neither an observation nor one of the other findings that CheXpert lists beside them (emphysema,
+scoliosis, degenerative change, ...). Followed in particular: "lungs are clear" says nothing of Lung Opacity;
+a normal cardiomediastinal silhouette speaks of Enlarged Cardiomediastinum, not of Cardiomegaly; "upper limits
+of normal" is negative; "A or B" and "A versus B" make both uncertain; "likely" and "consistent with" are
 positive; vascular congestion is Edema, uncertain at most; heart failure is Edema and an uncertain
 Cardiomegaly; fibrosis is Pleural Other, a scar Lung Opacity, a nodular opacity both Lung Lesion and Lung
 Opacity; a calcified nodule is no Lung Lesion; "history of" denies.
@@ -17,7 +17,8 @@ Departures from CheXpert:
 - heart and mediastinum count only where a size is stated of them (CheXpert takes a bare "heart size" as
   positive and a "stable" one as uncertain: blank here);
 - "no new X" is negative (CheXpert: uncertain); "unlikely" denies (CheXpert: no cue, hence positive);
-- "suggests", "suggestive of", "would be a consideration" are uncertain (CheXpert: no cues, hence positive);
+- more hedges, such as "suggests", "suggestive of", "probably", "would be a consideration" (CheXpert: no cues,
+  hence positive);
 - what a report only asks for is not mentioned: "rule out X", "to exclude X" (CheXpert: denied), "evaluate
   for X", "evaluation for X is limited" (CheXpert: no cues, hence positive);
 - "almost completely resolved", "largely resolved", "near complete resolution of" and "document resolution
@@ -31,9 +32,8 @@ Departures from CheXpert:
 - a report without a word is blank throughout, No Finding included: an empty one, digits, "nan", "NA";
 - text under the headings indication, history, technique and comparison is not read.
 
-Own rules instead of medspacy's ConText: on one core and the same real reports medspacy 1.3.1 (its sentence
-splitter, target matcher and context, 18 target phrases) read 140 reports a second, these rules 8,000
-without their cache.
+Own rules instead of medspacy's ConText, since these readings would have to be rules of its own there too, and
+no spaCy pipeline has to run. ``python bench/labels.py`` says how many reports a second they read on a core.
 """
 
 from __future__ import annotations

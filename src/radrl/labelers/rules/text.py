@@ -27,14 +27,15 @@ _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 # A stop ends a sentence unless a digit follows at once ("1.5 cm"); a line that opens a list item starts one.
 _SENTENCE_END: Final = re.compile(r"\.(?!\d)|[!\n]\s*(?=\d{1,2}[.)]\s|[-*\u2022]\s)|\n\s*\n|;")
 _BLANKS: Final = re.compile(r"\s+")
-_DASH: Final = re.compile(r"\s*(?:[\u2014\u2015]|--+)\s*|\s[-\u2013\u2212]\s")
+_DASH: Final = re.compile(r"[\u2014\u2015]|--+|(?<=\s)[-\u2013\u2212](?=\s)")
 # Hyphens of one word keep it together where blanks were put around them ("right - sided", "t8 - t9").
 _PREFIX: Final = re.compile(
-    r"\b(?:non|mid|air|x|post|pre|well|ill|cardio|costo|broncho|peri|retro|infra|supra|sub|para|semi|multi|inter"
+    r"\b(?:non|mid|x|post|pre|well|ill|cardio|costo|broncho|peri|retro|infra|supra|sub|para|semi|multi|inter"
     r"|intra|extra|pleuro|fibro|hemo|hydro)$"
 )
 _SUFFIX: Final = re.compile(
-    r"(?:sided?|like|shaped|up|rays?|based|spaces?|containing|appearing|defined|lying|standing|term|type)\b"
+    r"(?:sided?|like|shaped|up|rays?|based|spaces?|fluid levels?|containing|appearing|defined|lying|standing"
+    r"|term|type)\b"
 )
 _SPAN: Final = re.compile(r"\d-[a-z]?\d")
 # A name of at most four words, no denial and no list.
@@ -67,18 +68,18 @@ def sentences(report: str) -> list[str]:
     """
     if not report.isascii():
         report = unicodedata.normalize("NFKC", report)  # ligatures and full-width letters as their letters
-    parts = _SENTENCE_END.split(_own_sections(report).lower())
-    clauses = (clause for part in parts for clause in _clauses(part))
-    cut = (_BLANKS.sub(" ", clause).strip(" -*\u2022") for clause in clauses)
+    text = _own_sections(report).lower()
+    parts = _SENTENCE_END.split(text)
+    if _DASH.search(text):
+        parts = [clause for part in parts for clause in _clauses(part)]
+    cut = (_BLANKS.sub(" ", part).strip(" -*\u2022") for part in parts)
     return [sentence for sentence in cut if sentence]
 
 
 def _clauses(part: str) -> list[str]:
     """A part of a report cut at its dashes, but not behind a name or within a word."""
-    first, *others = _DASH.split(part)
-    if not others:
-        return [first]
-    clauses = [first.strip()]
+    first, *others = map(str.strip, _DASH.split(part))
+    clauses = [first]
     for clause in others:
         before = clauses[-1]
         joint = _joint(before, clause)
