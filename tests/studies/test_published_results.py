@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
 KEY = ["paper", "table", "dataset", "method", "rl_train_size"]
 CELLS = {  # what the tables hold: rows by metrics, without the cells that print a dash
@@ -139,4 +141,15 @@ def test_only_these_rows_are_of_no_averaging(rows: pd.DataFrame) -> None:
         ("OraPO", "1", "PromptMRG"),
         ("OraPO", "4", "GRPO, accuracy reward"),
         ("OraPO", "7", "Med-LLM"),
+    }
+
+
+@pytest.mark.parametrize("study", ["study-mrg_r1-iu_xray", "study-mrg_r1-table2"])
+def test_the_studies_of_that_table_compare_it_with_micro_of_both_readings(root: Path, study: str) -> None:
+    paper = yaml.safe_load((root / f"conf/recipes/{study}.yaml").read_text())["paper"]
+    stems = {re.sub(r"^ce_(rules|chexbert)_", "", ours): theirs for ours, theirs in paper["metrics"].items()}
+    assert stems == {
+        f"micro14_{statistic}{reading}": statistic
+        for statistic in ("precision", "recall", "f1")
+        for reading in ("", "_uncertain_pos")
     }

@@ -191,10 +191,15 @@ def _published_table(other: OtherRows) -> str:
     return _markdown(
         header,
         [
-            [name, *(f"{row[metric]:.3f}" if metric in row else "-" for metric in metrics)]
+            [name, *(_printed(row[metric]) if metric in row else "-" for metric in metrics)]
             for name, row in other.rows.items()
         ],
     )
+
+
+def _printed(value: float) -> str:
+    """With three decimals, or with the four that MRG-R1 prints."""
+    return f"{value:.3f}" if round(value, 3) == value else f"{value:.4f}"
 
 
 def _intervals(study: Described) -> str:
