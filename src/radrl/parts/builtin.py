@@ -62,6 +62,7 @@ BUILTIN: Final[dict[str, dict[str, str]]] = {
     "entailment": {
         "rules": "radrl.scoring.facts.rules:RulesEntailment",
         "judge": "radrl.scoring.facts.judge:JudgeEntailment",
+        "labeler": "radrl.scoring.facts.labeler:LabelerEntailment",
     },
 }
 """By kind (`radrl.parts.kinds`), the name in params.yaml and ``module:object``."""

@@ -158,8 +158,8 @@ KINDS: Final[dict[str, Kind]] = {
         Kind(
             "entailment",
             "reward.facts.entailment",
-            "Says what facts entail (`radrl.scoring.facts.base.Entailment`).",
-            ("judge",),
+            "Says what facts entail (`radrl.scoring.facts.base.Entailment`); `labeler` is the references'.",
+            ("judge", "labeler"),
             method="entail",
         ),
     )

@@ -16,7 +16,8 @@ from radrl.scoring.facts.build import build
 from radrl.scoring.facts.score import FactS
 from radrl.scoring.judge.sections import EndpointSection, FolderSection
 
-Reader = Literal["rules", "judge"]
+Extractor = Literal["rules", "judge"]
+Entailment = Literal["rules", "judge", "labeler"]
 
 
 class FactsEndpoint(EndpointSection):
@@ -41,10 +42,10 @@ class FactsEndpoint(EndpointSection):
 
 
 class FactsSection(Section):
-    """FactS (OraPO eq. 13 to 15), by rules or by a judge."""
+    """FactS (OraPO eq. 13 to 15), by rules, by a judge or by the labeler of the references."""
 
-    extractor: Reader
-    entailment: Reader
+    extractor: Extractor
+    entailment: Entailment
     uncertain_as_positive: bool
     beta: PositiveFloat
     xi: PositiveFloat
@@ -56,6 +57,11 @@ class FactsSection(Section):
         asked = [key for key in ("extractor", "entailment") if getattr(self, key) == "judge"]
         if asked and self.judge is None:
             raise ValueError(f"{asked[0]} is judge, but there is no section judge: say which, or take rules")
+        if self.entailment == "labeler" and "extractor" in asked:
+            raise ValueError(
+                "extractor is judge, but entailment is labeler, which reads the report itself: the judge's "
+                "facts would decide nothing; set extractor to rules, or entailment to judge or rules"
+            )
         if self.judge is not None and not asked:
             raise ValueError("judge is set, but extractor and entailment are rules; nobody would ask it")
         return self
@@ -100,4 +106,4 @@ def facts(labeler: Labeler, missing: Missing = "raise", **settings: Any) -> Fact
         missing: what becomes of a report without a score; FactS says why it has none.
         **settings: of `radrl.scoring.facts.build.build`.
     """
-    return Facts(labeler, build({**settings, "missing": missing}))
+    return Facts(labeler, build({**settings, "missing": missing}, labeler))

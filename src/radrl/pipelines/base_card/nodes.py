@@ -22,7 +22,7 @@ ROLLOUTS: Final = 8
 FACTS: Final = {
     "weight": 1.0,
     "extractor": "rules",
-    "entailment": "rules",
+    "entailment": "labeler",
     "uncertain_as_positive": False,
     "beta": 1.5,
     "xi": 1.0e-8,

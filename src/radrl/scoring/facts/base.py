@@ -34,7 +34,8 @@ class Ruling(NamedTuple):
 
     Args:
         verdict: about one observation.
-        facts: numbers of the facts that support or contradict it, from 0; none where they are silent.
+        facts: numbers of the facts that support or contradict it, from 0; none where they are silent, or
+            where the report was judged as a whole.
     """
 
     verdict: Verdict
@@ -89,7 +90,7 @@ class Entailment(Protocol):
     """Tests the 14 observations on facts.
 
     Attributes:
-        name: goes into the reward's name (``rules``, ``judge``).
+        name: goes into the reward's name (``rules``, ``judge``, ``labeler``).
         uncertain_as_positive: whether a hedged fact ("possible pneumonia") supports its observation; where
             not, it is silent about it. It never contradicts.
     """
@@ -102,11 +103,12 @@ class Entailment(Protocol):
         """What its verdicts depend on beside its name, for the record."""
         ...
 
-    def entail(self, facts: Sequence[Facts]) -> list[Rulings | Failure]:
+    def entail(self, facts: Sequence[Facts], reports: Sequence[str]) -> list[Rulings | Failure]:
         """Test the observations.
 
         Args:
-            facts: of N reports; without any, all 14 verdicts are silent.
+            facts: of N reports; without any, all 14 verdicts are silent, but for who reads reports.
+            reports: the N texts, for who reads them as a whole.
 
         Returns:
             N times 14 rulings, or why there are none.

@@ -1,10 +1,11 @@
-"""FactS as settings name it: rules or a judge for either part."""
+"""FactS as settings name it: rules or a judge for either part, or the references' labeler for verdicts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
+from radrl.labelers.base import Labeler
 from radrl.parts.find import find
 from radrl.scoring.base import ScoringError
 from radrl.scoring.facts.answers import FACTS_SCHEMA, RULINGS_SCHEMA
@@ -15,14 +16,15 @@ from radrl.scoring.judge.build import build as build_judge
 _REQUIRED: Final[tuple[str, ...]] = ("extractor", "entailment", "uncertain_as_positive")
 
 
-def build(settings: Mapping[str, Any]) -> FactS:
+def build(settings: Mapping[str, Any], labeler: Labeler | None = None) -> FactS:
     """Build FactS.
 
     Args:
-        settings: `extractor` and `entailment`, each ``rules`` or ``judge``; `uncertain_as_positive`; `judge`,
-            the settings of `radrl.scoring.judge.build.build` where a part needs it, to which an endpoint
-            adds `structured`: whether requests carry the JSON schema, which older servers refuse (default
-            true; answers are held to it either way); and what `FactS` takes.
+        settings: `extractor` and `entailment`, each ``rules`` or ``judge``, the latter also ``labeler``;
+            `uncertain_as_positive`; `judge`, the settings of `radrl.scoring.judge.build.build` where a part
+            needs it, to which an endpoint adds `structured`: whether requests carry the JSON schema, which
+            older servers refuse (default true; answers are held to it either way); and what `FactS` takes.
+        labeler: who reads the references, where `entailment` is ``labeler``.
 
     Returns:
         FactS; nothing is sent or loaded yet.
@@ -39,11 +41,15 @@ def build(settings: Mapping[str, Any]) -> FactS:
     for key, part in (("extractor", extractor), ("entailment", entailment)):
         if part == "judge" and judge is None:
             raise ScoringError(f"facts.{key} is judge, but facts.judge is not set: say which judge")
+    if entailment == "labeler" and labeler is None:
+        raise ScoringError("facts.entailment is labeler, but none was handed over: give the references' own")
     asked = "judge" in (extractor, entailment)
     for_facts, for_rulings = _judges(judge) if asked else (None, None)
     return FactS(
         find("extractor", str(extractor)).make({}, judge=for_facts),
-        find("entailment", str(entailment)).make({"uncertain_as_positive": doubt}, judge=for_rulings),
+        find("entailment", str(entailment)).make(
+            {"uncertain_as_positive": doubt}, judge=for_rulings, labeler=labeler
+        ),
         **own,
     )
 

@@ -106,7 +106,7 @@ class JudgeEntailment:
         prompt = entailment_prompt((), uncertain_as_positive=self.uncertain_as_positive)
         return self.judge.about | {"prompt_sha256": _digest(prompt)}
 
-    def entail(self, facts: Sequence[Facts]) -> list[Rulings | Failure]:
+    def entail(self, facts: Sequence[Facts], reports: Sequence[str] = ()) -> list[Rulings | Failure]:
         """See `radrl.scoring.facts.base.Entailment`; equal facts are asked about once."""
         prompts = {
             own: entailment_prompt(own, uncertain_as_positive=self.uncertain_as_positive)

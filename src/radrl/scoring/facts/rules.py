@@ -114,7 +114,7 @@ class RulesEntailment:
     def __init__(self, *, uncertain_as_positive: bool) -> None:
         self.uncertain_as_positive = uncertain_as_positive
 
-    def entail(self, facts: Sequence[Facts]) -> list[Rulings | Failure]:
+    def entail(self, facts: Sequence[Facts], reports: Sequence[str] = ()) -> list[Rulings | Failure]:
         """See `radrl.scoring.facts.base.Entailment`; rules judge every fact, so none fails."""
         return [self._rulings(own) for own in facts]
 

@@ -138,7 +138,7 @@ class FactS:
                 f"report an id and {len(OBSERVATIONS)} labels"
             )
         facts = self.extractor.extract(hypotheses)
-        rulings = self._rulings(facts)
+        rulings = self._rulings(facts, hypotheses)
         self._complain(ids, rulings)
         claimed = np.zeros(labels.shape, np.int8)  # (N, 14)
         for row, own in enumerate(rulings):
@@ -153,9 +153,12 @@ class FactS:
         ]
         return FactScores(numbers[2], reports)
 
-    def _rulings(self, facts: Sequence[Facts | Failure]) -> list[Rulings | Failure]:
+    def _rulings(self, facts: Sequence[Facts | Failure], reports: Sequence[str]) -> list[Rulings | Failure]:
         """Rulings on what was extracted; where that failed, why."""
-        found = self.entailment.entail([own for own in facts if not isinstance(own, Failure)])
+        there = [
+            (own, report) for own, report in zip(facts, reports, strict=True) if not isinstance(own, Failure)
+        ]
+        found = self.entailment.entail([own for own, _ in there], [report for _, report in there])
         rulings = iter(found)
         return [
             Failure(f"no facts, {own.reason}") if isinstance(own, Failure) else _ruled(next(rulings))
