@@ -72,9 +72,9 @@ def test_dvc_file_has_not_drifted(check: Check) -> None:
             "-    - data/03_primary/lables.parquet",
         ),
         (
-            "params: [labeler, seed, threads, {data/08_reporting/code.yaml: [labeler]}]",
-            "params: [labeler, seed, threads]",
-            "+    params: [labeler, seed, threads, {data/08_reporting/code.yaml: [labeler]}]",
+            "params: [device, labeler, seed, threads, {data/08_reporting/code.yaml: [labeler]}]",
+            "params: [device, labeler, seed, threads]",
+            "+    params: [device, labeler, seed, threads, {data/08_reporting/code.yaml: [labeler]}]",
         ),
         ("--pipelines=rollouts", "--pipelines=rollout", "+    cmd: kedro run --pipelines=rollouts"),
     ],
