@@ -1,7 +1,7 @@
 """What one process of several does in `test_two_tuning_processes`: fine-tunes on the examples it is handed.
 
 Started as a script, with the variables a launcher sets (RANK, WORLD_SIZE, ...) or without any, and a folder
-that holds job.pt. The first process writes done-<processes>.pt there: by examples at once, gradients and curve.
+that holds job.pt. The first process writes done-<processes>.pt there: gradients and curve of each cut.
 """
 
 from __future__ import annotations
