@@ -81,9 +81,9 @@ def test_compare_runs_again_when_scores_of_other_systems_change(
             "-    - data/03_primary/lables.parquet",
         ),
         (
-            "params: [labeler, seed, threads, {data/08_reporting/code.yaml: [labeler]}]",
-            "params: [labeler, seed, threads]",
-            "+    params: [labeler, seed, threads, {data/08_reporting/code.yaml: [labeler]}]",
+            "params: [device, labeler, seed, threads, {data/08_reporting/code.yaml: [labeler]}]",
+            "params: [device, labeler, seed, threads]",
+            "+    params: [device, labeler, seed, threads, {data/08_reporting/code.yaml: [labeler]}]",
         ),
         ("--pipelines=rollouts", "--pipelines=rollout", "+    cmd: kedro run --pipelines=rollouts"),
     ],

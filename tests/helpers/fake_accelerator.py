@@ -31,6 +31,9 @@ class Backend(_DummyBackendModule):
     def device_count(self) -> int:
         return COUNT
 
+    def get_amp_supported_dtype(self) -> list[torch.dtype]:
+        return [torch.bfloat16]
+
     def get_rng_state(self, device: Any = None) -> torch.Tensor:
         return torch.empty(0, dtype=torch.uint8)
 
@@ -60,11 +63,14 @@ class There(torch.Tensor):
 
     @classmethod
     def __torch_dispatch__(cls, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return compute(op, *args, **(kwargs or {}))
+        with torch.inference_mode(False):  # a view of what lies there may go out of such a block
+            return compute(op, *args, **(kwargs or {}))
 
 
 def bare(x: Any) -> Any:
-    """The numbers of a tensor that lies there; anything else as it is."""
+    """The numbers of a tensor that lies there, the CPU for any device; anything else as it is."""
+    if isinstance(x, torch.device):
+        return torch.device("cpu")
     return x.numbers if isinstance(x, There) else x
 
 
@@ -72,23 +78,19 @@ def compute(op: Any, *args: Any, **kwargs: Any) -> Any:
     """Compute an operation on the CPU, and give back what lies where it would."""
     given, _ = tree_flatten((args, kwargs))
     tensors = [each for each in given if isinstance(each, torch.Tensor)]
-    asked = kwargs.get("device")
+    asked = next((each for each in given if isinstance(each, torch.device)), None)
     places = {str(each.device) for each in tensors if each.dim() or isinstance(each, There)}
     if len(places) > 1 and op.overloadpacket not in ACROSS:
         raise RuntimeError(f"{op}: expected all tensors to be on the same device, found {sorted(places)}")
     found = next((each.device for each in tensors if isinstance(each, There)), None)
-    device = torch.device(asked) if asked is not None else found
-    if asked is not None:
-        kwargs = kwargs | {"device": "cpu"}
+    device = asked or found
     result = op(*tree_map(bare, args), **tree_map(bare, kwargs))
     known = {id(each.numbers): each for each in tensors if isinstance(each, There)}
 
     def back(x: Any) -> Any:
-        if isinstance(x, There) or not isinstance(x, torch.Tensor):
+        if isinstance(x, There) or not isinstance(x, torch.Tensor) or device is None or device.type != NAME:
             return x
-        if id(x) in known:  # done in place
-            return known[id(x)]
-        return There(x, device) if device is not None and device.type == NAME else x
+        return known[id(x)] if id(x) in known else There(x, device)  # known: done in place
 
     return tree_map(back, result)
 

@@ -16,7 +16,6 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from accelerate import PartialState
-from transformers import TrainerCallback
 
 from radrl.credit.build import build
 from radrl.policy import folder
@@ -27,6 +26,10 @@ from radrl.training.reinforcement.grpo import prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
 
 offline.apply()
+HELPERS = Path(__file__).parents[2] / "helpers"
+sys.path.insert(0, str(HELPERS))
+from processes import Gradients  # noqa: E402
+
 LABELER = runpy.run_path(str(Path(__file__).parents[1] / "conftest.py"))["energy_labeler"]
 
 
@@ -69,17 +72,6 @@ class Drawn(grpo.ReportGRPOTrainer):
             words = rng.choice(plain, size=rng.integers(2, 6)).tolist()
             drawn.append([*words, tokenizer.eos_token_id])
         return drawn, None
-
-
-class Gradients(TrainerCallback):
-    """Keeps what the optimiser is about to be given."""
-
-    def __init__(self, kept: list[dict[str, torch.Tensor]]) -> None:
-        self.kept = kept
-
-    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
-        found = {name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None}
-        self.kept.append({name.removeprefix("module."): grad.clone() for name, grad in found.items()})
 
 
 def train(job: dict[str, Any], case: dict[str, Any], workspace: Path) -> dict[str, Any]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from processes import check_updates, launch
 from small_arms import GRADIENT, MIXING, RULE
 
 SCRIPT = Path(__file__).with_name("one_of_processes.py")
@@ -64,45 +61,8 @@ def done(
     work = tmp_path_factory.mktemp("processes")
     torch.save(job, work / "job.pt")
     for processes in (1, 2):
-        run(work, processes)
+        launch(SCRIPT, work, processes)
     return {n: torch.load(work / f"done-{n}.pt", weights_only=False) for n in (1, 2)}
-
-
-def run(work: Path, processes: int) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    launched = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(processes)}
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("RANK")}
-    environment |= {"CUDA_VISIBLE_DEVICES": "", "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
-    started = []
-    for rank in map(str, range(processes)):
-        own = launched | {"RANK": rank, "LOCAL_RANK": rank} if processes > 1 else {}
-        with (work / f"log-{processes}-{rank}").open("w") as log:
-            started.append(
-                subprocess.Popen(
-                    [sys.executable, SCRIPT, work],
-                    env=environment | own,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                )
-            )
-    try:
-        codes = [process.wait(timeout=170) for process in started]
-    finally:
-        for process in started:
-            process.kill()
-    assert not any(codes), "\n".join((work / f"log-{processes}-{i}").read_text() for i in range(processes))
-
-
-def check_updates(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> None:
-    assert len(one) == len(other) == 2
-    largest = max(float(gradient.abs().max()) for step in one for gradient in step.values())
-    assert largest > 1e-2
-    for step, again in zip(one, other, strict=True):
-        assert step.keys() == again.keys()
-        for weight, gradient in step.items():
-            torch.testing.assert_close(again[weight], gradient, rtol=1e-3, atol=1e-5 * largest)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -126,14 +86,3 @@ def test_two_processes_write_the_curve_of_one(done: dict[int, Any], name: str) -
         assert shared.keys() == alone.keys()
         for number in alone:
             assert shared[number] == pytest.approx(alone[number], rel=1e-3, abs=1e-5), number
-
-
-def test_rollouts_that_processes_cannot_share_are_refused(
-    monkeypatch: pytest.MonkeyPatch, small: dict[str, Any]
-) -> None:
-    from radrl.training.reinforcement import grpo
-
-    monkeypatch.setenv("WORLD_SIZE", "3")
-    settings = small["training"] | {"prompts_per_step": 4, "rollouts": 2}
-    with pytest.raises(ValueError, match=r"the 8 rollouts of a step .* do not divide among 3 processes"):
-        grpo._micro_batch(settings)

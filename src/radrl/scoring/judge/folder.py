@@ -10,6 +10,7 @@ from typing import Any, Final
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig, PreTrainedTokenizerFast
 
+from radrl.process.devices import place
 from radrl.scoring.base import ScoringError
 from radrl.scoring.judge.base import Answer, Check, Keep, answer_through_cache
 from radrl.scoring.judge.cache import AnswerCache, cache_key
@@ -29,7 +30,7 @@ class FolderJudge:
         batch_size: prompts at a time, those of like length together. It changes no answer but where rounding
             decides between two tokens.
         max_new_tokens: an answer may have; one that needs more is cut off, and fails.
-        device: such as ``cpu`` or ``cuda``.
+        device: where it computes, as `radrl.process.devices.place` takes it.
         dtype: a key of `DTYPES`. GREEN's authors use float16 on a GPU.
         chat_template: Jinja, in place of the tokenizer's own (`radrl.evaluation.green.CHAT_TEMPLATE`).
         add_bos: whether a beginning of sequence goes before the chat; not for a template that writes one.
@@ -115,7 +116,7 @@ class FolderJudge:
             eos_token_id=sorted(ends),
             pad_token_id=pad,
         )
-        return model.to(self._device).eval()
+        return model.to(place(self._device)).eval()
 
     def _chat(self, prompt: str) -> str:
         return str(
@@ -153,8 +154,8 @@ class FolderJudge:
         padded = [[settings.pad_token_id] * (longest - len(ids)) + ids for ids in batch]
         mask = [[0] * (longest - len(ids)) + [1] * len(ids) for ids in batch]
         written = self._model.generate(
-            input_ids=torch.tensor(padded, device=self._device),  # (B, L)
-            attention_mask=torch.tensor(mask, device=self._device),
+            input_ids=torch.tensor(padded, device=self._model.device),  # (B, L)
+            attention_mask=torch.tensor(mask, device=self._model.device),
         )[:, longest:].tolist()  # (B, at most max_new_tokens)
         return [self._read(ids, settings.eos_token_id) for ids in written]
 

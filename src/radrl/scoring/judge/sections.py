@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from radrl.parts.section import LocalPath, PositiveFloat, PositiveInt, Section
+from radrl.process.devices import check
 
 
 class EndpointSection(Section):
@@ -37,6 +38,6 @@ class FolderSection(Section):
     chat: Literal["own", "green"]
     batch_size: PositiveInt
     max_new_tokens: PositiveInt
-    device: str = "cpu"
+    device: Annotated[str, AfterValidator(check)] = "cpu"
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     cache: LocalPath | None = None

@@ -198,7 +198,6 @@ def _arguments(
         top_entropy_quantile=1.0,
         shuffle_dataset=True,
         bf16=settings["bf16"],
-        use_cpu=not torch.cuda.is_available(),  # said, since bf16 without a GPU is refused otherwise
         gradient_checkpointing=settings["gradient_checkpointing"],
         disable_dropout=settings["tunes"] != "lora",
         use_vllm=False,

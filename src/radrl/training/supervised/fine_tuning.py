@@ -100,7 +100,16 @@ def fine_tune(
 
 
 class _LengthGroupedTrainer(RestoresWeights, Trainer):
-    """Batches hold reports of like length: half of a batch of mixed ones would be padding."""
+    """Batches hold reports of like length: half of a batch of mixed ones would be padding.
+
+    A step is the mean over its tokens however it is cut. Left alone the trainer takes Qwen2.5-VL for a model
+    that cannot be told of a step's tokens, and averages the means of parts of different lengths.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        # a whole step's mean is the model's own
+        self.model_accepts_loss_kwargs = self.args.gradient_accumulation_steps * self.args.world_size > 1
 
     def _get_train_sampler(self, train_dataset: Dataset[Example] | None = None) -> EpochOrder:
         examples = train_dataset if train_dataset is not None else self.train_dataset
@@ -137,7 +146,6 @@ def _arguments(
         max_grad_norm=settings["gradient_clip"],
         optim=tuning.OPTIMIZERS[settings["optimizer"]],
         bf16=settings["bf16"],
-        use_cpu=not torch.cuda.is_available(),  # said, since bf16 without a GPU is refused otherwise
         seed=seed,
         data_seed=seed,
         save_steps=settings["checkpoint_every"],
