@@ -1,4 +1,4 @@
-"""Every row of the papers has its line in the docs, with a study and an arm that are there, and what was run."""
+"""Every row of the papers has its line in the docs, with study and arm that are there, and what was run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write docs/reproduction.md and its pages from conf/base/paper_rows.csv: the papers' rows, and what gives each.
+"""Write docs/reproduction.md and its pages from conf/base/paper_rows.csv: what gives each row of the papers.
 
 python tools/paper_rows.py            write the pages
 python tools/paper_rows.py --check    exit 1 when one would change (a test does this)
@@ -31,27 +31,28 @@ MADE = "<!-- written by tools/paper_rows.py from conf/base/paper_rows.csv -->\n\
 INTRODUCTION = f"""\
 # Every row of the papers
 
-{MADE}One line for every row of every table and figure of the three papers: the study and arm that give it at the
-paper's scale, those that give it on drawn films, and the page of a run that holds it, or "never". On drawn films
-a row shows that the machinery works and says nothing about patients; **at the papers' scale nothing has been run**.
+{MADE}One line for every row of every table and figure of the three papers: the study and arm that give it
+at the paper's scale, those that give it on drawn films, and the page of a run that holds it, or
+"never". On drawn films a row shows that the machinery works and says nothing about patients; **at
+the papers' scale nothing has been run**.
 
 | paper | rows | with an arm or stage of ours | other systems | run, on drawn films |
 | --- | --- | --- | --- | --- |
 """
 CLOSING = """
-`radrl study` runs a study's file, which lies in conf/recipes as its recipe does ([studies](studies.md)). An arm is
-written as `run.arm` where the study has several runs.
+`radrl study` runs a study's file, which lies in conf/recipes as its recipe does
+([studies](studies.md)). An arm is written as `run.arm` where the study has several runs.
 
-**Other systems** (R2Gen, MedGemma, ...) are not trained here. Their rows are the papers' figures, which stand
-below a study's own rows; their outputs on films of yours are scored as further rows of the comparison by
-`compare.systems`.
+**Other systems** (R2Gen, MedGemma, ...) are not trained here. Their rows are the papers' figures,
+which stand below a study's own rows; their outputs on films of yours are scored as further rows of
+the comparison by `compare.systems`.
 
 **Seconds an image** (OraPO, section 4.2: 3.3) are told by stage `generate` on the terminal and, as
-`generate/seconds_per_image`, in MLflow, where the run has device and batch size among its parameters. They stand
-in no output, since the same inputs give the same reports but not the same seconds. Set `generate.batch_size` to 1
-for what a reader waits. The laptop's policy of 1 M parameters took 0.11 s at 1 film and 0.026 s at 64 films a
-batch on one thread of a busy processor (arm grpo, 100 drawn films, up to 128 tokens); nothing is known yet of a
-policy of 3 B parameters.
+`generate/seconds_per_image`, in MLflow, where the run has the batch size among its parameters. They
+stand in no output, since the same inputs give the same reports but not the same seconds. Set
+`generate.batch_size` to 1 for what a reader waits. The laptop's policy of 1 M parameters took 0.11
+s at 1 film and 0.026 s at 64 films a batch on one thread of a busy processor (arm grpo, 100 drawn
+films, up to 128 tokens). Nothing is known yet of a policy of 3 B parameters.
 """
 
 

@@ -44,6 +44,7 @@ from radrl.pipelines.compare.page import draw_films
 from radrl.pipelines.compare.pipeline import create_pipeline
 from radrl.pipelines.compare.settings import ComparisonSettings
 from radrl.pipelines.compare.systems import System
+from radrl.scoring import meteor_counts
 from radrl.scoring.base import Scores
 from radrl.scoring.build import build as build_scorers
 from radrl.scoring.names import group_names
@@ -388,8 +389,38 @@ class TestTable:
     def test_metric_without_interval_is_refused_by_name(
         self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
     ) -> None:
-        with pytest.raises(ValueError, match=r"compare\.metrics: 'nlg_meteor' is no metric.*nlg_rougel"):
-            compared({"sft": sft, "grpo": grpo}, corpus, metrics=["nlg_meteor"])
+        with pytest.raises(ValueError, match=r"compare\.metrics: 'nlg_rouge' is no metric.*nlg_rougel"):
+            compared({"sft": sft, "grpo": grpo}, corpus, metrics=["nlg_rouge"])
+
+    def test_meteor_is_asked_for_by_name_and_has_an_interval(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def counts(_: Any, references: list[str], hypotheses: list[str]) -> np.ndarray:
+            """All words are content words; the common ones match exactly, in one chunk."""
+            pairs = [
+                (known.split(), said.split()) for known, said in zip(references, hypotheses, strict=True)
+            ]
+            table = np.zeros((len(pairs), 23))
+            for row, (known, said) in zip(table, pairs, strict=True):
+                row[[0, 1]] = len(said), len(known)
+                row[[4, 5]], row[20] = len({*known} & {*said}), 1
+            return table
+
+        # Java takes seconds a row; tests/scoring/test_meteor_counts.py asks the program itself
+        monkeypatch.setattr(meteor_counts, "meteor_missing", lambda: None)
+        monkeypatch.setattr(meteor_counts._Process, "__enter__", lambda process: process)
+        monkeypatch.setattr(meteor_counts._Process, "__exit__", lambda *_: None)
+        monkeypatch.setattr(meteor_counts._Process, "counts", counts)
+        arms, metrics = {"sft": sft, "grpo": grpo}, ["nlg_bleu2", "nlg_meteor"]
+        found = compared(arms, corpus, metrics=metrics)
+        line = at(found, "grpo", "nlg_meteor")
+        assert line["low"] < line["value"] < line["high"]
+        assert np.isfinite(line["p"])
+        assert at(found, "reference_report", "nlg_meteor")["value"] > line["value"]
+        assert "every_label_positive" not in {*found.loc[found["metric"] == "nlg_meteor", "arm"]}
+        assert "METEOR" in page(
+            found, {"sft": sft, "grpo": grpo}, corpus, metrics=["nlg_bleu2", "nlg_meteor"]
+        )
 
     def test_arm_named_like_another_row_is_refused(self, sft: pd.DataFrame, corpus: ds.Dataset) -> None:
         with pytest.raises(ValueError, match=r"arms\.reference_report: the table has a row of this name"):

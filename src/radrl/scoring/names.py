@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from radrl.evaluation.gold import gold_labeler
+from radrl.evaluation.meteor import METEOR
 from radrl.labelers.base import LabelMatrix
 from radrl.observations import OBSERVATIONS
 from radrl.scoring.base import Scores
@@ -136,7 +137,8 @@ def _owners(settings: Mapping[str, Any]) -> list[str]:
         owners += [
             f"ce_{each}" for labeler in settings["labelers"] for each in (labeler, gold_labeler(labeler))
         ]
-    return owners
+    # apart from the rest of nlg, since its Java process is started only where it is asked for
+    return [*owners, METEOR] if "nlg" in owners else owners
 
 
 def _owner(metric: str, owners: Sequence[str], *, key: str) -> str:
@@ -159,12 +161,16 @@ def _require_known(metric: str, valid: Sequence[str], *, key: str) -> None:
 
 def _in_table(owner: str) -> list[str]:
     """The metrics that an owner of `group_names` gives with an interval; none where only its model knows."""
+    if owner == METEOR:
+        return [METEOR]
     family, labelers = _family(owner)
     return list(_sample(family, labelers).corpus) if family in WITHOUT_MODEL else []
 
 
 def _all_of(owner: str) -> list[str]:
-    """All metrics that an owner gives, METEOR too; none where only its model knows."""
+    """All metrics that an owner gives; none where only its model knows."""
+    if owner == METEOR:
+        return [METEOR]
     family, labelers = _family(owner)
     return names(family, labelers) if family in WITHOUT_MODEL else []
 

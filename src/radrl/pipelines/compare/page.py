@@ -34,6 +34,7 @@ FAMILIES: Final = {
     "ce": "Clinical efficacy: agreement of labels, read by the labeler",
     "ce_gold": "Clinical efficacy against gold labels, the generated reports read by the labeler",
     "nlg": "Overlap of words",
+    "nlg_meteor": "Overlap of words, their stems and synonyms (METEOR)",
     "radgraph_rules": "Agreement of entities and relations, found by rules in RadGraph's place",
     "green_rules": "Errors counted by rules in GREEN's place",
     "radgraph": "Agreement of entities and relations, found by RadGraph",

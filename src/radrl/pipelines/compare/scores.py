@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from radrl.evaluation.gold import gold_labeler
+from radrl.evaluation.meteor import METEOR
 from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, mean_metrics
 from radrl.labelers.base import Labeler, LabelMatrix
 from radrl.labelers.build import build as build_labeler
@@ -28,10 +29,11 @@ from radrl.scoring.base import Scorer, Scores
 from radrl.scoring.build import build as build_scorers
 from radrl.scoring.clinical import ClinicalEfficacy
 from radrl.scoring.gold import GoldEfficacy
+from radrl.scoring.meteor_counts import MeteorCounts
 from radrl.scoring.names import unknown_metric
 from radrl.scoring.texts import Texts
 
-POOLED: Final = ("ce", "nlg")
+POOLED: Final = ("ce", "nlg", METEOR)
 """Families with metrics that are no means of the reports' own values."""
 
 
@@ -76,7 +78,7 @@ def build_groups(
         ValueError: when eval stored no such metric of a family with a model, listing those it stored; or it
             is against gold labels, and no film has any.
     """
-    # METEOR starts a Java process and has no interval
+    # METEOR starts a Java process and is a group of its own
     plain = {**settings, "nlg": {**settings["nlg"], "meteor": False}} if "nlg" in settings else settings
     efficacy: dict[str, ClinicalEfficacy | GoldEfficacy] = {}
     for reader in settings["labelers"]:
@@ -86,10 +88,16 @@ def build_groups(
             efficacy |= {name: _efficacy(name, one, names[name], arms) for name in own}
     groups = {}
     for name, metrics in names.items():
-        scorer = efficacy[name] if name in efficacy else build_scorers([name], plain, [])[0]
+        scorer = efficacy[name] if name in efficacy else _scorer(name, plain)
         groups[name] = Group(metrics, scorer, pooled=name in efficacy or name in POOLED)
         _require_stored(name, groups[name], arms)
     return groups
+
+
+def _scorer(name: str, settings: Mapping[str, Any]) -> Scorer:
+    if name == METEOR:
+        return MeteorCounts(settings["nlg"]["preparation"])
+    return build_scorers([name], settings, [])[0]
 
 
 def _efficacy(
