@@ -832,7 +832,9 @@ class TestCurves:
     def test_groups_without_any_reward_are_drawn(self) -> None:
         phased = history().assign(**{"groups/all_zero_share": [0.3, 0.2, 0, 0, 0]})
         assert "groups without any clinical reward" in self.panels(phased)
-        assert "groups without any clinical reward" not in self.panels(phased.assign(**{"groups/all_zero_share": 0.0}))
+        assert "groups without any clinical reward" not in self.panels(
+            phased.assign(**{"groups/all_zero_share": 0.0})
+        )
 
     def test_margin_of_an_oracle_is_drawn_in_its_halves(self) -> None:
         mixed = history().assign(

@@ -188,6 +188,8 @@ def test_the_tables_other_rows_are_found(study: Read) -> None:
 def test_a_further_table_that_is_not_there_is_named(study: Read) -> None:
     with pytest.raises(ParamsError, match=r"paper\.others: published_results\.csv has no '9'"):
         study(paper={**PAPER, "others": ["9"]})
+
+
 SHARES = {
     "half": {"set": {"selection.random.share": 0.5}},
     "whole": {"set": {"selection.random.share": 1.0}},

@@ -21,6 +21,7 @@ from radrl.training.preflight import (
     linear_layers,
 )
 
+CPU = torch.device("cpu")
 PROJECTIONS = [f"model.language_model.layers.*.{part}.*_proj" for part in ("self_attn", "mlp")]
 
 
@@ -75,30 +76,31 @@ def test_layers_are_those_of_the_loaded_model(policy: Any, policy_folder: Path) 
     assert [*linear_layers(policy_folder), "lm_head"] == layers
 
 
-@pytest.mark.parametrize(("gpu", "computes", "fits"), [(0, 0, True), (1, 1, True), (1, 0, False)])
+@pytest.mark.parametrize(
+    ("device", "computes", "fits"), [("cpu", 0, True), ("cuda", 1, True), ("cuda", 0, False)]
+)
 def test_bfloat16_is_refused_on_a_gpu_that_has_none(
-    monkeypatch: pytest.MonkeyPatch, gpu: bool, computes: bool, fits: bool
+    monkeypatch: pytest.MonkeyPatch, device: str, computes: bool, fits: bool
 ) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
     monkeypatch.setattr(transformers.utils, "is_torch_bf16_gpu_available", lambda: computes)
     if fits:
-        check_bfloat16("training.bf16")
+        check_bfloat16("training.bf16", torch.device(device))
         return
     with pytest.raises(SettingsError, match=r"^training\.bf16 is true, .* GPU does not .* set it to false$"):
-        check_bfloat16("training.bf16")
+        check_bfloat16("training.bf16", torch.device(device))
 
 
 @pytest.mark.parametrize("installed", [True, False])
 def test_8bit_optimizer_wants_its_package(monkeypatch: pytest.MonkeyPatch, installed: bool) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name if installed else None)
     key = "sft.{}".format
-    check_precision({"bf16": False, "optimizer": "adamw"}, key)
+    check_precision({"bf16": False, "optimizer": "adamw"}, key, CPU)
     settings = {"bf16": False, "optimizer": "adamw_8bit"}
     if installed:
-        check_precision(settings, key)
+        check_precision(settings, key, CPU)
         return
     with pytest.raises(SettingsError, match=r"^sft\.optimizer is adamw_8bit, .* pip install .*bitsandbytes"):
-        check_precision(settings, key)
+        check_precision(settings, key, CPU)
 
 
 def test_subset_smaller_than_a_step_is_refused_with_both_counts() -> None:
@@ -125,11 +127,16 @@ def test_key_is_the_arms_where_the_arm_sets_it(
     message: str,
     own: bool,
 ) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(transformers.utils, "is_torch_bf16_gpu_available", lambda: False)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(SettingsError) as caught:
-        check_training(small["training"] | wrong, wrong if own else {}, films=4, policy=without_weights)
+        check_training(
+            small["training"] | wrong,
+            wrong if own else {},
+            films=4,
+            policy=without_weights,
+            device=torch.device("cuda"),
+        )
     assert message in str(caught.value)
     if "films" not in message:
         assert str(caught.value).startswith("the arm's ") == own
@@ -139,4 +146,4 @@ def test_targets_that_no_weights_are_trained_by_are_not_asked_after(
     small: dict[str, Any], without_weights: Path
 ) -> None:
     settings = small["training"] | {"tunes": "full", "lora": {"targets": ["query"]}}
-    check_training(settings, {}, films=2, policy=without_weights)
+    check_training(settings, {}, films=2, policy=without_weights, device=CPU)

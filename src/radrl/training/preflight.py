@@ -5,16 +5,21 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from radrl.storage import pointers
+
+if TYPE_CHECKING:
+    import torch
 
 
 class SettingsError(ValueError):
     """A setting does not fit the data, the policy or the machine; the message names its key and the mend."""
 
 
-def check_training(settings: Mapping[str, Any], own: Mapping[str, Any], *, films: int, policy: Path) -> None:
+def check_training(
+    settings: Mapping[str, Any], own: Mapping[str, Any], *, films: int, policy: Path, device: torch.device
+) -> None:
     """Refuse what would fail once an arm's policy is loaded, or train nothing.
 
     Args:
@@ -22,6 +27,7 @@ def check_training(settings: Mapping[str, Any], own: Mapping[str, Any], *, films
         own: those of them that are the arm's own, for the message.
         films: the size of the arm's subset.
         policy: the folder that training starts from.
+        device: where it trains.
 
     Raises:
         SettingsError: naming the first key that does not fit.
@@ -31,7 +37,7 @@ def check_training(settings: Mapping[str, Any], own: Mapping[str, Any], *, films
         return ("the arm's " if name in own else "") + f"training.{name}"
 
     check_films(films, settings)
-    check_precision(settings, key)
+    check_precision(settings, key, device)
     if settings["tunes"] == "lora":
         check_targets(policy, settings["lora"]["targets"], key("lora"))
 
@@ -49,18 +55,19 @@ def check_films(films: int, settings: Mapping[str, Any]) -> None:
         )
 
 
-def check_precision(settings: Mapping[str, Any], key: Callable[[str], str]) -> None:
+def check_precision(settings: Mapping[str, Any], key: Callable[[str], str], device: torch.device) -> None:
     """Refuse mixed precision and an optimizer that this machine does not have.
 
     Args:
         settings: `bf16` and `optimizer` among them.
         key: the name in params.yaml of each.
+        device: where it trains.
 
     Raises:
         SettingsError: naming the key.
     """
     if settings["bf16"]:
-        check_bfloat16(key("bf16"))
+        check_bfloat16(key("bf16"), device)
     if settings["optimizer"] == "adamw_8bit" and importlib.util.find_spec("bitsandbytes") is None:
         raise SettingsError(
             f"{key('optimizer')} is adamw_8bit, but bitsandbytes is not installed; "
@@ -68,16 +75,15 @@ def check_precision(settings: Mapping[str, Any], key: Callable[[str], str]) -> N
         )
 
 
-def check_bfloat16(key: str) -> None:
+def check_bfloat16(key: str, device: torch.device) -> None:
     """Refuse mixed precision in bfloat16 on a GPU that does not compute in it; a CPU does, if slowly.
 
     Raises:
         SettingsError: naming the key.
     """
-    import torch
     from transformers.utils import is_torch_bf16_gpu_available
 
-    if torch.cuda.is_available() and not is_torch_bf16_gpu_available():
+    if device.type != "cpu" and not is_torch_bf16_gpu_available():
         raise SettingsError(f"{key} is true, but this GPU does not compute in bfloat16; set it to false")
 
 

@@ -63,7 +63,7 @@ def make_base_policy(
 
     where = place(device)
     pin(threads, where)
-    check_precision(settings["pretrain"], "policy.pretrain.{}".format)
+    check_precision(settings["pretrain"], "policy.pretrain.{}".format, where)
     frame = corpora.read(corpus, split="pretrain", columns=["sample_id", "images", "report", "impression"])
     work = {"settings": settings, "image_size": image_size, "prompts": prompts, "seed": seed}
     claim(workspace, fingerprint(work | {"threads": threads, "device": device, "films": digest_rows(frame)}))

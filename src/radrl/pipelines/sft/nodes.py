@@ -51,7 +51,7 @@ def cold_start(
 
     where = place(device)
     pin(threads, where)
-    check_precision(settings, "sft.{}".format)
+    check_precision(settings, "sft.{}".format, where)
     if settings["tunes"] == "lora":
         check_targets(base, settings["lora"]["targets"], "sft.lora")
     frame = corpora.read(corpus, split="train", columns=["sample_id", "images", "report"])
