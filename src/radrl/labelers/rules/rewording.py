@@ -24,7 +24,7 @@ from radrl.labelers.rules.text import fold, raw_tokens
 
 _ALIKE: Final[tuple[tuple[Kind, ...], ...]] = (
     (Kind.MENTION, Kind.IGNORED),
-    (Kind.DENY, Kind.HEDGE, Kind.HEDGE_LIST, Kind.OPEN),
+    (Kind.DENY, Kind.HEDGE, Kind.HEDGE_LIST, Kind.OPEN, Kind.ASKED),
     (Kind.DENY_BACK, Kind.HEDGE_BACK, Kind.OPEN_BACK, Kind.SEEN),
     (Kind.NORMAL, Kind.ENLARGED, Kind.BORDERLINE),
 )
