@@ -20,6 +20,7 @@ from radrl.evaluation.summed import FloatArray, RunningSum, SummedMetrics, join
 from radrl.observations import OBSERVATIONS
 from radrl.scoring.base import Scores
 
+
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
     """How intervals are found.

@@ -91,7 +91,9 @@ def label_counts(reference: Labels, hypothesis: Labels) -> FloatArray:
     Raises:
         ValueError: as `label_rows`.
     """
-    readings = (_read(reference, hypothesis, uncertain_as_positive) for uncertain_as_positive in (False, True))
+    readings = (
+        _read(reference, hypothesis, uncertain_as_positive) for uncertain_as_positive in (False, True)
+    )
     return np.array([[each.sum(axis=0) for each in reading] for reading in readings])
 
 

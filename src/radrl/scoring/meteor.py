@@ -107,7 +107,9 @@ class MeteorProcess:
         self._write(" ||| ".join(["EVAL", *counts]))
         per_report = [float(self._read()) for _ in counts]
         self._read()  # the figure of these alone
-        return _pooled(np.array([one.split() for one in counts], np.float64)), np.array(per_report, np.float64)
+        return _pooled(np.array([one.split() for one in counts], np.float64)), np.array(
+            per_report, np.float64
+        )
 
     def corpus(self, counts: FloatArray) -> float:
         """The corpus figure.

@@ -271,9 +271,7 @@ def _bleu_of_sums(sums: FloatArray) -> Metrics:
     return {name: bleu[..., n] for n, name in enumerate(_BLEUS)}
 
 
-def _bleu_scores(
-    known: Sequence[Cooked], said: Sequence[Cooked]
-) -> tuple[dict[str, FloatArray], FloatArray]:
+def _bleu_scores(known: Sequence[Cooked], said: Sequence[Cooked]) -> tuple[dict[str, FloatArray], FloatArray]:
     """Per-report BLEU by pycocoevalcap, and its counts for `_bleu_of_sums`, shape (N, 10)."""
     counts = [_bleu_counts(*pair) for pair in zip(known, said, strict=True)]
     _, per_report = _pycocoevalcap(counts)
