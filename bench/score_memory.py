@@ -1,4 +1,4 @@
-"""What `radrl score` costs as the number of pairs grows, beside pycocoevalcap used directly on the same texts.
+"""What `radrl score` costs as pairs grow in number, beside pycocoevalcap used directly on the same texts.
 
     python bench/score_memory.py                          # up to 200,000 pairs, about 100 MB under build/
     python bench/score_memory.py --pairs 2000 4000 --rounds 1
@@ -109,7 +109,7 @@ def prepared(path: Path) -> Path:
 
 def measure(*arguments: str | Path) -> Run:
     """Run Python in a process of its own."""
-    with open(os.devnull, "w") as nothing:
+    with Path(os.devnull).open("w") as nothing:
         process = os.posix_spawn(
             sys.executable,
             [sys.executable, *map(str, arguments)],
@@ -121,3 +121,89 @@ def measure(*arguments: str | Path) -> Run:
         raise RuntimeError(f"{' '.join(map(str, arguments))} ended with {os.waitstatus_to_exitcode(status)}")
     kilobyte = 1 if platform.system() == "Darwin" else 1024
     return Run(used.ru_maxrss * kilobyte / 1e6, used.ru_utime + used.ru_stime)
+
+
+def report(folder: Path, sizes: Sequence[int], speed: int, rounds: int, meteor: int) -> str:
+    """Run everything and write it down as Markdown."""
+    paths = write_pairs(folder, sorted({*sizes, speed, *([meteor] if meteor else [])}))
+    lines = [
+        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, pycocoevalcap "
+        f"{version('pycocoevalcap')}, NumPy {version('numpy')}. MB of peak resident memory, CPU seconds.",
+        "",
+        "| pairs | nlg, MB | s | all without METEOR, MB | s | all and a table per report, MB | s "
+        "| pycocoevalcap directly, MB | s |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    runs = {size: _ways(paths[size]) for size in sizes}
+    for size, ways in runs.items():
+        lines.append(
+            f"| {size:,} | " + " | ".join(f"{one.memory:,.0f} | {one.seconds:.0f}" for one in ways) + " |"
+        )
+        print(lines[-1], flush=True)
+    least, most = min(sizes), max(sizes)
+    names = ("nlg", "all without METEOR", "all and a table per report", "pycocoevalcap directly")
+    lines += ["", f"From {least:,} to {most:,} pairs:", ""]
+    for name, one, other in zip(names, runs[least], runs[most], strict=True):
+        kb = (other.memory - one.memory) * 1e3 / (most - least)
+        lines.append(f"- {name}: {other.memory / one.memory:.2f} times the memory, {kb:.2f} kB a pair more")
+    lines += ["", _speed(paths[speed], speed, rounds)]
+    if meteor:
+        with_it = measure(*SCORE, "--metrics", "nlg", paths[meteor])
+        lines += [
+            "",
+            f"With METEOR, {meteor:,} pairs of nlg: {with_it.seconds:.0f} s, Java's included. Peak of the "
+            f"largest process {with_it.memory:,.0f} MB, which is Java's, whatever the number of pairs.",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _ways(path: Path) -> tuple[Run, Run, Run, Run]:
+    table = path.with_suffix(".rows.parquet")
+    return (
+        measure(*SCORE, *NLG, path),
+        measure(*SCORE, "--no-meteor", path),
+        measure(*SCORE, "--no-meteor", "--force", "--per-report", table, path),
+        measure(__file__, "--direct", prepared(path)),
+    )
+
+
+def _speed(path: Path, size: int, rounds: int) -> str:
+    """CPU seconds of NLG against the direct way, by turns."""
+    ratios = []
+    for _ in range(rounds):
+        own, peer = measure(*SCORE, *NLG, path), measure(__file__, "--direct", prepared(path))
+        ratios.append(own.seconds / peer.seconds)
+        print(f"{own.seconds:.1f} s against {peer.seconds:.1f} s", flush=True)
+    return (
+        f"BLEU, ROUGE-L and CIDEr of {size:,} pairs take {median(ratios):.2f} ({min(ratios):.2f} to "
+        f"{max(ratios):.2f}, {rounds} rounds) of the CPU seconds of pycocoevalcap used directly."
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--folder", type=Path, default=Path("build/bench-score"), help="where pairs are made")
+    parser.add_argument("--pairs", type=int, nargs="+", default=list(PAIRS), help="sizes, two at least")
+    parser.add_argument("--speed", type=int, default=SPEED, help=f"pairs of the ratio (default {SPEED:,})")
+    parser.add_argument("--rounds", type=int, default=3, help="of the ratio (default 3)")
+    parser.add_argument("--meteor", type=int, default=2000, help="pairs with METEOR (default 2000; 0: none)")
+    parser.add_argument("--write", type=Path, help="a Markdown file for the result")
+    parser.add_argument("--direct", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.direct:
+        direct(options.direct)
+        return
+    text = report(options.folder, options.pairs, options.speed, options.rounds, options.meteor)
+    print(text)
+    if options.write:
+        options.write.parent.mkdir(parents=True, exist_ok=True)
+        title = (
+            f"# bench/score_memory\n\nMade by `python bench/score_memory.py {' '.join(sys.argv[1:])}`.\n\n"
+        )
+        options.write.write_text(title + text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

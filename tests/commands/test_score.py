@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import score_memory
 
 from radrl.evaluation.bootstrap import bootstrap_intervals
 from radrl.evaluation.clinical_efficacy import clinical_efficacy
@@ -14,7 +15,7 @@ from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import OBSERVATIONS
 from radrl.parts.builtin import BUILTIN
 from radrl.parts.section import Nothing, takes
-from radrl.scoring.base import Scores, ScoringError
+from radrl.scoring.base import Scores, ScoringError, means_of
 from radrl.scoring.clinical import ClinicalEfficacy
 from radrl.scoring.nlg import nlg_scores
 
@@ -413,3 +414,37 @@ def test_one_report_has_no_cider_and_says_so(radrl, table):
     result = radrl("score", path, *QUICK, "--bootstrap", "5")
     assert result.exit_code == 2
     assert "there is only one" in result.stderr
+
+
+def test_memory_does_not_grow_with_the_pairs(tmp_path):
+    paths = score_memory.write_pairs(tmp_path, (1000, 4000))
+    few, many = (
+        score_memory.measure(*score_memory.SCORE, *score_memory.NLG, path) for path in paths.values()
+    )
+    assert many.memory - few.memory < 20  # MB; 40 kB a pair would be 120
+
+
+def test_texts_are_held_some_at_a_time(radrl, table, monkeypatch):
+    sizes = []
+
+    def score(self, references, hypotheses):
+        sizes.append(len(references))
+        return means_of({"radgraph_rules_simple": [0.5] * len(references)})
+
+    monkeypatch.setattr("radrl.scoring.rules.graph.RadGraphRules.score", score)
+    monkeypatch.setattr("radrl.commands.pairs._AT_ONCE", 4)
+    assert radrl("score", table(ROWS, "r.csv"), "--metrics", "radgraph_rules").exit_code == 0
+    assert sizes == [4, 2]
+
+
+def test_parts_give_the_figures_rows_and_intervals_of_the_whole(radrl, table, tmp_path, monkeypatch):
+    path, said = table([*ROWS, *ROWS[::-1]], "r.csv"), {}
+    for name, size in (("whole", 100), ("parts", 5)):
+        monkeypatch.setattr("radrl.commands.pairs._AT_ONCE", size)
+        out = tmp_path / f"{name}.csv"
+        result = radrl(
+            "score", path, "--no-meteor", "--bootstrap", "20", "--patient", "who", "--json", "-",
+            "--per-report", out,
+        )  # fmt: skip
+        said[name] = (result.stdout, out.read_bytes())
+    assert said["whole"] == said["parts"]

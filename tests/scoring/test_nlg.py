@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pycocoevalcap.bleu.bleu import Bleu
-from pycocoevalcap.rouge.rouge import Rouge
+from pycocoevalcap.cider.cider import Cider
+from pycocoevalcap.rouge.rouge import Rouge, my_lcs
 
-from radrl.scoring.meteor import meteor_missing
-from radrl.scoring.nlg import basic, nlg_scores, sentence_bleu2, whitespace
+from radrl.scoring.meteor import MeteorProcess, meteor_missing
+from radrl.scoring.nlg import NlgCourse, basic, common_words, nlg_scores, sentence_bleu2, whitespace
 
 REFERENCES = ["no acute process .", "the lungs are clear . no effusion .", "small right effusion ."]
 HYPOTHESES = ["no acute change .", "the lungs are clear . small effusion .", "right effusion ."]
@@ -157,3 +158,49 @@ def test_agrees_with_the_vectors_to_6_digits():
         assert own["nlg_rougel"] == pytest.approx(pair["rouge_l_coco_beta1.2"], abs=1e-6)
         if "nlg_meteor" in own:
             assert own["nlg_meteor"] == pytest.approx(pair["meteor_1_5_java_norm"], abs=1e-6)
+
+
+def _drawn(n):
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(WORDS, size=rng.integers(0, 14))) for _ in range(2 * n)]
+    return [text or "no effusion" for text in texts[:n]], texts[n:]
+
+
+def test_parts_are_the_whole_and_both_are_pycocoevalcaps_to_the_last_bit():
+    references, hypotheses = _drawn(1200)  # more than are held at once
+    whole = nlg_scores(references, hypotheses, meteor=False)
+    truth, found = ({i: [text] for i, text in enumerate(texts)} for texts in (references, hypotheses))
+    bleu, each_bleu = Bleu(4).compute_score(truth, found, verbose=0)
+    expected = {f"nlg_bleu{n}": (bleu[n - 1], each_bleu[n - 1]) for n in (1, 2, 3, 4)}
+    expected |= {"nlg_rougel": Rouge().compute_score(truth, found)}
+    expected |= {"nlg_cider": Cider().compute_score(truth, found)}
+    assert whole.corpus == pytest.approx({name: one for name, (one, _) in expected.items()}, rel=1e-12)
+    for name, (_, each) in expected.items():
+        assert whole.per_report[name].tolist() == np.asarray(each).tolist(), name
+    with NlgCourse("whitespace", meteor=False) as course:
+        parts = [slice(0, 7), slice(7, 700), slice(700, 1200)]
+        for part in parts:
+            course.learn(references[part], hypotheses[part])
+        course.ready()
+        scores = [course.score(references[part], hypotheses[part]) for part in parts]
+        assert course.corpus().corpus == whole.corpus
+    for name, values in whole.per_report.items():
+        assert np.concatenate([one.per_report[name] for one in scores]).tolist() == values.tolist()
+
+
+@pytest.mark.skipif(meteor_missing() is not None, reason=f"METEOR: {meteor_missing()}")
+def test_meteor_of_parts_is_that_of_the_whole():
+    references, hypotheses = _drawn(30)
+    hypotheses[3], hypotheses[20] = references[3], references[20]  # whose one chunk does not count
+    with MeteorProcess() as meteor:
+        lines = [meteor._counts(*pair) for pair in zip(references, hypotheses, strict=True)]
+        meteor._write(" ||| ".join(["EVAL", *lines]))
+        *each, expected = (float(meteor._read()) for _ in range(31))
+        parts = [meteor.score_part(references[a:b], hypotheses[a:b]) for a, b in ((0, 4), (4, 30))]
+        assert meteor.corpus(parts[0][0] + parts[1][0]) == expected
+        assert np.concatenate([own for _, own in parts]).tolist() == each
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=12), st.lists(st.sampled_from(WORDS), max_size=12))
+def test_common_words_are_pycocoevalcaps_longest_subsequence(first, second):
+    assert common_words(first, second) == my_lcs(first, second)

@@ -33,7 +33,7 @@ EVAL: Final[dict[str, Any]] = {"nlg": {"preparation": "basic", "meteor": True}}
 LABELER: Final[dict[str, Any]] = {"rules": {"alternatives": "uncertain", "other_findings": True}}
 """The sections `eval` and `labeler` where no settings file says otherwise."""
 
-_KEPT: Final = 16_384
+_KEPT: Final = 8_192
 """Texts whose labels are kept: reports repeat, and figures, tables and rows ask for the same ones."""
 
 _NAMED: Final = re.compile(r"\b(report|reference|hypothesis) (\d+)\b")

@@ -31,7 +31,7 @@ Keys = npt.NDArray[np.complex128]
 class DocumentFrequencies:
     """In how many references each n-gram stands.
 
-    It grows with the references' n-grams, not with their number: 20 bytes an n-gram. An n-gram's key is exact,
+    It grows with the references' n-grams, not with their number: 20 bytes each. An n-gram's key is exact,
     the numbers of its four words in the two halves of a complex number, which NumPy sorts and searches.
     """
 

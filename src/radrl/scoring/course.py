@@ -89,7 +89,8 @@ class OfSums(Course):
 
     def corpus(self) -> Scores:
         """See `Course`."""
-        assert self._last is not None and self._last.summed is not None
+        assert self._last is not None
+        assert self._last.summed is not None
         figures = self._total.values(self._last.summed.of_sums)
         return Scores(figures, {}, self._last.skipped, about=self._last.about)
 

@@ -58,7 +58,7 @@ class CheXbertLabeler:
         *,
         name: str = "chexbert",
         batch_tokens: int | None = None,
-        cache_size: int = 200_000,
+        cache_size: int = 32_768,
     ) -> None:
         if cache_size < 0 or (batch_tokens is not None and batch_tokens < 1):
             raise ValueError(
@@ -79,7 +79,7 @@ class CheXbertLabeler:
         name: str = "chexbert",
         device: str | torch.device = "cpu",
         batch_tokens: int | None = None,
-        cache_size: int = 200_000,
+        cache_size: int = 32_768,
     ) -> CheXbertLabeler:
         """A labeler from disk; what `radrl.labelers.chexbert.folder.load` refuses is refused."""
         model, tokenizer = on_disk.load(folder, device=device)

@@ -87,7 +87,7 @@ class RulesLabeler:
     name = "rules"
 
     def __init__(
-        self, *, alternatives: int = UNCERTAIN, other_findings: bool = True, cache_size: int = 200_000
+        self, *, alternatives: int = UNCERTAIN, other_findings: bool = True, cache_size: int = 32_768
     ) -> None:
         if alternatives not in (POSITIVE, UNCERTAIN):
             valid = f"{POSITIVE} (positive) or {UNCERTAIN} (uncertain)"

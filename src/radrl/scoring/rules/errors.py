@@ -111,7 +111,7 @@ class GreenRules:
     Section = Nothing
     name = "green_rules"
 
-    def __init__(self, *, cache_size: int = 16_384) -> None:
+    def __init__(self, *, cache_size: int = 4_096) -> None:
         self._summary_of = lru_cache(maxsize=cache_size)(lambda report: _summary(read(report)))
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:

@@ -88,7 +88,7 @@ class RadGraphRules:
     Section = Nothing
     name = "radgraph_rules"
 
-    def __init__(self, *, cache_size: int = 16_384) -> None:
+    def __init__(self, *, cache_size: int = 4_096) -> None:
         self._graph_of = lru_cache(maxsize=cache_size)(graph_of)
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
