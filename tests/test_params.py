@@ -505,7 +505,7 @@ def test_unknown_form_of_output_is_named(values: Values) -> None:
         ("ce_rules_sampl14_f1", "is no metric; did you mean 'ce_rules_sample14_f1'? Valid names: ce_rules_"),
         ("ce_rules_gold_micro14", "is no metric; did you mean 'ce_rules_gold_micro14_f1'?"),
         ("nlg_bleu5", "is no metric; did you mean 'nlg_bleu4'? Valid names: nlg_bleu1,"),
-        ("nlg_meteor", "is no metric"),  # no sum over reports, so it has no interval
+        ("nlg_meteors", "is no metric"),
         ("green_rule", "did you mean 'green_rules'?"),
         ("green_rules_wrong_location", "less is better"),
     ],

@@ -54,10 +54,10 @@ def meteor_of_counts(sums: FloatArray) -> FloatArray:
     sides = []
     for side in (0, 1):
         length, function = sums[..., side], sums[..., 2 + side]
-        matched = sum(
-            weight * (DELTA * sums[..., 4 + 4 * i + side] + (1 - DELTA) * sums[..., 6 + 4 * i + side])
-            for i, weight in enumerate(STAGE_WEIGHTS)
-        )
+        matched = np.zeros(sums.shape[:-1])
+        for i, weight in enumerate(STAGE_WEIGHTS):
+            content, functions = sums[..., 4 + 4 * i + side], sums[..., 6 + 4 * i + side]
+            matched = matched + weight * (DELTA * content + (1 - DELTA) * functions)
         sides.append(_ratio(matched, DELTA * (length - function) + (1 - DELTA) * function))
     precision, recall = sides
     fmean = _ratio(precision * recall, (1 - ALPHA) * recall + ALPHA * precision)

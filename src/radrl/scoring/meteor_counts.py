@@ -34,7 +34,8 @@ class MeteorCounts:
         """
         if missing := meteor_missing():
             raise ScoringError(f"{METEOR} cannot be had here: {missing}; install it, or leave the metric out")
-        with _Process() as process:
+        process = _Process()
+        with process:
             counts = process.counts([*map(self._prepare, references)], [*map(self._prepare, hypotheses)])
         summed = SummedMetrics(addable(counts), lambda sums: {METEOR: meteor_of_counts(sums)})
         return Scores(summed.values(), {METEOR: meteor_of_counts(addable(counts))}, {}, summed)
