@@ -18,6 +18,7 @@ from typing import IO, Final
 
 import numpy as np
 
+from radrl.evaluation.meteor import addable
 from radrl.evaluation.summed import FloatArray
 
 DEFAULT_HEAP: Final = "1g"
@@ -25,7 +26,6 @@ DEFAULT_HEAP: Final = "1g"
 
 _GRACE_SECONDS: Final = 10.0
 
-_CHUNKS: Final = 20
 """Place of the number of chunks among METEOR's counts."""
 
 
@@ -103,13 +103,26 @@ class MeteorProcess:
         Raises:
             RuntimeError: as `score`.
         """
-        counts = [self._counts(*pair) for pair in zip(references, hypotheses, strict=True)]
+        counts = self._answers(references, hypotheses)
         self._write(" ||| ".join(["EVAL", *counts]))
         per_report = [float(self._read()) for _ in counts]
         self._read()  # the figure of these alone
-        return _pooled(np.array([one.split() for one in counts], np.float64)), np.array(
-            per_report, np.float64
-        )
+        return addable(_numbers(counts)).sum(axis=0), np.array(per_report, np.float64)
+
+    def counts(self, references: Sequence[str], hypotheses: Sequence[str]) -> FloatArray:
+        """The program's counts of each pair, of which `radrl.evaluation.meteor` makes figures.
+
+        Args:
+            references: N reference reports, one line each.
+            hypotheses: N generated reports, one line each.
+
+        Returns:
+            Counts, shape (N, 23).
+
+        Raises:
+            RuntimeError: as `score`.
+        """
+        return _numbers(self._answers(references, hypotheses))
 
     def corpus(self, counts: FloatArray) -> float:
         """The corpus figure.
@@ -127,9 +140,13 @@ class MeteorProcess:
         self._read()  # the same, as of a single report
         return float(self._read())
 
-    def _counts(self, reference: str, hypothesis: str) -> str:
-        self._write(f"SCORE ||| {_plain(reference)} ||| {_plain(hypothesis)}")
-        return self._read()
+    def _answers(self, references: Sequence[str], hypotheses: Sequence[str]) -> list[str]:
+        """What the program says of each pair, its counts as text."""
+        found = []
+        for reference, hypothesis in zip(references, hypotheses, strict=True):
+            self._write(f"SCORE ||| {_plain(reference)} ||| {_plain(hypothesis)}")
+            found.append(self._read())
+        return found
 
     def _write(self, line: str) -> None:
         assert self._process.stdin is not None
@@ -152,19 +169,8 @@ class MeteorProcess:
         return RuntimeError(f"METEOR {what}; Java said: {said[:500] or 'nothing'} (a larger heap may help)")
 
 
-def _pooled(counts: FloatArray) -> FloatArray:
-    """Counts of reports, shape (N, 23), added up as the program's `MeteorStats.addStats` does.
-
-    In their order: the lengths of both sides and their function words; by stage of matching the content and
-    the function words matched, each on both sides; chunks; the matched words of both sides. The one chunk of
-    a report that is its reference word for word does not count.
-    """
-    stages = counts[:, 4:_CHUNKS].reshape(len(counts), -1, 2, 2).sum(axis=(1, 2))  # (N, generated and true)
-    same = (stages == counts[:, :2]).all(axis=1) & (counts[:, _CHUNKS] == 1)
-    added = counts.copy()
-    added[same, _CHUNKS] = 0
-    pooled: FloatArray = added.sum(axis=0)
-    return pooled
+def _numbers(counts: Sequence[str]) -> FloatArray:
+    return np.array([one.split() for one in counts], np.float64)
 
 
 def _plain(text: str) -> str:

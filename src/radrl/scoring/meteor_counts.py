@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from radrl.evaluation.meteor import METEOR, addable, meteor_of_counts
-from radrl.evaluation.summed import FloatArray, SummedMetrics
+from radrl.evaluation.summed import SummedMetrics
 from radrl.scoring.base import Scores, ScoringError
 from radrl.scoring.meteor import MeteorProcess, meteor_missing
 from radrl.scoring.nlg import PREPARATIONS
@@ -34,15 +32,9 @@ class MeteorCounts:
         """
         if missing := meteor_missing():
             raise ScoringError(f"{METEOR} cannot be had here: {missing}; install it, or leave the metric out")
-        process = _Process()
-        with process:
-            counts = process.counts([*map(self._prepare, references)], [*map(self._prepare, hypotheses)])
-        summed = SummedMetrics(addable(counts), lambda sums: {METEOR: meteor_of_counts(sums)})
-        return Scores(summed.values(), {METEOR: meteor_of_counts(addable(counts))}, {}, summed)
-
-
-class _Process(MeteorProcess):
-    def counts(self, references: Sequence[str], hypotheses: Sequence[str]) -> FloatArray:
-        """The program's counts of each pair, shape (N, 23)."""
-        lines = [self._counts(*pair).split() for pair in zip(references, hypotheses, strict=True)]
-        return np.array(lines, np.float64)
+        with MeteorProcess() as process:
+            counts = addable(
+                process.counts(*([*map(self._prepare, side)] for side in (references, hypotheses)))
+            )
+        summed = SummedMetrics(counts, lambda sums: {METEOR: meteor_of_counts(sums)})
+        return Scores(summed.values(), {METEOR: meteor_of_counts(counts)}, {}, summed)
