@@ -59,7 +59,8 @@ OF_PARAMS = hooks._private
 def test_paths_of_parts_are_kept_from_the_record_of_whole_studies_and_of_arms(root: Path) -> None:
     params = yaml.safe_load((root / "params.yaml").read_text())
     judge = {"backend": "folder", "folder": "/weights", "chat": "own", "batch_size": 1, "max_new_tokens": 9}
-    params["arms"]["orapo"]["reward"]["facts"] |= {"extractor": "judge", "judge": judge}
+    asked = {"extractor": "judge", "entailment": "judge", "judge": judge}
+    params["arms"]["orapo"]["reward"]["facts"] |= asked
     keys = [f"reward.facts.judge.{key}" for key in ("folder", "cache")]
     own = {f"{arm}.{key}" for arm in ("arms.orapo", "arm") for key in keys}
     assert own <= OF_PARAMS(params)
