@@ -1106,6 +1106,7 @@ def test_pipeline_makes_every_output(
         "params:eval": EVAL,
         "params:labeler": LABELER,
         "params:seed": 0,
+        "params:device": "cpu",
     }
     outputs = {
         "comparison": CSVDataset(filepath=str(tmp_path / "comparison.csv"), save_args={"index": False}),
