@@ -26,8 +26,6 @@ DEFAULT_HEAP: Final = "1g"
 
 _GRACE_SECONDS: Final = 10.0
 
-"""Place of the number of chunks among METEOR's counts."""
-
 
 def meteor_missing() -> str | None:
     """Why METEOR cannot run here, or nothing when it can."""
