@@ -55,3 +55,20 @@ def test_grpo_step_in_miniature(root: Path, tmp_path: Path) -> None:
     assert [name for name, *_ in rows] == ["generation", "frozen start", "forward", "backward", "step"]
     for _, plain, shared, ratio in rows:  # the table's seconds are rounded to hundredths
         assert float(ratio) == pytest.approx(float(plain) / float(shared), rel=0.1)
+
+
+def test_score_memory_in_miniature(root: Path, tmp_path: Path) -> None:
+    written = tmp_path / "score_memory.md"
+    sizes = ["--pairs", "100", "200", "--speed", "100", "--rounds", "1", "--meteor", "0"]
+    command = [
+        sys.executable,
+        str(root / "bench/score_memory.py"),
+        "--folder",
+        str(tmp_path / "pairs"),
+        *sizes,
+    ]
+    subprocess.run([*command, "--write", str(written)], check=True, cwd=tmp_path, capture_output=True)
+    text = written.read_text()
+    rows = re.findall(r"^\| (\d+) \| ([\d,]+) \| (\d+) \|", text, flags=re.MULTILINE)
+    assert [pairs for pairs, *_ in rows] == ["100", "200"]
+    assert "pycocoevalcap directly" in text

@@ -129,9 +129,9 @@ def command(
 
     FILE is read twice, first to find bad rows, and never held as a whole: memory does not grow with the
     reports but for 24 bytes each, and 20 bytes for each different run of 1 to 4 words in the references
-    (CIDEr). --bootstrap takes 16 bytes times resamples times patients, and about 3 kB a patient;
-    without --patient each report counts as one. A metric with a model or environment of its own, or of one's
-    own, gets all texts at once and holds them.
+    (CIDEr). --bootstrap takes 16 bytes times resamples times patients, and about 3 kB a patient; a report
+    counts as one without --patient. A metric with a model or environment of its own, or of one's own, gets
+    all texts at once and holds them.
     """
     outputs.require(given)
     nlg = ({"preparation": preparation} if preparation else {}) | ({"meteor": False} if no_meteor else {})

@@ -171,8 +171,8 @@ class NlgCourse(Course):
         per_report, counts = _bleu_scores(known, said)
         overlap = {"nlg_rougel": _rouge_l(truth, found)}
         if self._frequencies.documents > 1:
-            ngrams = ([own for _, own in cooked] for cooked in (known, said))
-            overlap["nlg_cider"] = np.array(cider_scores(*ngrams, self._frequencies), np.float64)
+            ngrams, others = ([own for _, own in cooked] for cooked in (known, said))
+            overlap["nlg_cider"] = np.array(cider_scores(ngrams, others, self._frequencies), np.float64)
         means = mean_metrics(overlap)
         self._counts.add(counts)
         self._sums.add(means.per_study)
