@@ -326,7 +326,7 @@ def test_settings_that_are_none(radrl, table, tmp_path, content, message):
 def test_a_report_that_cannot_be_scored_is_named_by_its_row(radrl, tmp_path, model):
     model(ScoringError("report 1 has no GREEN score"))
     path = tmp_path / "r.csv"
-    path.write_text("reference,hypothesis\na,b\n,b\nc,d\n")
+    path.write_text("reference,hypothesis\nd,b\n,b\nc,d\n")
     result = radrl(
         "score", path, "--metrics", "green", "--skip-bad", tmp_path / "bad.csv", "--json", tmp_path / "o.json"
     )
@@ -345,13 +345,14 @@ def test_metrics_that_a_model_does_not_give(radrl, table, model):
 
 
 BAD = b"""\
-{"reference": "a", "hypothesis": "b", "who": "p"}
+{"reference": "d", "hypothesis": "b", "who": "p"}
 {"reference": null, "hypothesis": "b", "who": "p"}
-{"reference": "a", "who": "p"}
+{"reference": "d", "who": "p"}
 {"reference": " ", "hypothesis": "b", "who": "p"}
-{"reference": "a", "hypothesis": "", "who": ""}
-{"reference": "a", "hypothesis": ["b"], "who": "p"}
-{"reference": "a", "hypothesis": "", "who": "p"}
+{"reference": "d", "hypothesis": "", "who": ""}
+{"reference": "d", "hypothesis": ["b"], "who": "p"}
+{"reference": "d", "hypothesis": "", "who": "p"}
+{"reference": "nan ", "hypothesis": "b", "who": "p"}
 """
 PROBLEMS = [
     "row 2: 'reference' is null",
@@ -359,6 +360,7 @@ PROBLEMS = [
     "row 4: 'reference' is empty: there is nothing to compare with",
     "row 5: 'who' is empty: such rows would count as one patient's",
     "row 6: 'hypothesis' is a list, not text",
+    "row 8: 'reference' is 'nan', which is no report: there is nothing to compare with",
 ]
 
 
@@ -375,9 +377,9 @@ def test_bad_rows_can_be_left_out(radrl, read, tmp_path):
     path, bad = tmp_path / "r.jsonl", tmp_path / "bad.csv"
     path.write_bytes(BAD)
     said = scored(radrl, path, "--patient", "who", "--skip-bad", bad, "--id", "who")
-    assert (said["source"]["reports"], said["source"]["bad_rows"]) == (2, 5)
+    assert (said["source"]["reports"], said["source"]["bad_rows"]) == (2, 6)
     assert [f"row {row['row']}: {row['problem']}" for row in read(bad)] == PROBLEMS
-    assert [row["who"] for row in read(bad)] == ["p", "p", "p", "", "p"]
+    assert [row["who"] for row in read(bad)] == ["p", "p", "p", "", "p", "p"]
 
 
 @pytest.mark.parametrize("name", ["r.csv", "r.jsonl", "r.parquet"])
@@ -398,7 +400,7 @@ def test_only_what_is_needed_is_read(radrl, tmp_path):
         {
             "film": pa.array([b"\xff"] * 2, pa.binary()),
             "n": [1, 2],
-            "reference": ["a", "b"],
+            "reference": ["d", "b"],
             "hypothesis": ["a", "c"],
         }
     )

@@ -15,6 +15,7 @@ import pyarrow as pa
 from radrl.commands.common import Tally, judged, require_columns, text_problem
 from radrl.commands.options import Given
 from radrl.data.records import BadRow, Record, Records
+from radrl.labelers.base import says_nothing
 
 _AT_ONCE: Final = 1024
 """Rows held and scored at once."""
@@ -61,8 +62,10 @@ class Columns:
         for column in (self.reference, self.hypothesis):
             if problem := text_problem(values, column):
                 return problem
-        if not values[self.reference].strip():
-            return f"{self.reference!r} is empty: there is nothing to compare with"
+        if says_nothing(values[self.reference]):
+            said = values[self.reference].strip()
+            what = f"{said!r}, which is no report" if said else "empty"
+            return f"{self.reference!r} is {what}: there is nothing to compare with"
         if self.patient and values.get(self.patient) in (None, ""):
             return f"{self.patient!r} is empty: such rows would count as one patient's"
         return None
@@ -96,7 +99,7 @@ class Survey:
         numbers: of the rows that are scored.
         patients: each patient's number, in the order in which they come; nothing where no column says whose
             a report is.
-        empty: generated reports without a word.
+        empty: generated reports without a word, or with a table's word for a missing one alone.
         repeated: rows that have the identity of another one before them.
         types: of the columns that go with a report, in Parquet; `row` is the row's number.
     """
@@ -133,7 +136,7 @@ def survey(given: Given, records: Records, columns: Columns, learn: Callable[[Pa
             if columns.patient:
                 for patient in pairs.patients:
                     found.patients.setdefault(patient, len(found.patients))
-            found.empty += sum(not text.strip() for text in pairs.hypotheses)
+            found.empty += sum(map(says_nothing, pairs.hypotheses))
             identities.add([pairs.own[name] for name in given.ids])
             learn(pairs)
     if records.fields:

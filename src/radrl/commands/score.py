@@ -122,10 +122,10 @@ def command(
 
     Every metric's name states its protocol. Figures go to standard output as a table, everything to --json.
 
-    A bad row has no reference or hypothesis (null, or no such key), an empty reference, which nothing can be
-    compared with, or no --patient; it cannot be split into the header's columns, is no JSON object, or has
-    bytes of another encoding. With a bad row nothing is scored, unless --skip-bad. An empty hypothesis is
-    scored as it stands.
+    A bad row has no reference or hypothesis (null, or no such key), a reference that is empty or no report
+    ("nan", "NA", digits), which nothing can be compared with, or no --patient; it cannot be split into the
+    header's columns, is no JSON object, or has bytes of another encoding. With a bad row nothing is scored,
+    unless --skip-bad. An empty hypothesis is scored as it stands.
 
     FILE is read twice, first to find bad rows, and never held as a whole: memory does not grow with the
     reports but for 24 bytes each, and 20 bytes for each different run of 1 to 4 words in the references
