@@ -29,16 +29,17 @@ SHARED: dict[str, Any] = {
     "warmup_share": 0.0,
     "weight_decay": 0.01,
     "gradient_clip": 1.0,
-    "gradient_accumulation": 1,
     "bf16": True,
     "lora": {"rank": 4, "alpha": 8, "dropout": 0.1, "targets": TARGETS},
     "checkpoint_every": 100,
 }
-SFT = SHARED | {"epochs": 10, "batch_size": 6, "max_tokens": 24}
+SFT = SHARED | {"epochs": 10, "batch_size": 6, "examples_at_once": 6, "max_tokens": 24}
 GRPO = SHARED | {
     "steps": 10,
+    "epochs": None,
     "prompts_per_step": 2,
     "rollouts": 4,
+    "rollouts_at_once": 8,
     "iterations": 1,
     "schedule": "constant_with_warmup",
     "adam_betas": [0.9, 0.99],

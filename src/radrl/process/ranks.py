@@ -1,4 +1,4 @@
-"""Which of several processes this one is, as every launcher says in the environment."""
+"""Which of several processes this one is, as torch's and accelerate's launchers say in the environment."""
 
 from __future__ import annotations
 

@@ -63,7 +63,10 @@ class FactsSection(Section):
                 "facts would decide nothing; set extractor to rules, or entailment to judge or rules"
             )
         if self.judge is not None and not asked:
-            raise ValueError("judge is set, but extractor and entailment are rules; nobody would ask it")
+            raise ValueError(
+                f"judge is set, but extractor is {self.extractor} and entailment {self.entailment}; "
+                "nobody would ask it"
+            )
         return self
 
 

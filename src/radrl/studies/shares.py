@@ -23,9 +23,9 @@ Place = tuple[str, str]
 def require_passes(runs: Mapping[str, Params], own_arms: bool, *, where: str) -> None:
     """Refuse a study that varies the amount of data without a pass over the largest subset.
 
-    Compared are an arm's subsets in two runs, and of a study with arms of its own two arms of a run that
-    differ in nothing but their selection. Of films that are not drawn nobody knows the number; the stage
-    train then says how often they were passed.
+    Compared are an arm's subsets in two runs, and of a study with arms of its own two arms of a run with
+    the same start and reward. Of films that are not drawn nobody knows the number, so subsets that are chosen
+    in two ways are passed by `epochs` there.
 
     Args:
         runs: the parameters of each run.
@@ -36,11 +36,16 @@ def require_passes(runs: Mapping[str, Params], own_arms: bool, *, where: str) ->
         ParamsError: naming run, arm and both numbers.
     """
     for pair in itertools.chain(_between_runs(runs), _between_arms(runs) if own_arms else ()):
-        counts = [_films(runs, place) for place in pair]
-        if None in counts or counts[0] == counts[1]:
+        if not all(runs[run].arms[arm].reward for run, arm in pair):
             continue
-        (run, arm), count = max(zip(pair, counts, strict=True), key=lambda each: each[1] or 0)
-        _require_pass(runs[run], arm, count or 0, where=f"{where}, run {run}" if run else where)
+        counts = {place: _films(runs, place) for place in pair}
+        uncounted = [place for place, count in counts.items() if count is None]
+        if uncounted and _subset(runs, pair[0]) == _subset(runs, pair[1]):
+            continue
+        run, arm = uncounted[-1] if uncounted else max(pair, key=lambda place: counts[place] or 0)
+        if uncounted or len(set(counts.values())) == 2:
+            count = counts[run, arm]
+            _require_pass(runs[run], arm, count, where=f"{where}, run {run}" if run else where)
 
 
 def _between_runs(runs: Mapping[str, Params]) -> Iterator[Sequence[Place]]:
@@ -51,24 +56,38 @@ def _between_runs(runs: Mapping[str, Params]) -> Iterator[Sequence[Place]]:
 def _between_arms(runs: Mapping[str, Params]) -> Iterator[Sequence[Place]]:
     for run, params in runs.items():
         for (one, first), (other, second) in itertools.combinations(params.arms.items(), 2):
-            if _but_selection(first) == _but_selection(second):
+            if _aim(first) == _aim(second):
                 yield ((run, one), (run, other))
 
 
-def _but_selection(arm: Arm) -> dict[str, Any]:
-    return arm.model_dump(exclude={"selection"})
+def _aim(arm: Arm) -> dict[str, Any]:
+    return arm.model_dump(include={"start", "reward", "output"})
 
 
 def _films(runs: Mapping[str, Params], place: Place) -> int | None:
-    """About how many films an arm trains on; nothing where it does not train, or nobody knows."""
+    """About how many films an arm trains on; nothing where nobody knows."""
     run, arm = place
-    trains = runs[run].arms[arm].reward is not None
-    return films.expected(runs[run], runs[run].arms[arm].selection) if trains else None
+    return films.expected(runs[run], runs[run].arms[arm].selection)
 
 
-def _require_pass(params: Params, arm: str, count: int, *, where: str) -> None:
+def _subset(runs: Mapping[str, Params], place: Place) -> Any:
+    """What says which films an arm trains on: the selection and its settings."""
+    run, arm = place
+    selection = runs[run].arms[arm].selection
+    return selection, runs[run].selection.model_dump().get(selection)
+
+
+def _require_pass(params: Params, arm: str, count: int | None, *, where: str) -> None:
     settings = course.of_arm(params.training.model_dump(), params.arms[arm].training)
-    if settings["steps"] is None or course.passes(settings, count) >= 1:
+    if settings["steps"] is None:
+        return
+    if count is None:
+        raise ParamsError(
+            f"{where}: the study varies how many films arms train on, and nobody knows yet whether "
+            f"{settings['steps']} steps pass those of arm {arm} (selection {params.arms[arm].selection}) "
+            "once. Set training.steps to null and training.epochs to 1"
+        )
+    if course.passes(settings, count) >= 1:
         return
     step = settings["prompts_per_step"]
     enough = course.steps({**settings, "steps": None, "epochs": 1}, count)

@@ -69,12 +69,13 @@ def of_rollouts(settings: Mapping[str, Any], processes: int = 1) -> Parts:
         ) from None
 
 
-def of_examples(settings: Mapping[str, Any], processes: int = 1) -> Parts:
+def of_examples(settings: Mapping[str, Any], processes: int = 1, *, section: str = "") -> Parts:
     """Parts of the examples of a step.
 
     Args:
         settings: the keys of `radrl.params.policy.Supervised`.
         processes: that share the step.
+        section: where they stand, for the message.
 
     Raises:
         SettingsError: when processes cannot have equal shares, naming the nearest batches that can.
@@ -84,8 +85,8 @@ def of_examples(settings: Mapping[str, Any], processes: int = 1) -> Parts:
         return split(batch, settings["examples_at_once"], processes)
     except ValueError:
         raise SettingsError(
-            f"batch_size {batch} does not divide among {processes} processes; set it to "
-            f"{_near(batch, processes)}, or start {_counts(batch, processes)} processes"
+            f"{section}{'.' if section else ''}batch_size {batch} does not divide among {processes} processes; "
+            f"set it to {_near(batch, processes)}, or start {_counts(batch, processes)} processes"
         ) from None
 
 

@@ -32,12 +32,15 @@ def check_training(
     Raises:
         SettingsError: naming the first key that does not fit.
     """
+    from radrl.process.ranks import processes
+    from radrl.training.batches import of_rollouts
 
     def key(name: str) -> str:
         return ("the arm's " if name in own else "") + f"training.{name}"
 
     check_films(films, settings)
     check_precision(settings, key, device)
+    of_rollouts(settings, processes())
     if settings["tunes"] == "lora":
         check_targets(policy, settings["lora"]["targets"], key("lora"))
 

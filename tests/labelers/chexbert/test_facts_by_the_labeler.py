@@ -46,8 +46,15 @@ def rewards() -> list[Any]:
         recipe = yaml.safe_load(file.with_name(given["recipe"]).read_text()) if "recipe" in given else given
         for name, arm in (given.get("arms") or {}).items():
             if own := (arm.get("reward") or {}).get("facts"):
+                assert writable(recipe["ingest"]), file.name
                 found[f"{file.stem}-{name}"] = pytest.param(recipe["labeler"], own, id=f"{file.stem}-{name}")
     return list(found.values())
+
+
+def writable(ingest: dict[str, Any]) -> bool:
+    """Whether the text that a reference's labels are read from is the target that a policy can write."""
+    cut = ingest["cleaning"] != "none" or ingest["max_report_words"] is not None
+    return not cut or ingest["labels_of"] == "cleaned"
 
 
 @pytest.mark.parametrize(("section", "own"), rewards())

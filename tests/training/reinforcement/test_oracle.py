@@ -132,7 +132,7 @@ def test_term_is_that_of_the_equations(
         expected = (weight * ln_dpo.pair_loss(margin, tau=MIXING["tau"])).mean()
         assert step["term"] == pytest.approx(expected, rel=1e-4, abs=1e-6)
     halves = [_halves(step) for step in losses if (step["pair_weight"] > 0).any()]
-    if "gradient_accumulation" not in settings:  # else several micro-batches are a step
+    if "rollouts_at_once" not in settings:  # else several micro-batches are a step
         paired = [row for row in curve if row["oracle/pairs"]]
         for (gain, loss), row in zip(halves, paired, strict=True):
             assert row["oracle/reference_gain"] == pytest.approx(gain, abs=1e-5)

@@ -28,6 +28,7 @@ def done(
     """What one process and two made of the same examples."""
     settings = {"epochs": 2, "batch_size": 4, "learning_rate": 1e-3, "warmup_share": 0.0}
     settings |= {"weight_decay": 0.0, "gradient_clip": 1.0, "max_tokens": 24, "checkpoint_every": 1}
+    settings |= {"optimizer": "adamw", "bf16": False}
     job = {"policy": policy_folder, "films": films(8), "texts": REPORTS, "prompt": prompt}
     work = tmp_path_factory.mktemp("processes")
     torch.save(job | {"settings": settings, "at_once": [WHOLE, SINGLE]}, work / "job.pt")

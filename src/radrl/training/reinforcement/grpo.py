@@ -159,7 +159,8 @@ def _arguments(
     parts = batches.of_rollouts(settings, processes())
     return GRPOConfig(
         output_dir=str(workspace),
-        model_init_kwargs={"dtype": dtype},  # of the frozen start; the policy is there already
+        # of the frozen start, the policy is there already; TRL would spread it over all GPUs it sees
+        model_init_kwargs={"dtype": dtype, "device_map": None},
         max_steps=settings["steps"],
         per_device_train_batch_size=parts.size,
         gradient_accumulation_steps=parts.number,
