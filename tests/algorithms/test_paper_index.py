@@ -96,7 +96,7 @@ def test_every_test_exists(place):
     assert name in functions(ROOT / "tests" / path)
 
 
-@pytest.mark.parametrize("row", CHOICES, ids=lambda row: row[1].strip("`"))
+@pytest.mark.parametrize("row", CHOICES, ids=lambda row: " ".join(row[1::2]).replace("`", ""))
 def test_defaults_are_the_functions_and_wired_keys_hold_them(row):
     _, place, stated, key = row
     if "(" not in place:

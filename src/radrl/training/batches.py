@@ -80,12 +80,12 @@ def of_examples(settings: Mapping[str, Any], processes: int = 1, *, section: str
     Raises:
         SettingsError: when processes cannot have equal shares, naming the nearest batches that can.
     """
-    batch = settings["batch_size"]
+    batch, key = settings["batch_size"], f"{section}.batch_size".lstrip(".")
     try:
         return split(batch, settings["examples_at_once"], processes)
     except ValueError:
         raise SettingsError(
-            f"{section}{'.' if section else ''}batch_size {batch} does not divide among {processes} processes; "
+            f"{key} {batch} does not divide among {processes} processes; "
             f"set it to {_near(batch, processes)}, or start {_counts(batch, processes)} processes"
         ) from None
 
