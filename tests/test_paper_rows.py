@@ -7,12 +7,14 @@ import re
 from pathlib import Path
 
 import pytest
-from paper_rows import OTHER, Row, pages, recipe, rows, said
+from paper_rows import LIKE, OTHER, Row, pages, recipe, rows, said
 
 from radrl.studies.file import Study, read
 
 ROOT = Path(__file__).parents[1]
 ROWS = rows()
+BY_ANALYSES = {("DEER", place) for place in ("figure 1 (b)", "figure 3", "table 6", "table 7")}
+"""What stage `analyses` gives, without a study; its run is told on docs/results.md."""
 NUMBERS = {"DEER": ("1234567", "123"), "OraPO": ("1234567", "123"), "MRG-R1": (("I", "II"), "123")}
 
 
@@ -83,12 +85,40 @@ def test_other_systems_have_no_arm_and_what_is_ours_has_one_or_says_what_gives_i
     assert [row for row in ROWS if row.note != OTHER and not (row.study or row.note)] == []
 
 
+def holds(page: str, name: str) -> bool:
+    """Whether a committed page has a line of a table or a picture of this name."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    in_a_table, under_a_picture = rf"^\|(?:.*\|)? {re.escape(name)} \|", rf"^!\[{re.escape(name)}\]"
+    return bool(re.search(f"{in_a_table}|{under_a_picture}", text, flags=re.MULTILINE))
+
+
 @pytest.mark.parametrize("row", [row for row in ROWS if row.ran != "never"], ids=str)
 def test_the_page_of_a_run_holds_the_row(row: Row) -> None:
-    text = (ROOT / row.ran).read_text(encoding="utf-8")
-    name = re.escape(row.ran_arm)
-    in_a_table, under_a_picture = rf"^\|(?:.*\|)? {name} \|", rf"^!\[{name}\]"
-    assert re.search(f"{in_a_table}|{under_a_picture}", text, flags=re.MULTILINE)
+    assert holds(row.ran, row.ran_arm)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.drawn_study], ids=str)
+def test_a_row_was_run_where_its_own_study_was(row: Row) -> None:
+    assert row.ran == said(row.drawn_study, "run")
+    if row.ran != "never":
+        assert row.ran == f"docs/results/{row.drawn_study.removeprefix('study-')}.md"
+        assert f"conf/recipes/{row.drawn_study}.yaml`" in (ROOT / row.ran).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if not row.drawn_study], ids=str)
+def test_what_no_study_gives_was_run_by_stage_analyses_alone(row: Row) -> None:
+    by_analyses = (row.paper, row.place) in BY_ANALYSES
+    assert row.ran == ("docs/results.md" if by_analyses else "never")
+    recipes = re.findall(r"`(.+?)`", row.note)
+    assert recipes == (["deer-mimic_cxr", "phantom-laptop"] if by_analyses else [])
+
+
+def test_a_like_arm_was_run_and_is_no_run_of_its_row() -> None:
+    page, found = said(LIKE, "run"), [row for row in ROWS if row.like_arm]
+    assert [row for row in found if row.ran != "never" or row.drawn_study in ("", LIKE)] == []
+    arms = {arm for run in read(ROOT / f"conf/recipes/{LIKE}.yaml", ROOT).runs.values() for arm in run.arms}
+    assert {row.like_arm for row in found} <= arms
+    assert [name for name in sorted({row.like_arm for row in found}) if not holds(page, name)] == []
 
 
 def test_a_study_that_was_run_is_not_said_never_to_have_been(studies: dict[str, Study]) -> None:

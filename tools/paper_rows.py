@@ -3,9 +3,9 @@
 python tools/paper_rows.py            write the pages
 python tools/paper_rows.py --check    exit 1 when one would change (a test does this)
 
-The table names a row, its study and arm at the paper's scale, the study and arm on drawn films, and the page
-of a run that holds it. Recipe, needs and run of a study are read from the study's file, the published figure
-stays in conf/base/published_results.csv.
+The table names a row, its study and arm at the paper's scale, the study and arm on drawn films, the page of
+a run of that study, and an arm of another study that resembles it. Recipe, needs and run of a study are read
+from the study's file, the published figure stays in conf/base/published_results.csv.
 """
 
 from __future__ import annotations
@@ -26,18 +26,24 @@ INDEX = ROOT / "docs/reproduction.md"
 FOLDER = ROOT / "docs/reproduction"
 OTHER = "other system"
 """The note of a row that no arm of ours gives."""
+LIKE = "study-phantom-arms"
+"""The study, run and committed, whose arms resemble some rows' and are no run of them."""
 MADE = "<!-- written by tools/paper_rows.py from conf/base/paper_rows.csv -->\n\n"
 
 INTRODUCTION = f"""\
 # Every row of the papers
 
 {MADE}One line for every row of every table and figure of the three papers: the study and arm that give it
-at the paper's scale, those that give it on drawn films, and the page of a run that holds it, or
+at the paper's scale, those that give it on drawn films, and the page of a run of the latter, or
 "never". On drawn films a row shows that the machinery works and says nothing about patients; **at
 the papers' scale nothing has been run**.
 
-| paper | rows | with an arm or stage of ours | other systems | run, on drawn films |
-| --- | --- | --- | --- | --- |
+**A like arm is no run of a row**: it is the arm of `{LIKE}` that comes nearest, at a
+laptop's size and at the settings of that study, most of which are others (60 updates where the
+row's study has 150, another learning rate, batch or set of studies).
+
+| paper | rows | with an arm or stage of ours | other systems | run, on drawn films | a like arm alone |
+| --- | --- | --- | --- | --- | --- |
 """
 CLOSING = """
 `radrl study` runs a study's file, which lies in conf/recipes as its recipe does
@@ -70,8 +76,10 @@ class Row:
         arm: of that study, or `run.arm`.
         drawn_study: the study on drawn films.
         drawn_arm: likewise.
-        ran: the committed page of a run that holds the row, or "never".
+        ran: the committed page of a run of the study on drawn films, or "never"; of what a stage gives
+            without a study, the page of that stage's run.
         ran_arm: what the row is called there.
+        like_arm: the arm of `LIKE` that resembles a row that was never run, or nothing.
         note: how else it comes about, or `OTHER`.
     """
 
@@ -86,6 +94,7 @@ class Row:
     drawn_arm: str
     ran: str
     ran_arm: str
+    like_arm: str
     note: str
 
     @property
@@ -122,8 +131,9 @@ def pages() -> dict[Path, str]:
         inside = list(own)
         others = sum(row.note == OTHER for row in inside)
         ran = sum(row.ran != "never" for row in inside)
+        like = sum(bool(row.like_arm) for row in inside)
         link = f"[{name}](reproduction/{inside[0].page}.md)"
-        found[INDEX] += f"| {link} | {len(inside)} | {len(inside) - others} | {others} | {ran} |\n"
+        found[INDEX] += f"| {link} | {len(inside)} | {len(inside) - others} | {others} | {ran} | {like} |\n"
         found[FOLDER / f"{inside[0].page}.md"] = _page(name, inside)
     found[INDEX] += CLOSING
     return found
@@ -139,7 +149,7 @@ def _page(paper: str, inside: list[Row]) -> str:
         own = [row for row in here if row.note != OTHER]
         parts.append(f"## {place[0].upper()}{place[1:]}\n")
         if own:
-            header = ["row", "data", "at the paper's scale", "on drawn films", "run"]
+            header = ["row", "data", "at the paper's scale", "on drawn films", "run", "a like arm"]
             parts.append(table(header, [_line(row) for row in own]))
         named = _named([row for row in here if row.note == OTHER])
         if named:
@@ -157,7 +167,8 @@ def _line(row: Row) -> list[str]:
     name = f"{row.method}, {row.rl_train_size}" if row.rl_train_size.strip("-") else row.method
     at_scale = _arm(row.study, row.arm)
     cell = "; ".join(part for part in (at_scale, row.note) if part) or "-"
-    return [name, row.dataset, cell, _arm(row.drawn_study, row.drawn_arm) or "-", _run(row)]
+    like = _link(row.like_arm, said(LIKE, "run")) if row.like_arm else "-"
+    return [name, row.dataset, cell, _arm(row.drawn_study, row.drawn_arm) or "-", _run(row), like]
 
 
 def _arm(study: str, arm: str) -> str:
@@ -167,7 +178,11 @@ def _arm(study: str, arm: str) -> str:
 def _run(row: Row) -> str:
     if row.ran == "never":
         return "never"
-    return f"[{row.ran_arm}](../{row.ran.removeprefix('docs/')})"
+    return _link(row.ran_arm, row.ran)
+
+
+def _link(name: str, page: str) -> str:
+    return f"[{name}](../{page.removeprefix('docs/')})"
 
 
 def _named(others: list[Row]) -> str:

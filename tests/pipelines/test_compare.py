@@ -963,7 +963,8 @@ class TestPage:
         judge = {"weight": 1.0, "extractor": "judge", "entailment": "judge", **known}  # nobody asks it here
         monkeypatch.setitem(ARMS, "grpo", ARMS["grpo"] | {"reward": {"facts": judge}})
         text = page(comparison, arms, corpus)
-        assert text.count("by rules, a label a line") == COMPARE["examples"]
+        caption = "by rules, a label a line; in training by what the arm's reward names"
+        assert text.count(caption) == COMPARE["examples"]
         shown = re.findall(r'<p class="id">(\w+)</p>', text)
         found = facts_of(arms, ARMS, shown)
         assert found.keys() == {"grpo"}

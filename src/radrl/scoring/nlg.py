@@ -92,7 +92,8 @@ def nlg_scores(
 
     Args:
         references: N reference reports, none of them empty.
-        hypotheses: the N generated reports; an empty one scores 0.
+        hypotheses: the N generated reports; an empty one scores 0, but for ROUGE-L under ``pycocoevalcap``,
+            where it is an empty word and matches one between two blanks of the reference.
         preparation: name of the text preparation, one of `PREPARATIONS`.
         meteor: whether to ask for METEOR, which starts a Java process of about 1 GB.
 
