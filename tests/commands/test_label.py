@@ -206,7 +206,7 @@ def test_empty_reports_are_blank_and_counted(radrl, table):
     texts = ["", " \n", "nan", "NA", "12"]
     result = radrl("label", table([{"report": text} for text in texts], "r.jsonl"), "--labels-only")
     assert result.stdout.splitlines()[1:] == [f"{row}" + "," * 14 for row in range(1, 6)]
-    assert result.stderr == "labelled 5 reports, 5 of them empty\n"
+    assert result.stderr == "labelled 5 reports, 5 of them no report\n"
 
 
 BAD = {
@@ -282,7 +282,7 @@ def test_bad_rows_can_be_left_out_and_listed(radrl, read, tmp_path, format):
     good = total - len(problems)
     assert (
         result.stderr
-        == f"labelled {good} reports, 1 of them empty -> {out}; {len(problems)} bad rows -> {bad}\n"
+        == f"labelled {good} reports, 1 of them no report -> {out}; {len(problems)} bad rows -> {bad}\n"
     )
     listed = read(bad)
     lines = [f" (line {row['line']})" if row["line"] else "" for row in listed]

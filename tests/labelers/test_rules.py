@@ -77,6 +77,7 @@ def test_shape_type_and_protocol() -> None:
         "  \n ",
         "nan",
         "NaN",
+        "NaT",
         "NA",
         "n/a",
         "None.",
@@ -94,6 +95,12 @@ def test_no_report_is_blank_throughout(text: str) -> None:
 
 def test_a_report_that_holds_a_missing_section_is_one() -> None:
     assert said("FINDINGS: nan IMPRESSION: Normal chest.", "No Finding") == POSITIVE
+
+
+@pytest.mark.parametrize("text", ["missing", "not available", "no report"])
+def test_what_people_write_for_a_missing_report_counts_as_one(text: str) -> None:
+    assert not says_nothing(text)
+    assert said(text, "No Finding") == POSITIVE
 
 
 def test_a_missing_report_is_refused_by_number() -> None:
@@ -168,6 +175,10 @@ def test_foreign_sections_are_left_out_and_the_rest_is_kept() -> None:
         ("No effusion - a pneumothorax is seen.", ["no effusion", "a pneumothorax is seen"]),
         ("No effusion\u2014a pneumothorax is seen.", ["no effusion", "a pneumothorax is seen"]),
         ("Heart -- enlarged.", ["heart: enlarged"]),
+        ("No ground - glass opacity.", ["no ground-glass opacity"]),
+        ("No effusion\u2013pneumothorax is seen.", ["no effusion", "pneumothorax is seen"]),
+        ("The mass seen in the left lung - resolved.", ["the mass seen in the left lung resolved"]),
+        ("Pneumothorax - no.", ["pneumothorax: none"]),
         ("A right - sided mass at T8 - T9.", ["a right-sided mass at t8-t9"]),
         ("A follow-up film at 2\u20133 weeks.", ["a follow-up film at 2\u20133 weeks"]),
         ("No \ufb01brosis.", ["no fibrosis"]),

@@ -149,7 +149,7 @@ def command(
 
     A bad row has other than the header's number of fields, is no JSON object, has bytes of another encoding,
     or has no text: null, or no such key. With a bad row nothing is written, unless --skip-bad. An empty text,
-    and one of digits, "nan" or "NA" alone, is no report; how many there are is said at the end.
+    and one of digits, "nan", "NaT" or "NA" alone, is no report; how many there are is said at the end.
     """
     out = None if out == STD else out
     if out is not None and to is not None:
@@ -230,7 +230,7 @@ def _label(
 def _summary(given: Given, tally: Tally, empty: int, out: Path | None) -> str:
     said = f"labelled {tally.rows - tally.bad:,} reports"
     if empty:
-        said += f", {empty:,} of them empty"
+        said += f", {empty:,} of them no report"
     if out is not None:
         said += f" -> {out}"
     return said + (f"; {tally.bad:,} bad rows -> {given.skip_bad}" if given.skip_bad else "")

@@ -71,7 +71,8 @@ def _protocol(result: Result) -> Iterator[str]:
         counts += f" of {source['patients']:,} patients"
     if source["bad_rows"]:
         counts += f", {source['bad_rows']:,} bad rows left out"
-    yield f"{source['file']} (sha256 {source['sha256'][:12]}): {counts}, {source['empty']:,} empty"
+    counts += f", hypotheses that are no report: {source['empty']:,}"
+    yield f"{source['file']} (sha256 {source['sha256'][:12]}): {counts}"
     for name, settings in result.settings.items():
         if settings is not None:
             yield f"{name}: {_said(settings)}"

@@ -17,8 +17,8 @@ class LabelerError(ValueError):
     """A labeler cannot be had as asked for; the message names what is wrong and the mend."""
 
 
-_WORD: Final = re.compile(r"\b(?!(?:nan|na|n|a|none|null)\b)[^\W\d_]", re.IGNORECASE)
-"""Where a word begins that is none of those that tables have for a missing text."""
+_WORD: Final = re.compile(r"\b(?!(?:nan|nat|na|n|a|none|null)\b)[^\W\d_]", re.IGNORECASE)
+"""Where a word begins that is none of those that pandas and databases write for a missing value."""
 
 
 class Labeler(Protocol):
@@ -44,6 +44,9 @@ class Labeler(Protocol):
 
 def says_nothing(text: str) -> bool:
     """Whether a text is no report: empty, marks and digits alone, or a table's word for a missing one.
+
+    Such words are nan, NaT, NA, N/A, none and null, in either case. What people write for it ("missing", "not
+    available", "no report") counts as a report, since a report could say so of something else.
 
     Args:
         text: a report or a sentence.

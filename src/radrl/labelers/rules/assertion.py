@@ -5,7 +5,8 @@ consolidation, effusion or pneumothorax") and ends where a new statement begins:
 at a finite verb, or at a comma or "and" that a new subject with its own verb follows, or a noun phrase with
 an article, a side or a severity. The size words of heart and mediastinum are looked up from the organ: they
 stand right before it ("mildly enlarged heart") or in its predicate ("the heart and mediastinum are
-normal"). Of what a question asks for ("evaluate for pneumonia") a sentence asserts nothing.
+normal"). Of what a question asks for ("evaluate for pneumonia", "must be ruled out") a
+sentence asserts nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Final, NamedTuple
 
 from radrl.labelers.rules.items import Entry, Item, Kind
 from radrl.labelers.rules.lexicon import find
-from radrl.labelers.rules.text import tokens
+from radrl.labelers.rules.words import tokens
 from radrl.observations import BLANK, NEGATIVE, POSITIVE, UNCERTAIN
 
 Claim = tuple[int, int]
@@ -36,7 +37,7 @@ _OPENERS: Final = frozenset(
         Kind.BORDERLINE,
     }
 )
-_CLOSERS: Final = frozenset({Kind.SEEN, Kind.DENY_BACK, Kind.HEDGE_BACK, Kind.OPEN_BACK})
+_CLOSERS: Final = frozenset({Kind.SEEN, Kind.DENY_BACK, Kind.HEDGE_BACK, Kind.OPEN_BACK, Kind.ASKED_BACK})
 _STATEMENTS: Final = frozenset({Kind.VERB, Kind.DENY, Kind.SEEN, Kind.NORMAL, Kind.ENLARGED, Kind.BORDERLINE})
 _CHANGE_REACH: Final = 4
 """Tokens between "no" and "change" in "no significant interval change"."""
@@ -155,7 +156,9 @@ def _reach(items: list[Item]) -> _Reach:
         elif kind is Kind.NORMAL:
             reach.denied.update(_normal_subject(items, i))
         elif kind is Kind.ASKED:
-            reach.asked.update(_forward(items, i))
+            reach.asked.update(_asked_for(items, i))
+        elif kind is Kind.ASKED_BACK:
+            reach.asked.update(_either_way(items, i))
         elif kind in (Kind.HEDGE, Kind.HEDGE_LIST):
             reach.hedged.update(_forward(items, i))
         elif kind is Kind.HEDGE_BACK:
@@ -166,6 +169,14 @@ def _reach(items: list[Item]) -> _Reach:
         elif kind is Kind.OPEN_BACK:
             reach.open.update(_either_way(items, i))
     return reach
+
+
+def _asked_for(items: list[Item], i: int) -> list[int]:
+    """The reach of the question at ``i``, unless "which is" goes on about its finding as there."""
+    reach = list(_forward(items, i))
+    last = reach[-1] if reach else i
+    goes_on = [item.kind for item in items[last : last + 3]] == [Kind.MENTION, Kind.STOP, Kind.VERB]
+    return [] if goes_on and items[last + 1].end == items[last + 2].start else reach
 
 
 def _names_something(items: list[Item], reach: Iterable[int]) -> bool:

@@ -101,6 +101,7 @@ CUES: Final[dict[Kind, str]] = {
         differential diagnosis|consideration|possibility? is? xxxx? and? would? include?
         diagnostic|primary consideration|possibility would? include?
         consideration|possibility would|may|could? include
+        another|other|further|alternative|differential consideration|possibility is|are
         consideration should|may|might|could|can be given to
         correlate|correlation clinically|clinical? for|with sign|symptom|evidence? of?""",
     Kind.HEDGE_BACK: """
@@ -119,13 +120,16 @@ CUES: Final[dict[Kind, str]] = {
         is|are obscured
         may|might|could also? be present
         may|might|could have this appearance
+        another|other|further|alternative consideration|possibility
         in the differential""",
     Kind.OPEN: """
         cannot|not|t be? entirely|completely|definitely|definitively|totally|reliably|confidently? exclude
         cannot|not|t be? entirely|completely|definitely|definitively|totally|reliably|confidently? rule out
+        cannot|not|t entirely|completely|definitely|definitively? r / o
         no evidence to rule out
         difficult|hard|impossible|unable to entirely|completely|definitely? exclude
         difficult|hard|impossible|unable to rule out
+        difficult|hard|impossible|unable to r / o
         without excluding
         unable to entirely|completely? exclude|rule""",
     Kind.OPEN_BACK: """
@@ -143,7 +147,8 @@ CUES: Final[dict[Kind, str]] = {
         do|does|did|be|been|become|became|seem|lie|look""",
     Kind.SEEN: """
         seen|identified|noted|present|evident|visualized|visible|demonstrated|detected
-        appreciated|apparent|found|suggested|observed|shown|recognized""",
+        appreciated|apparent|found|suggested|observed|shown|recognized
+        limited|suboptimal|degraded|precluded|compromised|hindered|impaired|difficult|requested""",
     Kind.CHANGE: """
         change|increase|worsening|progression|improvement|difference|decrease
         changed|worsened|improved|different|progressed|diminished|only""",
@@ -169,16 +174,28 @@ CUES: Final[dict[Kind, str]] = {
         r / o
         to better|further|help|definitively|completely|reliably? exclude|eliminate
         evaluate|assess|look|screen|evaluated|assessed for
-        evaluate|assess|evaluated|assessed the? lung|chest|film for
+        evaluate|assess|evaluated|assessed the? left|right|both? lung? lung|chest|film|apex|base|field for
+        evaluate|assess|evaluated|assessed the? left|right|both? mediastinum|hemithorax|thorax for
         evaluation|assessment|workup for
-        evaluation|assessment of the? lung|chest|film|apex|base for
+        evaluation|assessment of the? left|right|both? lung? lung|chest|film|apex|base|field for
+        evaluation|assessment of the? left|right|both? mediastinum|hemithorax|thorax|heart for
+        evaluation|assessment of the? left|right|both? pleural space|surface for
+        evaluation|assessment of the? left|right|both? costophrenic angle|sulcus for
         limit|limited|suboptimal|inadequate for the? evaluation|assessment|detection|exclusion of""",
+    Kind.ASKED_BACK: """
+        should|must also|still|first|clinically? be clinically? ruled out
+        should|must also|still|first|clinically? be clinically? excluded
+        need|needed|remain|has|have|ought to be clinically? ruled out
+        need|needed|remain|has|have|ought to be clinically? excluded""",
     Kind.IGNORED: """
         document|ensure|confirm|demonstrate|show|until complete|radiographic|interval? resolution|clearing of?
+        evaluate|assess for? the? complete|radiographic|interval? resolution|clearing of?
         partially|partly|incompletely|mostly|largely resolved|cleared|disappeared|gone
         almost|near|nearly|virtually completely|entirely|totally? resolved|cleared|disappeared|gone
+        essentially|practically completely|entirely|totally? resolved|cleared|disappeared|gone
         partial|incomplete resolution|clearing|clearance|disappearance of?
         almost|near|nearly|virtually complete|entire|total? resolution|clearing|clearance|disappearance of?
+        essentially|practically complete|entire|total? resolution|clearing|clearance|disappearance of?
         resolved|cleared almost|nearly|mostly completely|entirely|totally?
         has|have|is|are been? resolved|cleared almost|nearly|mostly completely|entirely|totally?
         resolving|clearing

@@ -93,7 +93,7 @@ FINDINGS: Final[dict[tuple[str, ...], str]] = {
         pleural collection
         fluid in|within the? pleural space
         pleural space fluid
-        hemothorax
+        hemothorax|haemothorax
         hydrothorax""",
     ("Pleural Other",): """
         pleural based? thickening|scar|scarring|plaque|calcification|parenchymal|disease

@@ -31,6 +31,7 @@ class Kind(enum.IntEnum):
     STOP = enum.auto()  # ends every scope
     IGNORED = enum.auto()  # shadows a phrase that looks like a mention or a cue
     ASKED = enum.auto()  # "evaluate for": a question, which says nothing of what follows
+    ASKED_BACK = enum.auto()  # "must be ruled out": one that says nothing of what precedes
 
 
 class Entry(NamedTuple):

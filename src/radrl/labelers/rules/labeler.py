@@ -20,16 +20,19 @@ Departures from CheXpert:
 - more hedges, such as "suggests", "suggestive of", "probably", "would be a consideration" (CheXpert: no cues,
   hence positive);
 - what a report only asks for is not mentioned: "rule out X", "to exclude X" (CheXpert: denied), "evaluate
-  for X", "evaluation for X is limited" (CheXpert: no cues, hence positive);
-- "almost completely resolved", "largely resolved", "near complete resolution of" and "document resolution
-  of" do not deny; "no change in X" is positive;
-- a dash ends a denial: "no effusion - pneumothorax is seen" (CheXpert: as its parser takes it);
+  for X", "evaluation for X is limited" (CheXpert: no cues, hence positive), "X must be ruled out" (CheXpert:
+  denied);
+- "almost completely resolved", "largely resolved", "essentially resolved", "near complete resolution of" and
+  "document resolution of" do not deny; "no change in X" is positive;
+- a dash between two findings ends a denial: "no effusion - pneumothorax is seen" (CheXpert: as its parser
+  takes it);
 - more phrases: pleural plaque, sternal wires and stents, lung lesions, ground glass; a hemothorax and the
   fluid of a hemopneumothorax are Pleural Effusion; an infection named as granulomatous or tuberculous is no
   Pneumonia, cystic fibrosis no Pleural Other;
 - of CheXpert's list of other findings a fissure, a defibrillator (Support Devices alone) and the adjective
   "prominent" (a size of heart and mediastinum) are not read as such;
-- a report without a word is blank throughout, No Finding included: an empty one, digits, "nan", "NA";
+- a report without a word is blank throughout, No Finding included: an empty one, digits, "nan", "NaT", "NA"; "missing"
+  and "not available" are words;
 - text under the headings indication, history, technique and comparison is not read.
 
 Own rules instead of medspacy's ConText, since these readings would have to be rules of its own there too, and

@@ -1,7 +1,7 @@
 """The trie of all phrases, and the search of a sentence for them.
 
 A phrase is a row of slots: ``a|b`` are alternatives, ``?`` at a slot's end makes the whole slot optional.
-Phrases are matched on folded tokens (`radrl.labelers.rules.text`), the longest first, left to right, so a
+Phrases are matched on folded tokens (`radrl.labelers.rules.words`), the longest first, left to right, so a
 longer phrase shadows the words inside it ("pericardial effusion" is no effusion, "not excluded" is no
 denial).
 """
@@ -15,7 +15,7 @@ from typing import Final
 from radrl.labelers.rules import findings
 from radrl.labelers.rules.cues import CUES
 from radrl.labelers.rules.items import Entry, Item, Kind
-from radrl.labelers.rules.text import fold
+from radrl.labelers.rules.words import fold
 from radrl.observations import INDEX
 
 
@@ -87,7 +87,7 @@ def find(words: list[str]) -> list[Item]:
     """The lexicon's phrases in a sentence, the longest at each place, left to right, never overlapping.
 
     Args:
-        words: folded tokens (`radrl.labelers.rules.text.tokens`).
+        words: folded tokens (`radrl.labelers.rules.words.tokens`).
 
     Returns:
         Items in the order of the sentence.

@@ -20,12 +20,12 @@ from radrl.labelers.rules import findings
 from radrl.labelers.rules.cues import CUES
 from radrl.labelers.rules.items import Item, Kind
 from radrl.labelers.rules.lexicon import find, spelled
-from radrl.labelers.rules.text import fold, raw_tokens
+from radrl.labelers.rules.words import fold, raw_tokens
 
 _ALIKE: Final[tuple[tuple[Kind, ...], ...]] = (
     (Kind.MENTION, Kind.IGNORED),
     (Kind.DENY, Kind.HEDGE, Kind.HEDGE_LIST, Kind.OPEN, Kind.ASKED),
-    (Kind.DENY_BACK, Kind.HEDGE_BACK, Kind.OPEN_BACK, Kind.SEEN),
+    (Kind.DENY_BACK, Kind.HEDGE_BACK, Kind.OPEN_BACK, Kind.ASKED_BACK, Kind.SEEN),
     (Kind.NORMAL, Kind.ENLARGED, Kind.BORDERLINE),
 )
 """Kinds that play one part: findings and what only looks like one, cues that reach forward, cues that reach

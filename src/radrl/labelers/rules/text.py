@@ -1,16 +1,23 @@
 """A report's text cut into sentences of folded tokens.
 
 What a report says about the request (indication, history, technique, comparison) is no finding of this film
-and is left out when it stands under its heading. A dash between clauses ends a sentence ("no effusion - a
-pneumothorax is seen"), or stands for a colon behind a name ("heart - enlarged").
+and is left out when it stands under its heading. A dash ends a sentence where both of its sides name a
+finding or an organ ("no effusion - pneumothorax is seen"), or the second one has an article. Behind a name it
+stands for a colon ("heart - enlarged"), behind a statement for nothing ("pneumonia of the right lower lobe -
+resolved"), and anything else is a hyphen that blanks were put around ("ground - glass opacity").
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
 from typing import Final
+
+from radrl.labelers.rules.items import Kind
+from radrl.labelers.rules.lexicon import find
+from radrl.labelers.rules.words import fold, raw_tokens, tokens
+
+__all__ = ["fold", "raw_tokens", "sentences", "tokens"]
 
 _FOREIGN: Final = (
     "indication|indications|clinical indication|clinical history|clinical information|history|"
@@ -27,7 +34,9 @@ _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 # A stop ends a sentence unless a digit follows at once ("1.5 cm"); a line that opens a list item starts one.
 _SENTENCE_END: Final = re.compile(r"\.(?!\d)|[!\n]\s*(?=\d{1,2}[.)]\s|[-*\u2022]\s)|\n\s*\n|;")
 _BLANKS: Final = re.compile(r"\s+")
-_DASH: Final = re.compile(r"[\u2014\u2015]|--+|(?<=\s)[-\u2013\u2212](?=\s)")
+_DASH: Final = re.compile(
+    r"[\u2014\u2015]|--+|(?<=\s)[-\u2010\u2013\u2212]|[-\u2010\u2013\u2212](?=\s)|(?<=[a-z])\u2013(?=[a-z])"
+)
 # Hyphens of one word keep it together where blanks were put around them ("right - sided", "t8 - t9").
 _PREFIX: Final = re.compile(
     r"\b(?:non|mid|x|post|pre|well|ill|cardio|costo|broncho|peri|retro|infra|supra|sub|para|semi|multi|inter"
@@ -35,26 +44,15 @@ _PREFIX: Final = re.compile(
 )
 _SUFFIX: Final = re.compile(
     r"(?:sided?|like|shaped|up|rays?|based|spaces?|fluid levels?|containing|appearing|defined|lying|standing"
-    r"|term|type)\b"
+    r"|term|type|related|induced|dependent)\b"
 )
 _SPAN: Final = re.compile(r"\d-[a-z]?\d")
 # A name of at most four words, no denial and no list.
 _NAME: Final = re.compile(r"(?!.*\b(?:and|no|not|without)\b)[^\s,:/]+(?: [^\s,:/]+){0,3}")
-_TOKEN: Final = re.compile(r"[a-z0-9]+|[,:/?()]")
-
-_IRREGULAR: Final = {
-    "pneumothoraces": "pneumothorax",
-    "pneumothoraxes": "pneumothorax",
-    "hydropneumothoraces": "hydropneumothorax",
-    "hemopneumothoraces": "hemopneumothorax",
-    "atelectases": "atelectasis",
-    "metastases": "metastasis",
-    "diagnoses": "diagnosis",
-    "masses": "mass",
-    "foci": "focus",
-    "bullae": "bulla",
-    "apices": "apex",
-}
+_LIST_GOES_ON: Final = re.compile(r"(?:or|nor|and|versus|vs)\b")
+_ARTICLE: Final = re.compile(r"(?:an?|the) \w")
+_ANSWER: Final = re.compile(r":\s?no$")
+_NAMED: Final = frozenset({Kind.MENTION, Kind.ORGAN})
 
 
 def sentences(report: str) -> list[str]:
@@ -73,7 +71,7 @@ def sentences(report: str) -> list[str]:
     if _DASH.search(text):
         parts = [clause for part in parts for clause in _clauses(part)]
     cut = (_BLANKS.sub(" ", part).strip(" -*\u2022") for part in parts)
-    return [sentence for sentence in cut if sentence]
+    return [_ANSWER.sub(": none", sentence) for sentence in cut if sentence]
 
 
 def _clauses(part: str) -> list[str]:
@@ -88,13 +86,22 @@ def _clauses(part: str) -> list[str]:
 
 
 def _joint(before: str, clause: str) -> str | None:
-    """What a dash stands for: a hyphen, a comma, a colon, or nothing where it ends a sentence."""
+    """What a dash stands for: a hyphen, a blank, a colon, or nothing where it ends a sentence."""
     touching = f"{before[-1:]}-{clause[:2]}"
     if _PREFIX.search(before) or _SUFFIX.match(clause) or _SPAN.match(touching):
         return "-"
-    if clause.startswith(("or ", "nor ")):
-        return ", "
-    return ": " if _NAME.fullmatch(before) else None
+    if _LIST_GOES_ON.match(clause):
+        return " "
+    if not _names_something(before):
+        return None if _ARTICLE.match(clause) else "-"
+    if _NAME.fullmatch(before):
+        return ": "
+    return None if _names_something(clause) else " "
+
+
+def _names_something(clause: str) -> bool:
+    """Whether a clause names a finding or an organ."""
+    return any(item.kind in _NAMED for item in find(tokens(clause)))
 
 
 def _own_sections(report: str) -> str:
@@ -118,25 +125,3 @@ def _after_first_statement(body: str) -> str:
         if cut := end.search(body):
             return body[cut.end() :]
     return ""
-
-
-def tokens(sentence: str) -> list[str]:
-    """Folded tokens of a lower-case sentence: words without plural endings, and the marks between them."""
-    return [fold(word) for word in _TOKEN.findall(sentence)]
-
-
-def raw_tokens(sentence: str) -> list[re.Match[str]]:
-    """The tokens of a lower-case sentence as they are spelled, with their places."""
-    return list(_TOKEN.finditer(sentence))
-
-
-@lru_cache(maxsize=65536)
-def fold(word: str) -> str:
-    """Take the plural (or third person) ending off a word, the same way for lexicon and report."""
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
-    if len(word) > 4 and word.endswith("ies"):
-        return word[:-3] + "y"
-    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return word[:-1]
-    return word
