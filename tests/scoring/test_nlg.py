@@ -193,7 +193,7 @@ def test_meteor_of_parts_is_that_of_the_whole():
     references, hypotheses = _drawn(30)
     hypotheses[3], hypotheses[20] = references[3], references[20]  # whose one chunk does not count
     with MeteorProcess() as meteor:
-        lines = [meteor._counts(*pair) for pair in zip(references, hypotheses, strict=True)]
+        lines = meteor._answers(references, hypotheses)
         meteor._write(" ||| ".join(["EVAL", *lines]))
         *each, expected = (float(meteor._read()) for _ in range(31))
         parts = [meteor.score_part(references[a:b], hypotheses[a:b]) for a, b in ((0, 4), (4, 30))]
