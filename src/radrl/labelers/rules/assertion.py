@@ -5,8 +5,8 @@ consolidation, effusion or pneumothorax") and ends where a new statement begins:
 at a finite verb, or at a comma or "and" that a new subject with its own verb follows, or a noun phrase with
 an article, a side or a severity. The size words of heart and mediastinum are looked up from the organ: they
 stand right before it ("mildly enlarged heart") or in its predicate ("the heart and mediastinum are
-normal"). Of what a question asks for ("evaluate for pneumonia", "must be ruled out") a
-sentence asserts nothing.
+normal"). Of what a question asks for ("evaluate for pneumonia", "must be ruled out") a sentence asserts
+nothing.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ Departures from CheXpert:
   Pneumonia, cystic fibrosis no Pleural Other;
 - of CheXpert's list of other findings a fissure, a defibrillator (Support Devices alone) and the adjective
   "prominent" (a size of heart and mediastinum) are not read as such;
-- a report without a word is blank throughout, No Finding included: an empty one, digits, "nan", "NaT", "NA"; "missing"
-  and "not available" are words;
+- a report without a word is blank throughout, No Finding included: an empty one, digits, "nan", "NaT",
+  "NA"; "missing" and "not available" are words;
 - text under the headings indication, history, technique and comparison is not read.
 
 Own rules instead of medspacy's ConText, since these readings would have to be rules of its own there too, and

@@ -51,7 +51,7 @@ _SPAN: Final = re.compile(r"\d-[a-z]?\d")
 _NAME: Final = re.compile(r"(?!.*\b(?:and|no|not|without)\b)[^\s,:/]+(?: [^\s,:/]+){0,3}")
 _LIST_GOES_ON: Final = re.compile(r"(?:or|nor|and|versus|vs)\b")
 _ARTICLE: Final = re.compile(r"(?:an?|the) \w")
-_ANSWER: Final = re.compile(r":\s?no$")
+_ANSWERED_NO: Final = (": no", ":no")
 _NAMED: Final = frozenset({Kind.MENTION, Kind.ORGAN})
 
 
@@ -62,16 +62,16 @@ def sentences(report: str) -> list[str]:
         report: raw text, with or without headings, one line or many.
 
     Returns:
-        Lower-case sentences with single blanks, none of them empty.
+        Lower-case sentences with single blanks, none of them empty; an answer "edema: no" as "edema: none".
     """
     if not report.isascii():
         report = unicodedata.normalize("NFKC", report)  # ligatures and full-width letters as their letters
     text = _own_sections(report).lower()
     parts = _SENTENCE_END.split(text)
-    if _DASH.search(text):
+    if ("-" in text or not text.isascii()) and _DASH.search(text):
         parts = [clause for part in parts for clause in _clauses(part)]
     cut = (_BLANKS.sub(" ", part).strip(" -*\u2022") for part in parts)
-    return [_ANSWER.sub(": none", sentence) for sentence in cut if sentence]
+    return [f"{said}ne" if said.endswith(_ANSWERED_NO) else said for said in cut if said]
 
 
 def _clauses(part: str) -> list[str]:
