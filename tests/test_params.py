@@ -473,7 +473,7 @@ WRONG_REWARDS = [
         "arms.new.reward.format: credits lacks text_outside, empty_think",
     ),
     ({"facts": ASKED}, "arms.new.reward.facts: extractor is judge, but there is no section judge"),
-    ({"facts": FACTS | {"judge": ENDPOINT}}, "arms.new.reward.facts: judge is set, but extractor and"),
+    ({"facts": FACTS | {"judge": ENDPOINT}}, "arms.new.reward.facts: judge is set, but extractor is"),
     (
         {"facts": ASKED | {"judge": ENDPOINT | {"allowed_hosts": []}}},
         "arms.new.reward.facts.judge: allowed_hosts [] lacks 'localhost', where url leads",
