@@ -27,7 +27,7 @@ def test_help_names_commands_examples_and_exit_codes(radrl):
     ("command", "words"),
     [
         ("label", ["Examples:", "1 positive, 0 negative, -1", "bad row", "--skip-bad", "standard"]),
-        ("score", ["Examples:", "--bootstrap", "memory", "An empty\n  hypothesis", "--list-metrics"]),
+        ("score", ["Examples:", "--bootstrap", "memory", "An empty hypothesis", "--list-metrics"]),
     ],
 )
 def test_commands_explain_themselves(radrl, command, words):

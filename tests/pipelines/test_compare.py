@@ -47,6 +47,7 @@ from radrl.pipelines.compare.systems import System
 from radrl.scoring import meteor_counts
 from radrl.scoring.base import Scores
 from radrl.scoring.build import build as build_scorers
+from radrl.scoring.meteor import MeteorProcess
 from radrl.scoring.names import group_names
 from radrl.wiring.datasets import HtmlPage
 
@@ -408,9 +409,9 @@ class TestTable:
 
         # Java takes seconds a row; tests/scoring/test_meteor_counts.py asks the program itself
         monkeypatch.setattr(meteor_counts, "meteor_missing", lambda: None)
-        monkeypatch.setattr(meteor_counts._Process, "__enter__", lambda process: process)
-        monkeypatch.setattr(meteor_counts._Process, "__exit__", lambda *_: None)
-        monkeypatch.setattr(meteor_counts._Process, "counts", counts)
+        monkeypatch.setattr(MeteorProcess, "__enter__", lambda process: process)
+        monkeypatch.setattr(MeteorProcess, "__exit__", lambda *_: None)
+        monkeypatch.setattr(MeteorProcess, "counts", counts)
         arms, metrics = {"sft": sft, "grpo": grpo}, ["nlg_bleu2", "nlg_meteor"]
         found = compared(arms, corpus, metrics=metrics)
         line = at(found, "grpo", "nlg_meteor")

@@ -179,7 +179,7 @@ def test_arms_are_printed_side_by_side(capsys: pytest.CaptureFixture[str]) -> No
 def test_pipeline_scores_every_arm_under_its_name(
     reports: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    parameters = {"params:eval": "params:eval", "params:labeler": "params:labeler"}
+    parameters = {f"params:{name}" for name in ("eval", "labeler", "device")}
     arms = [
         pipeline(create_pipeline(), namespace=arm, inputs={"labeler_models"}, parameters=parameters)
         for arm in ("sft", "grpo")
@@ -190,6 +190,7 @@ def test_pipeline_scores_every_arm_under_its_name(
         "grpo.reports": better,
         "params:eval": SETTINGS,
         "params:labeler": LABELER,
+        "params:device": "cpu",
         "labeler_models": NO_MODELS,
     }
     catalog = DataCatalog({name: MemoryDataset(value) for name, value in entries.items()})

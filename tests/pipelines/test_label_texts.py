@@ -186,6 +186,7 @@ def test_an_arm_trains_with_both_forms(
         prompts=small["prompts"],
         seed=0,
         threads=1,
+        device="cpu",
         workspace=tmp_path / "work",
         step_report=silent,
     )
@@ -276,7 +277,7 @@ def test_the_comparison_scores_all_rows_as_eval_scored_the_arms() -> None:
     assert [originals[targets.index(text)] for text in drawn.wording] == drawn.clinical
 
     names = {"ce_rules": ["ce_rules_micro14_f1"], "nlg": ["nlg_bleu2"]}
-    groups = build_groups(names, {"arm": stored}, settings=EVAL, labeler=LABELER, models=None)
+    groups = build_groups(names, {"arm": stored}, settings=EVAL, labeler=LABELER, models=None, device="cpu")
     found = {
         name: score_rows(every, group, texts_of(stored, "reference"))["nearest_training_film"].summed.values()
         for name, group in groups.items()

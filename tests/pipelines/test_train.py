@@ -180,7 +180,8 @@ def test_what_does_not_fit_is_refused_before_weights_are_loaded(
     import torch
     from transformers import utils
 
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr("radrl.process.devices.place", lambda _: torch.device("cuda"))  # which is not there
+    monkeypatch.setattr("radrl.process.runtime.pin", lambda *_: None)
     monkeypatch.setattr(utils, "is_torch_bf16_gpu_available", lambda: False)
     monkeypatch.setattr("radrl.policy.folder.load", None)
     with pytest.raises(SettingsError, match=re.escape(message)):

@@ -133,8 +133,9 @@ def test_cleaned_text_is_small_letters_and_ends_in_a_stop(text, protocol):
 def test_a_limit_keeps_the_first_words(text, protocol, max_words):
     whole, cut = clean(text, protocol), clean(text, protocol, max_words)
     assert whole.startswith(cut)
-    assert len(cut.split()) <= max_words
-    if protocol != "promptmrg":
+    if protocol == "promptmrg":
+        assert len(cut.split(" ")) <= max_words
+    else:
         assert cut.split() == whole.split()[:max_words]
 
 
