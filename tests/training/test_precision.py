@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,31 +60,40 @@ Weights = dict[str, torch.Tensor]
 
 
 @pytest.fixture
-def sft(one_thread: None, policy_folder: Path, films: Any, texts: Any, prompt: str, tmp_path: Path) -> Run:
-    def train(
-        *,
-        tunes: str = "full",
-        dtype: str = "float32",
-        load: str = "float32",
-        workspace: str = "work",
-        **settings: Any,
-    ) -> Any:
-        return fine_tuning.fine_tune(
-            folder.load(policy_folder, dtype=load),
-            Examples.asking(prompt, [(film,) for film in films(6)], texts(6)),
-            settings=SFT | settings,
-            seed=3,
-            workspace=tmp_path / workspace,
-            tunes=tunes,
-            dtype=dtype,
-        )
+def sft(trained: Callable[..., Any]) -> Run:
+    def tune(policy: Policy, films: Any, texts: Any, prompt: str, *, tunes: str, **given: Any) -> Any:
+        examples = Examples.asking(prompt, films, texts)
+        return fine_tuning.fine_tune(policy, examples, tunes=tunes, **given)
 
-    return train
+    return partial(trained, tune, SFT)
 
 
 @pytest.fixture
-def rl(one_thread: None, policy_folder: Path, films: Any, texts: Any, prompt: str, tmp_path: Path) -> Run:
+def rl(trained: Callable[..., Any]) -> Run:
+    def optimise(
+        policy: Policy, films: Any, texts: Any, prompt: str, *, tunes: str, settings: Any, **given: Any
+    ) -> Any:
+        return grpo.optimise(
+            policy,
+            grpo.prompt_dataset(films, texts, [f"film{i}" for i in range(6)], prompt),
+            reward=RewardSum([Part(Letters(), 1.0)]),
+            credit=Uniform(),
+            settings={"tunes": tunes} | settings,
+            **given,
+        )
+
+    return partial(trained, optimise, GRPO)
+
+
+@pytest.fixture
+def trained(
+    one_thread: None, policy_folder: Path, films: Any, texts: Any, prompt: str, tmp_path: Path
+) -> Callable[..., Any]:
+    """Trains the small policy by one of the two ways."""
+
     def train(
+        way: Callable[..., Any],
+        usual: dict[str, Any],
         *,
         tunes: str = "full",
         dtype: str = "float32",
@@ -91,13 +101,13 @@ def rl(one_thread: None, policy_folder: Path, films: Any, texts: Any, prompt: st
         workspace: str = "work",
         **settings: Any,
     ) -> Any:
-        ids = [f"film{i}" for i in range(6)]
-        return grpo.optimise(
+        return way(
             folder.load(policy_folder, dtype=load),
-            grpo.prompt_dataset([(film,) for film in films(6)], texts(6), ids, prompt),
-            reward=RewardSum([Part(Letters(), 1.0)]),
-            credit=Uniform(),
-            settings=GRPO | {"tunes": tunes} | settings,
+            [(film,) for film in films(6)],
+            texts(6),
+            prompt,
+            tunes=tunes,
+            settings=usual | settings,
             seed=3,
             workspace=tmp_path / workspace,
             dtype=dtype,

@@ -19,15 +19,12 @@ def most(params: Params, selection: str) -> int | None:
     Returns:
         Their number; nothing where the films are not drawn.
     """
-    studies = _studies(params)
-    if studies is None:
+    taken = _taken(params, selection)
+    if taken is None:
         return None
-    phantom = params.ingest.parts()["phantom"]
-    of_a_study = 2 if params.ingest.sample == "image" and phantom.lateral_share else 1
-    chosen = params.selection.parts().get(selection)
-    if selection == "balanced":
-        return of_a_study * int(params.selection.parts()[selection].studies)
-    return of_a_study * math.ceil(getattr(chosen, "share", 1.0) * studies)
+    share, studies = taken
+    of_a_study = 2 if params.ingest.sample == "image" and _lateral_share(params) else 1
+    return of_a_study * math.ceil(share * studies)
 
 
 def expected(params: Params, selection: str) -> int | None:
@@ -40,22 +37,25 @@ def expected(params: Params, selection: str) -> int | None:
     Returns:
         Their number; nothing where the films are not drawn, or the selection is one of one's own.
     """
-    studies = _studies(params)
-    if studies is None or selection in params.selection.own.parts():
+    taken = _taken(params, selection)
+    if taken is None or selection in params.selection.own.parts():
         return None
-    of_a_study = 1.0
-    if params.ingest.sample == "image":
-        of_a_study += params.ingest.parts()["phantom"].lateral_share
-    chosen = params.selection.parts().get(selection)
-    if selection == "balanced":
-        return round(of_a_study * int(params.selection.parts()[selection].studies))
-    share: float = getattr(chosen, "share", 1.0)
+    share, studies = taken
+    of_a_study = 1.0 + (_lateral_share(params) if params.ingest.sample == "image" else 0.0)
     return max(1, round(share * of_a_study * studies))
 
 
-def _studies(params: Params) -> int | None:
-    """Training studies that are drawn."""
+def _taken(params: Params, selection: str) -> tuple[float, int] | None:
+    """The share that a selection takes and the studies that it is of; nothing where these are not drawn."""
     phantom = params.ingest.parts().get("phantom")
     if phantom is None or params.ingest.source != "phantom":
         return None
-    return int(phantom.studies.get("train", 0))
+    selections = params.selection.parts()
+    if selection == "balanced":
+        return 1.0, int(selections[selection].studies)
+    return getattr(selections.get(selection), "share", 1.0), int(phantom.studies.get("train", 0))
+
+
+def _lateral_share(params: Params) -> float:
+    share: float = params.ingest.parts()["phantom"].lateral_share
+    return share
