@@ -242,6 +242,16 @@ BORDERLINE_HEART: Final = """
     borderline enlargement of the? cardiac? heart|silhouette|shadow
     borderline size of? the? heart
 """
+FISSURE_FLUID: Final = """
+    fluid in|within|along the? right|left|both? minor|major|horizontal|oblique|interlobar|xxxx? fissure
+    fluid in|within|along the? right|left|both? minor|major and minor|major fissure
+    fluid track|tracking|layering in|into|along the? right|left? minor|major|horizontal|oblique|xxxx? fissure
+    fluid is? seen|noted|present in|within|along the? right|left? minor|major|horizontal|oblique|xxxx? fissure
+    interlobar fluid
+"""
+"""Fluid between the lobes. Apart from the phrases of a pleural effusion, which these would outnumber where
+sentences are reworded (`radrl.labelers.rules.rewording`)."""
+
 CONGESTION: Final = """
     pulmonary? vascular|venous congestion|engorgement|prominence
     pulmonary congestion

@@ -66,10 +66,11 @@ def _add(trie: Node, phrases: str, entry: Entry) -> None:
 def build() -> Node:
     """The trie of all phrases. Earlier tables win over later ones where a phrase stands in several."""
     trie = Node()
-    heart, edema = INDEX["Cardiomegaly"], INDEX["Edema"]
+    heart, edema, effusion = INDEX["Cardiomegaly"], INDEX["Edema"], INDEX["Pleural Effusion"]
     _add(trie, findings.SHADOWED, Entry(Kind.IGNORED))
     _add(trie, findings.HEART_FAILURE, Entry(Kind.MENTION, (edema,), implied=(heart,)))
     _add(trie, findings.BORDERLINE_HEART, Entry(Kind.MENTION, (heart,), weak=True))
+    _add(trie, findings.FISSURE_FLUID, Entry(Kind.MENTION, (effusion,)))
     _add(trie, findings.CONGESTION, Entry(Kind.MENTION, (edema,), weak=True))
     for names, phrases in findings.ORGANS.items():
         _add(trie, phrases, Entry(Kind.ORGAN, tuple(INDEX[name] for name in names)))

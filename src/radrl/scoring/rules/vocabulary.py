@@ -34,9 +34,7 @@ FINDINGS: Final[dict[str, str]] = {
         pleural effusion|fluid
         pleural fluid collection
         pleural effusion collection
-        parapneumonic effusion
-        fluid in the fissure
-        fluid in the right|left|major|minor|horizontal|oblique fissure""",
+        parapneumonic effusion""",
     "blunted costophrenic angle": """
         blunting|blunted
         blunting of the costophrenic angle|sulcus|recess
