@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
+from radrl.pipelines.ddsampling import nodes
 from radrl.pipelines.ddsampling.nodes import (
     Read,
     label_rollouts,
@@ -67,6 +69,14 @@ def test_draw_follows_the_seed_and_ties_do_not_follow_the_ids() -> None:
     orders = [score_diversity(tied, DDSAMPLING, seed=seed)["rank"].tolist() for seed in (0, 0, 1)]
     assert orders[0] == orders[1] != orders[2]
     assert orders[0] != sorted(orders[0])
+
+
+def test_labels_do_not_follow_how_many_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = labelled(ROLLOUTS)
+    monkeypatch.setattr(nodes, "_AT_ONCE", 3)  # a film's rollouts come in two parts
+    parts = labelled(ROLLOUTS)
+    assert parts[0] == whole[0]
+    assert np.array_equal(parts[1], whole[1])
 
 
 def test_unequal_numbers_of_rollouts_are_refused() -> None:

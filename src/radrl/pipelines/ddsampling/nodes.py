@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 import pyarrow.dataset as ds
 
@@ -16,6 +18,9 @@ from radrl.pipelines.selection import counts
 from radrl.selections.ddsampling import score, taken
 from radrl.selections.most_diverse import most_diverse
 
+_AT_ONCE: Final = 10_000
+"""Rollouts that are labelled together."""
+
 Read = tuple[list[str], Labels]
 """N sample_ids, and the labels of each film's K rollouts, shape (N, K, 14)."""
 
@@ -23,7 +28,7 @@ Read = tuple[list[str], Labels]
 def label_rollouts(
     rollouts: ds.Dataset, labeler_models: Path, labeler: dict[str, Any], device: str = "cpu"
 ) -> Read:
-    """Read the labels of every training film's rollouts.
+    """Read the labels of every training film's rollouts; of the texts no more than a batch is held.
 
     Args:
         rollouts: sample_id, rollout, report.
@@ -34,14 +39,18 @@ def label_rollouts(
     Returns:
         The films and their labels.
     """
-    frame = rollouts.to_table().to_pandas()
-    samples = frame.groupby("sample_id", sort=False).size()
-    if samples.nunique() != 1:
+    reader = build(labeler, labeler_models, device=device)
+    samples: Counter[str] = Counter()
+    labels = []
+    for part in rollouts.to_batches(columns=["sample_id", "report"], batch_size=_AT_ONCE):
+        samples.update(part.column("sample_id").to_pylist())
+        labels.append(reader.label(part.column("report").to_pylist()))
+    if len(counts := set(samples.values())) != 1:
         raise ValueError(
-            f"films have {samples.min()} to {samples.max()} rollouts; run the stage rollouts again"
+            f"films have {min(counts, default=0)} to {max(counts, default=0)} rollouts; "
+            "run the stage rollouts again"
         )
-    labels = build(labeler, labeler_models, device=device).label(frame["report"].tolist())
-    return samples.index.tolist(), labels.reshape(len(samples), -1, len(OBSERVATIONS))
+    return list(samples), np.concatenate(labels).reshape(len(samples), -1, len(OBSERVATIONS))
 
 
 def score_diversity(read: Read, settings: dict[str, Any], seed: int) -> pd.DataFrame:

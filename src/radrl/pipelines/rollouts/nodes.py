@@ -50,13 +50,15 @@ def sample_rollouts(
 
     where = place(device)
     pin(threads, where)
-    frame = corpora.read(corpus, split="train", columns=["sample_id", "images"])
+    frame = corpora.read(corpus, split="train", columns=["sample_id"])
+    films = corpora.Films(corpus, "train")
+    said = digest_rows(frame), films.digest()
     work = {"settings": settings, "dtype": dtype, "prompt": prompt, "seed": seed, "threads": threads}
-    claim(workspace, fingerprint(work | {"device": device, "films": digest_rows(frame)}, start))
+    claim(workspace, fingerprint(work | {"device": device, "films": said}, start))
     return sample_shards(
         folder.load(start, dtype=dtype, device=where),
         sample_ids=frame["sample_id"].tolist(),
-        films=frame["images"].tolist(),
+        films=films,
         prompt=prompt,
         settings=settings,
         seed=seed,
