@@ -22,7 +22,9 @@ TRAIN = [(b"a",), (b"c", b"cc"), (b"e",), (b"f",)]
 def write(folder: Path, shards: tuple[list[tuple[str, list[bytes]]], ...]) -> ds.Dataset:
     folder.mkdir()
     for number, rows in enumerate(shards):
-        table = pa.table({"split": [split for split, _ in rows], "images": [films for _, films in rows]})
+        splits, films = zip(*rows, strict=True)
+        ids = [f"{number}-{place}" for place in range(len(rows))]
+        table = pa.table({"sample_id": ids, "split": splits, "images": films})
         pq.write_table(table, folder / f"part-{number:05d}.parquet")
     return ds.dataset(folder, format="parquet")
 
@@ -65,3 +67,11 @@ def test_digest_tells_films_apart_and_not_how_they_are_sharded(tmp_path: Path, c
     assert corpora.Films(write(tmp_path / "joined", (joined,)), "train").digest() != digest
     glued = [("train", [b"a"]), ("train", [b"ccc"]), *SHARDS[2]]
     assert corpora.Films(write(tmp_path / "glued", (glued,)), "train").digest() != digest
+
+
+def test_pictures_are_those_of_the_samples_in_their_order(corpus: ds.Dataset) -> None:
+    assert list(corpora.pictures(corpus, ["2-1", "0-2", "0-0"]).items()) == [
+        ("2-1", [b"f"]),
+        ("0-2", [b"c", b"cc"]),
+        ("0-0", [b"a"]),
+    ]

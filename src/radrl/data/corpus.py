@@ -103,7 +103,7 @@ class Films(Sequence[tuple[bytes, ...]]):
 
 
 def pictures(corpus: ds.Dataset, sample_ids: Sequence[str]) -> dict[str, list[bytes]]:
-    """The films of a few samples.
+    """The films of a few samples; of the shards that hold none of them no film is read.
 
     Args:
         corpus: the shards.
@@ -112,8 +112,10 @@ def pictures(corpus: ds.Dataset, sample_ids: Sequence[str]) -> dict[str, list[by
     Returns:
         Films as PNG by sample_id, in the given order.
     """
-    rows = corpus.to_table(
-        columns=["sample_id", "images"], filter=pc.field("sample_id").isin(list(sample_ids))
-    )
-    films = {row["sample_id"]: row["images"] for row in rows.to_pylist()}
+    asked = pc.field("sample_id").isin(list(sample_ids))
+    films: dict[str, list[bytes]] = {}
+    for shard in corpus.get_fragments():
+        if shard.count_rows(filter=asked):
+            rows = shard.to_table(columns=["sample_id", "images"], filter=asked).to_pylist()
+            films |= {row["sample_id"]: row["images"] for row in rows}
     return {sample_id: films[sample_id] for sample_id in sample_ids}
