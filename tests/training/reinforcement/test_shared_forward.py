@@ -18,6 +18,7 @@ from radrl.policy.folder import Policy
 from radrl.training.reinforcement import shared_forward
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
 
+TEMPERATURE = 0.7
 LENGTHS = (3, 7, 1, 0, 5, 7, 2, 4)  # of rollouts; one is left out of the loss
 FILMS = {
     "a film each": [["a"]] * 3 + [["b"]] * 3 + [["c"]] * 2,
@@ -33,6 +34,7 @@ def trainer() -> ReportGRPOTrainer:
     trainer = object.__new__(ReportGRPOTrainer)
     trainer.accelerator = Accelerator(cpu=True)
     trainer.args = SimpleNamespace(report_to=[])
+    trainer.temperature, trainer.beside = TEMPERATURE, None
     return trainer
 
 
@@ -67,7 +69,7 @@ def asked(policy: Policy, films: Callable[..., list[bytes]], prompt: str) -> Cal
 def model(policy: Policy, request: pytest.FixtureRequest) -> Any:
     """As the trainer wraps it; temperature is not 1, so that one left out is seen."""
     model = policy.model.train()
-    add_fused_lm_head(model, temperature=0.7, outputs=("log_probs", "entropy"))
+    add_fused_lm_head(model, temperature=TEMPERATURE, outputs=("log_probs", "entropy"))
     if request.param == "checkpointing":
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     if request.param == "adapters":

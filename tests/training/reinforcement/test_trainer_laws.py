@@ -247,8 +247,8 @@ def test_log_probabilities_come_from_one_function(
     monkeypatch.setattr(Qwen2_5_VLForConditionalGeneration, "forward", watched)
     run(oracle=MIXING | {"negatives": "all"}, kl=0.05, steps=2, **tuned)
     assert not elsewhere
-    # a step asks the start of its rollouts and of the references, the policy of both with gradients
-    assert asked == {("start", False): 4, ("policy", True): 4}
+    # a step asks the start of its rollouts and the references beside them, the policy with gradients
+    assert asked == {("start", False): 2, ("policy", True): 2}
 
 
 def test_a_films_rollouts_stay_in_one_part_of_a_step(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

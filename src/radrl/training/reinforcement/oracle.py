@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -33,9 +33,12 @@ from radrl.algorithms.oracle import (
     zero_reward_rate,
 )
 from radrl.policy.encoding import encode_targets
+from radrl.training.reinforcement.shared_forward import Texts
 
 Batch = dict[str, Any]
 """What TRL calls inputs: tensors, a row a rollout."""
+FILMS: Final = ("pixel_values", "image_grid_thw", "num_images")
+"""Of TRL's inputs those of films."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,24 +136,58 @@ class AveragedRates(TrainerCallback, ExportableState):  # type: ignore[misc]
             self.rates = dict(saved["attributes"]["rates"])
 
 
-def rows_of(batch: Batch, rows: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor) -> Batch:
-    """The prompts of some rows with other texts behind them, as the trainer's log-probabilities ask for them.
+def references(batch: Batch) -> tuple[Texts, torch.Tensor]:
+    """The references that are preferred over some rollout, one a film.
+
+    Args:
+        batch: TRL's inputs of B rollouts, with pair_weight, film, reference_ids and reference_mask.
+
+    Returns:
+        N of them, at least one, for processes ask alike, and which is each rollout's; one whose reference is
+        not among them has another, and no pair.
+    """
+    weight, film = batch["pair_weight"], batch["film"]
+    films = (film[weight > 0] if (weight > 0).any() else film[:1]).unique()  # sorted
+    rows = torch.stack([(film == own).nonzero()[0, 0] for own in films])
+    texts = Texts(rows, batch["reference_ids"][rows], batch["reference_mask"][rows])
+    return texts, torch.searchsorted(films, film).clamp(max=len(films) - 1)
+
+
+def asked(batch: Batch) -> Batch:
+    """A batch's rollouts, as the trainer's log-probabilities ask for them.
 
     Args:
         batch: TRL's inputs of B rollouts.
-        rows: N of them.
-        ids: tokens of the texts, right-padded, shape (N, T).
-        mask: which of them are text, shape (N, T).
 
     Returns:
         Arguments of `_get_per_token_logps_and_entropies` but for the model.
     """
-    films = {key: batch[key] for key in ("pixel_values", "image_grid_thw", "num_images") if key in batch}
+    films = (*FILMS, "mm_token_type_ids")
+    return {
+        "input_ids": torch.cat([batch["prompt_ids"], batch["completion_ids"]], dim=1),
+        "attention_mask": torch.cat([batch["prompt_mask"], batch["completion_mask"]], dim=1),
+        "logits_to_keep": batch["completion_ids"].size(1),
+        **{name: batch[name] for name in films if name in batch},
+    }
+
+
+def rows_of(batch: Batch, texts: Texts) -> Batch:
+    """Texts alone behind their prompts, as the trainer's log-probabilities ask for them.
+
+    Args:
+        batch: TRL's inputs of B rollouts.
+        texts: behind N of their prompts.
+
+    Returns:
+        Arguments of `_get_per_token_logps_and_entropies` but for the model.
+    """
+    films = {key: batch[key] for key in FILMS if key in batch}
+    rows, ids = texts.rows, texts.ids
     chosen = {key: [own[i] for i in rows.tolist()] for key, own in split_pixel_values_by_grid(films).items()}
     prompt = batch["prompt_ids"][rows]
     arguments = {
         "input_ids": torch.cat([prompt, ids], dim=1),
-        "attention_mask": torch.cat([batch["prompt_mask"][rows], mask], dim=1),
+        "attention_mask": torch.cat([batch["prompt_mask"][rows], texts.mask], dim=1),
         "logits_to_keep": ids.size(1),
         **unsplit_pixel_values_by_grid(chosen),
     }

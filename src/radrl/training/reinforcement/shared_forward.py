@@ -12,7 +12,9 @@ would cost more than is saved, so who sees whom is told by `Row`, and `attend` a
 against itself and for each rollout against its prompt and itself.
 
 `Row` travels where transformers takes a mask for each kind of layer, so it is the model's public forward
-that is called, with whatever wraps it (adapters, processes, checkpointing).
+that is called, with whatever wraps it (adapters, processes, checkpointing). Of a small vocabulary the logits
+of rollouts alone are asked for; TRL's head in tiles, which on a CPU scores prompts too and takes three times
+as long, is for vocabularies whose logits are too many to keep.
 
 Departure from separate rows: where adapters have dropout, a group's rollouts share what is dropped of their
 prompt.
@@ -25,6 +27,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import torch
+from torch.nn.functional import pad
 from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
@@ -35,6 +38,8 @@ NAME: Final = "shared_prompts"
 """Of `attend` among transformers' attention functions: torch's own wherever the mask is no `Row`."""
 FULL: Final = "full_attention"
 """transformers' name of layers in which a token sees all before it."""
+MOST_LOGITS: Final = 2**24
+"""Of a row that are kept at once, 64 MiB in float32; beyond, TRL's head computes them in tiles, twice."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,20 +135,46 @@ AttentionInterface.register(NAME, attend)
 AttentionMaskInterface.register(NAME, sdpa_mask)
 
 
-def enable(model: Any) -> None:
-    """Let a model take a `Row` for a mask; one whose attention is not torch's is left as it is.
+def enable(model: Any) -> str | None:
+    """Let a model take a `Row` for a mask; one that cannot is left as it is.
 
     Args:
         model: a Qwen2.5-VL, bare or with adapters.
+
+    Returns:
+        Why it cannot and what would mend it; nothing where it can.
     """
     config = bare(model).model.language_model.config
-    if config._attn_implementation == "sdpa" and set(config.layer_types) == {FULL}:
-        config._attn_implementation = NAME
+    if config._attn_implementation not in ("sdpa", NAME):
+        return f"its attention is {config._attn_implementation}; load it with attn_implementation='sdpa'"
+    if others := sorted(set(config.layer_types) - {FULL}):
+        return f"it has layers of {', '.join(others)}, whose windows a shared prompt would shift"
+    config._attn_implementation = NAME
+    return None
 
 
 def enabled(model: Any) -> bool:
     """Whether a model takes a `Row`."""
     return bool(bare(model).model.language_model.config._attn_implementation == NAME)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Texts:
+    """Texts behind the prompts of some of B rollouts, as further rollouts of them.
+
+    Args:
+        rows: the rollouts whose prompts they follow, shape (N,).
+        ids, mask: their tokens right-padded, and which of them are no padding, (N, T).
+    """
+
+    rows: torch.Tensor
+    ids: torch.Tensor
+    mask: torch.Tensor
+
+    def of(self, start: int, stop: int) -> Texts | None:
+        """Those behind the rollouts from `start` to `stop`, counted from there."""
+        own = (self.rows >= start) & (self.rows < stop)
+        return Texts(self.rows[own] - start, self.ids[own], self.mask[own]) if own.any() else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,11 +223,30 @@ class Rollouts:
         """Some of the rows."""
         return Rollouts(*(getattr(self, name)[rows] for name in self.__slots__))
 
+    def joined(self, texts: Texts) -> tuple[Rollouts, torch.Tensor]:
+        """With texts as further rollouts, each beside the one whose prompt it shares.
+
+        Returns:
+            B + N rollouts, and which each of them is: one of the B, or B + the number of its text.
+        """
+        every = torch.arange(len(self.ids), device=texts.rows.device)
+        source = torch.cat([every, texts.rows])
+        order = source.argsort(stable=True)  # (B + N,)
+        width = max(self.ids.shape[1], texts.ids.shape[1])
+        ids, mask = (
+            torch.cat([pad(one, (0, width - one.shape[1])) for one in pair])[order]
+            for pair in ((self.ids, texts.ids), (self.mask, texts.mask.bool()))
+        )
+        rows = source[order]
+        pixels, grids = ([own[i] for i in rows.tolist()] for own in (self.pixels, self.grids))
+        prompts = (own[rows] for own in (self.prompt_ids, self.prompt_mask, self.kinds))
+        return Rollouts(*prompts, ids, mask, pixels, grids), order
+
     def inputs(self, model: Any) -> dict[str, Any]:
-        """What the model's forward is asked with: one row of N tokens.
+        """What the model's forward is asked with: one row of N tokens, those of the rollouts last.
 
         Args:
-            model: with or without wrappers; nothing is computed by it.
+            model: a Qwen2.5-VL, bare or with adapters; nothing is computed by it.
         """
         first, owners = equal_neighbours(self.prompt_ids, self.prompt_mask, self.pixels, self.grids)
         ids, present = self.prompt_ids[first], self.prompt_mask[first]  # (P, L + 1)
@@ -215,10 +265,68 @@ class Rollouts:
             "attention_mask": {FULL: row},
             "pixel_values": torch.cat([self.pixels[i] for i in first.tolist()]),
             "image_grid_thw": grids,
-            "shift_labels": torch.cat([torch.full_like(before, -100), self.ids[self.mask]])[None],
         }
 
     def spread(self, found: torch.Tensor) -> torch.Tensor:
-        """What was found for each token of the row, as (B, C); 0 where no rollout is."""
-        written = found[0, found.shape[1] - int(self.mask.sum()) :]
+        """What was found for each token of a row, whose last are the rollouts', as (B, C); 0 elsewhere."""
+        written = found[len(found) - int(self.mask.sum()) :]
         return written.new_zeros(self.mask.shape).masked_scatter(self.mask, written)
+
+
+def log_probabilities(
+    model: Any,
+    known: Any,
+    rollouts: Rollouts,
+    texts: Texts | None = None,
+    *,
+    temperature: float,
+    entropies: bool,
+) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
+    """Log-probabilities of rollouts, and of texts beside them, by one forward pass.
+
+    Args:
+        model: is called, with whatever wraps it; TRL's `add_fused_lm_head` has been at it.
+        known: the same without the wrappers of processes.
+        rollouts: B of them, C tokens wide.
+        texts: N of them, T tokens wide.
+        temperature: what logits are divided by; TRL's head has been told the same.
+        entropies: whether they are wanted too; they carry no gradient.
+
+    Returns:
+        Of the rollouts log-probabilities and, if wanted, entropies, both (B, C); log-probabilities of the
+        texts, (N, T), if there are any. 0 at padding.
+    """
+    every, order = (rollouts, None) if texts is None else rollouts.joined(texts)
+    found, entropy = _of_row(model, known, every, temperature, entropies)
+    if texts is None or order is None:
+        return found, entropy, None
+    count, width = rollouts.ids.shape
+    place = order.argsort()
+    found, entropy = found[place], None if entropy is None else entropy[place[:count], :width]
+    return found[:count, :width], entropy, found[count:, : texts.ids.shape[1]]
+
+
+def _of_row(
+    model: Any, known: Any, rollouts: Rollouts, temperature: float, entropies: bool
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Log-probabilities and, if wanted, entropies of rollouts, both (B, C)."""
+    inputs = rollouts.inputs(known)
+    written = rollouts.ids[rollouts.mask]  # (N,)
+    if len(written) * known.config.get_text_config().vocab_size > MOST_LOGITS:
+        labels = torch.full_like(inputs["input_ids"], -100)
+        labels[0, labels.shape[1] - len(written) :] = written
+        own = model(**inputs, shift_labels=labels, fused_lm_head=True)
+        found, entropy = own.log_probs[0], own.entropy[0] if entropies else None
+    else:
+        asked = max(1, len(written))  # 0 would be all; what is said of a prompt's last token is not read
+        logits = model(**inputs, logits_to_keep=asked, use_cache=False).logits[0]  # (N, V)
+        every = (logits.float() / temperature).log_softmax(dim=-1)
+        found = every[: len(written)].gather(1, written[:, None])[:, 0]
+        entropy = _entropy(every) if entropies else None
+    return rollouts.spread(found), None if entropy is None else rollouts.spread(entropy)
+
+
+@torch.no_grad()
+def _entropy(log_probabilities: torch.Tensor) -> torch.Tensor:
+    """Of distributions (N, V), shape (N,)."""
+    return -(log_probabilities.exp() * log_probabilities).sum(dim=-1)

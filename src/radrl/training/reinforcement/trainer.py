@@ -5,7 +5,8 @@ papers differ from it (how rewards become advantages, that rewards are kept exac
 term beside the loss), what keeps a resumed run from being the unbroken one, and what would be computed for
 each rollout though its film and prompt are the group's (`policy.shared_prefill`, `shared_forward`). All
 log-probabilities, of the policy, the frozen start and the oracle, come from
-`_get_per_token_logps_and_entropies`.
+`_get_per_token_logps_and_entropies`. The frozen start is asked once the rewards are known, so that the
+references that the oracle prefers go through it, as through the policy, beside the rollouts of their film.
 
 Departures from TRL: a group is without variance when its rewards are equal, not when their standard deviation
 is near zero; advantages follow `algorithms.advantages` in the convention that params.yaml names; missing
@@ -43,12 +44,17 @@ from radrl.training.reinforcement.oracle import (
     Batch,
     Mixing,
     Oracle,
+    asked,
     mean_by_length,
     pair_losses,
+    references,
     rows_of,
 )
 from radrl.training.reinforcement.shared_forward import Rollouts as Rows
+from radrl.training.reinforcement.shared_forward import Texts
 from radrl.training.resume import EpochOrder, RestoresWeights
+
+logger = logging.getLogger(__name__)
 
 
 class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
@@ -74,9 +80,12 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         with _silenced("trl.trainer.grpo_trainer"):
             super().__init__(reward_funcs=functions, args=arguments, **trl)
         self.beta = self.args.beta = kl
-        for known in filter(None, [self.model, self.ref_model]):
-            shared_forward.enable(self.accelerator.unwrap_model(known))
-            vision_chunks.enable(shared_prefill.bare(self.accelerator.unwrap_model(known)))
+        known = [self.accelerator.unwrap_model(own) for own in (self.model, self.ref_model) if own is not None]
+        _share(known)
+        for own in known:
+            vision_chunks.enable(shared_prefill.bare(own))
+        self.beside: Texts | None = None
+        self.last_of_texts: torch.Tensor | None = None
         self.reward, self.advantage, self.credit, self.oracle = reward, advantage, credit, oracle
         self.averaged_rates = AveragedRates()
         self.pair_sums = torch.zeros(4, device=self.accelerator.device)
@@ -107,33 +116,46 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         return rewards
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        batch = super()._generate_and_score_completions(inputs)
+        with self._no_kl():
+            batch = super()._generate_and_score_completions(inputs)
         size = self._group_size
         parts = self.part_scores.reshape(-1, size, len(self.reward.parts))  # (prompts, G, parts)
         weights = self.reward_weights.double().numpy()
         groups = group_totals(parts, weights)  # (prompts, G)
+        clinical = clinical_totals(parts, weights, [part.reward.clinical for part in self.reward.parts])
+        earned = groups if clinical is None else clinical
         advantages = _advantages(groups, self.advantage).reshape(-1)
         mine = slice(
             self.accelerator.process_index * len(inputs), (self.accelerator.process_index + 1) * len(inputs)
         )
         spread = by_token(advantages[mine], self.token_weights, batch["completion_mask"].shape[1])
         if self.oracle is not None:
-            mixing = self._mix(inputs, batch)
+            mixing = self._mix(inputs, batch, earned)
             spread *= mixing.grpo.repeat(size)[mine, None]
             if mixing.pairs.any():  # as a whole, so that all processes ask for the same forward passes
-                batch |= self._references(inputs, batch, mixing.pairs.reshape(-1)[mine])
+                batch |= self._pairs(inputs, mixing.pairs.reshape(-1)[mine])
         batch["advantages"] = torch.as_tensor(spread, dtype=torch.float32, device=self.accelerator.device)
-        self._log_groups(groups, clinical_totals(parts, weights, self._clinical))
+        if self.beta != 0 or "pair_weight" in batch:
+            batch |= self._of_the_start(batch)
+        self._log_groups(groups, earned)
         self._log_parts(groups)
         self._log_credit()
         return batch
 
-    def _mix(self, inputs: list[dict[str, Any]], batch: Batch) -> Mixing:
+    @contextmanager
+    def _no_kl(self) -> Iterator[None]:
+        """A block in which TRL does not ask the frozen start, which is asked when the rewards are known."""
+        kl, self.beta = self.beta, 0.0
+        try:
+            yield
+        finally:
+            self.beta = kl
+
+    def _mix(self, inputs: list[dict[str, Any]], batch: Batch, earned: np.ndarray) -> Mixing:
         """How this step's losses are mixed, the same on all processes."""
         size = self._group_size
         prompts = gather_object([row["sample_id"] for row in inputs])[::size]
         written = self.accelerator.gather(batch["completion_mask"].any(dim=1)).cpu().numpy()
-        earned = np.abs(self.part_scores[:, self._clinical]).sum(axis=1).reshape(-1, size)  # NaN where one is
         mixing, self.averaged_rates.rates = self.oracle.mix(
             self.averaged_rates.rates, prompts, earned, written.reshape(-1, size)
         )
@@ -141,32 +163,33 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
             self._metrics["train"][name].append(value)
         return mixing
 
-    def _references(self, inputs: list[dict[str, Any]], batch: Batch, pairs: np.ndarray) -> Batch:
-        """What the oracle's term needs in a micro-batch: a row a rollout, as everything TRL shuffles."""
+    def _pairs(self, inputs: list[dict[str, Any]], pairs: np.ndarray) -> Batch:
+        """What the oracle prefers to what: a row a rollout, as everything TRL parts."""
         device = self.accelerator.device
         ids, mask = (own.to(device) for own in self.oracle.encode([row["reference"] for row in inputs]))
         films = [row["sample_id"] for row in inputs]
-        first = [films.index(film) for film in films]  # rollouts of a film share its reference
-        once = torch.tensor(sorted(set(first)), device=device)
-        place = {row: i for i, row in enumerate(once.tolist())}
-        rollouts = batch.get("ref_per_token_logps")
-        with torch.no_grad(), self._frozen_start() as start:
-            part = self.args.per_device_train_batch_size  # as TRL asks the frozen start: memory is a part's
-            asked = rows_of(batch, once, ids[once], mask[once])
-            found = self._get_per_token_logps_and_entropies(start, batch_size=part, **asked)[0]
-            own = mean_by_length(found, mask[once])
-            if rollouts is None:
-                every = torch.arange(len(films), device=device)
-                asked = rows_of(batch, every, batch["completion_ids"], batch["completion_mask"])
-                rollouts = self._get_per_token_logps_and_entropies(start, batch_size=part, **asked)[0]
         return {
             "pair_weight": torch.as_tensor(pairs, dtype=torch.float32, device=device),
-            "film": torch.tensor(first, device=device),
+            # rollouts of a film share its reference
+            "film": torch.tensor([films.index(film) for film in films], device=device),
             "reference_ids": ids,
             "reference_mask": mask,
-            "reference_start": own[torch.tensor([place[row] for row in first], device=device)],
-            "rollout_start": mean_by_length(rollouts, batch["completion_mask"]),
         }
+
+    def _of_the_start(self, batch: Batch) -> Batch:
+        """What the frozen start says of a batch's rollouts and of the references among its pairs."""
+        size = getattr(self.args, f"per_device_{'train' if self.model.training else 'eval'}_batch_size")
+        texts, own = references(batch) if "pair_weight" in batch else (None, None)
+        with torch.no_grad(), self._frozen_start() as start:
+            with self._beside(texts):
+                rollouts = self._get_per_token_logps_and_entropies(start, batch_size=size, **asked(batch))[0]
+            if texts is not None:
+                found = mean_by_length(self._of_texts(start, batch, texts, size), texts.mask)
+        known = {} if self.beta == 0 else {"ref_per_token_logps": rollouts}
+        if texts is None:
+            return known
+        of_rollouts = mean_by_length(rollouts, batch["completion_mask"])
+        return known | {"reference_start": found[own], "rollout_start": of_rollouts}
 
     @contextmanager
     def _frozen_start(self) -> Iterator[Any]:
@@ -200,45 +223,68 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         compute_entropy: bool = False,
         **films: Any,
     ) -> Any:
-        asked = (model, input_ids, attention_mask, logits_to_keep, batch_size, compute_entropy)
         known = self.accelerator.unwrap_model(model)
+        self.last_of_texts = None
         if shared_forward.enabled(known):
             rows = Rows.of(input_ids, attention_mask, logits_to_keep, films, known.config)
-            found = self._by_shared_rows(model, rows, batch_size or len(input_ids))
+            found = self._by_shared_rows(model, rows, batch_size or len(input_ids), compute_entropy)
         else:
-            found = super()._get_per_token_logps_and_entropies(*asked, **films)
+            found = super()._get_per_token_logps_and_entropies(
+                model, input_ids, attention_mask, logits_to_keep, batch_size, compute_entropy, **films
+            )
         self.last_log_probabilities = found[0]  # with their graph: the oracle needs not ask again
         return found
 
-    def _by_shared_rows(self, model: Any, rows: Rows, size: int) -> tuple[torch.Tensor, Any, None]:
-        """Log-probabilities and, where the model gives them, entropies of rollouts, `size` at once."""
-        found, entropies = [], []
+    def _by_shared_rows(
+        self, model: Any, rows: Rows, size: int, entropies: bool
+    ) -> tuple[torch.Tensor, torch.Tensor | None, None]:
+        """Log-probabilities and entropies of rollouts, `size` at once, and what goes beside them."""
+        found = []
         for start in range(0, len(rows.ids), size):
-            part = rows.part(slice(start, start + size))
             with self.accelerator.autocast():
-                own = model(**part.inputs(self.accelerator.unwrap_model(model)), fused_lm_head=True)
-            found.append(part.spread(own.log_probs))
-            entropies += [] if own.entropy is None else [part.spread(own.entropy)]
-        return torch.cat(found), torch.cat(entropies) if entropies else None, None
+                own = shared_forward.log_probabilities(
+                    model,
+                    self.accelerator.unwrap_model(model),
+                    rows.part(slice(start, start + size)),
+                    self.beside and self.beside.of(start, start + size),
+                    temperature=self.temperature,
+                    entropies=entropies,
+                )
+            found.append(own)
+        logps, entropy, texts = zip(*found, strict=True)
+        if self.beside is not None:
+            self.last_of_texts = torch.cat([own for own in texts if own is not None])
+        return torch.cat(logps), torch.cat(entropy) if entropies else None, None
+
+    @contextmanager
+    def _beside(self, texts: Texts | None) -> Iterator[None]:
+        """A block in which texts go through the model beside the rollouts of their prompt, if it can."""
+        self.beside = texts
+        try:
+            yield
+        finally:
+            self.beside = None
+
+    def _of_texts(self, model: Any, batch: Batch, texts: Texts, size: int | None = None) -> torch.Tensor:
+        """Log-probabilities of texts: as found beside the rollouts, or by a pass of their own; (N, T)."""
+        if self.last_of_texts is not None:
+            return self.last_of_texts
+        return self._get_per_token_logps_and_entropies(model, batch_size=size, **rows_of(batch, texts))[0]
 
     def _compute_loss(self, model: Any, inputs: Batch) -> torch.Tensor:
-        loss = super()._compute_loss(model, inputs)
         if "pair_weight" not in inputs:
-            return loss
+            return super()._compute_loss(model, inputs)
+        with self._beside(references(inputs)[0]):
+            loss = super()._compute_loss(model, inputs)
         return loss + self._preference(model, inputs) / self.current_gradient_accumulation_steps
 
     def _preference(self, model: Any, inputs: Batch) -> torch.Tensor:
         """The oracle's term of a micro-batch: mean over its rollouts (OraPO, eq. 7 and 11)."""
         weight = inputs["pair_weight"]
-        asked = inputs["film"][weight > 0] if (weight > 0).any() else inputs["film"][:1]
-        films = asked.unique()  # sorted
-        rows = torch.stack([(inputs["film"] == film).nonzero()[0, 0] for film in films])
         policy = mean_by_length(self.last_log_probabilities, inputs["completion_mask"])
-        mask = inputs["reference_mask"][rows]
-        arguments = rows_of(inputs, rows, inputs["reference_ids"][rows], mask)
-        reference = mean_by_length(self._get_per_token_logps_and_entropies(model, **arguments)[0], mask)
-        own = torch.searchsorted(films, inputs["film"]).clamp(max=len(films) - 1)
-        gains = reference[own] - inputs["reference_start"]
+        texts, own = references(inputs)
+        found = mean_by_length(self._of_texts(model, inputs, texts), texts.mask)
+        gains = found[own] - inputs["reference_start"]
         margins = gains - (policy - inputs["rollout_start"])
         losses = pair_losses(margins, self.oracle.tau)
         self._log_pairs(torch.stack([gains, margins, losses, torch.ones_like(losses)]).detach(), weight > 0)
@@ -260,11 +306,6 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         self._metrics["train"]["oracle/loss"].append(loss / count)
 
     @property
-    def _clinical(self) -> np.ndarray:
-        """Which parts of the reward judge findings, shape (parts,)."""
-        return np.array([part.reward.clinical for part in self.reward.parts])
-
-    @property
     def _group_size(self) -> int:
         size: int = self.num_generations if self.model.training else self.num_generations_eval
         return size
@@ -279,7 +320,7 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
             form=self.reward.output,
         )
 
-    def _log_groups(self, totals: np.ndarray, clinical: np.ndarray | None) -> None:
+    def _log_groups(self, totals: np.ndarray, earned: np.ndarray) -> None:
         """How many groups have an advantage to learn from, and how they fare clinically, as OraPO's z.
 
         Wording and form differ where findings do not, and are hardly ever 0. A reward without a clinical part
@@ -287,12 +328,11 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         """
         metrics = self._metrics["train" if self.model.training else "eval"]
         metrics["groups/equal_advantage_share"].append(_equal_share(_scored(totals)))
-        groups = totals if clinical is None else clinical
-        scored = _scored(groups)
+        scored = _scored(earned)
         metrics["groups/zero_variance_share"].append(_equal_share(scored))
         zero = [bool(group.size and (group == 0).all()) for group in scored]
         metrics["groups/all_zero_share"].append(float(np.mean(zero)))
-        metrics["groups/zero_reward_share"].append(float((groups == 0).sum() / max(1, sum(map(len, scored)))))
+        metrics["groups/zero_reward_share"].append(float((earned == 0).sum() / max(1, sum(map(len, scored)))))
         metrics["groups/unique_rewards"].append(float(np.mean([len(np.unique(group)) for group in scored])))
 
     def _log_parts(self, groups: np.ndarray) -> None:
@@ -314,6 +354,19 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
             metrics = self._metrics["train" if self.model.training else "eval"]
             for name, value in weight_numbers(gather_object(self.token_weights.of_text())).items():
                 metrics[name].append(value)
+
+
+def _share(models: Sequence[Any]) -> None:
+    """Let models compute a group's film and prompt once, or say why they cannot."""
+    reasons = [reason for own in models if (reason := shared_forward.enable(own))]
+    if reasons:
+        logger.warning(
+            "a film and its prompt go through the policy once for each rollout, not once for each group, "
+            "which costs up to as many times the time and the memory: %s",
+            reasons[0],
+        )
+    else:
+        logger.info("a film and its prompt go through the policy once for all rollouts of a group")
 
 
 def _scored(groups: np.ndarray) -> list[np.ndarray]:
