@@ -1,7 +1,7 @@
 """Attention of rollouts to prompts whose keys and values are held once, whatever the number of rollouts.
 
-A step of decoding asks with one token a rollout. The rollouts of a prompt ask its keys together, as the rows of
-one matrix product, and their own keys each for itself; one softmax goes over both, so the result is that of
+A step of decoding asks with one token a rollout. The rollouts of a prompt ask its keys together, as the rows
+of one matrix product, and their own keys each for itself; one softmax goes over both, as it would with
 copies of the prompt (Hydragen, Juravsky et al. 2024, who join two softmaxes instead, for kernels that keep no
 scores). Copies would cost their memory, and reading all of them for each token.
 
@@ -50,9 +50,9 @@ class Prompts:
         counts = owners.bincount(minlength=len(layers[0][0]))
         size, order = int(counts.max()), owners.argsort(stable=True)
         inner = torch.empty_like(order)
-        inner[order] = torch.arange(len(owners), device=owners.device) - (counts.cumsum(0) - counts)[
-            owners[order]
-        ]
+        inner[order] = (
+            torch.arange(len(owners), device=owners.device) - (counts.cumsum(0) - counts)[owners[order]]
+        )
         places = owners * size + inner
         if torch.equal(places, torch.arange(len(counts) * size, device=places.device)):
             return cls(layers, padding, owners, None, None)
