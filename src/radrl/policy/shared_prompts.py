@@ -68,13 +68,22 @@ class Prompts:
         layers = [(keys[needed], values[needed]) for keys, values in self.layers]
         return Prompts.of(layers, None if self.padding is None else self.padding[needed], owners)
 
+    @property
+    def alone(self) -> bool:
+        """Whether each prompt has one rollout, in their order."""
+        return self.slots is None and len(self.owners) == len(self.layers[0][0])
+
     def together(self, rows: torch.Tensor) -> torch.Tensor:
         """What is said of rollouts, (B, heads, R, X), as rows of their prompts: (P, heads, G R, X)."""
+        if self.alone:
+            return rows
         spread = rows if self.slots is None else rows.index_select(0, self.slots)
         return spread.unflatten(0, (len(self.layers[0][0]), -1)).transpose(1, 2).flatten(2, 3)
 
     def apart(self, rows: torch.Tensor, count: int) -> torch.Tensor:
         """The inverse of `together`, for R of `count`."""
+        if self.alone:
+            return rows
         spread = rows.unflatten(2, (-1, count)).transpose(1, 2).flatten(0, 1)
         return spread if self.places is None else spread.index_select(0, self.places)
 
