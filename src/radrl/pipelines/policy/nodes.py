@@ -55,18 +55,15 @@ def make_base_policy(
         return partial(folder.write_pointer, weights), pd.DataFrame({"step": []})
 
     from radrl.process.devices import place
-    from radrl.process.ranks import processes
     from radrl.process.runtime import pin
     from radrl.storage.workspaces import claim, digest_rows, fingerprint
-    from radrl.training.batches import of_examples
-    from radrl.training.preflight import check_precision
+    from radrl.training.preflight import check_supervised
     from radrl.training.resume import writing
     from radrl.training.supervised.pretraining import pretrained
 
     where = place(device)
     pin(threads, where)
-    check_precision(settings["pretrain"], "policy.pretrain.{}".format, where)
-    of_examples(settings["pretrain"], processes(), section="policy.pretrain")
+    check_supervised(settings["pretrain"], "policy.pretrain", device=where)
     frame = corpora.read(corpus, split="pretrain", columns=["sample_id", "images", "report", "impression"])
     work = {"settings": settings, "image_size": image_size, "prompts": prompts, "seed": seed}
     claim(workspace, fingerprint(work | {"threads": threads, "device": device, "films": digest_rows(frame)}))
