@@ -221,7 +221,7 @@ def _png(film: Any) -> bytes:
 
 
 def excess(way: Way, own: Seconds, plain: Seconds) -> tuple[float, float]:
-    """What a round's steps add to plain ones of the same rollouts: the whole steps, the parts touched alone."""
+    """What a round's steps add to plain ones of the same rollouts: whole, and the parts touched alone."""
     size = median(plain["step"])
     more = {name: [a - b for a, b in zip(own[name], plain[name], strict=True)] for name in PARTS}
     touched = [sum(added) for added in zip(*(more[name] for name in way.touches), strict=True)]
