@@ -56,7 +56,9 @@ def prompt_dataset(
     """
 
     def decode(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
-        images = [decode_films(own) for own in rows.pop("films")]
+        studies = [tuple(own) for own in rows.pop("films")]
+        known = {own: decode_films(own) for own in set(studies)}  # the rollouts of a film are rows of it
+        images = [known[own] for own in studies]
         return {**rows, "prompt": [[{"role": "user", "content": prompt}]] * len(images), "images": images}
 
     table = {
