@@ -15,7 +15,7 @@ from transformers.processing_utils import ProcessorMixin
 
 from radrl.policy.encoding import chat, decode_film
 from radrl.policy.folder import Policy
-from radrl.policy.processor import IMAGE_TOKEN
+from radrl.policy.processor import IMAGE_TOKEN, FilmProcessor
 
 
 @pytest.fixture
@@ -114,3 +114,30 @@ def test_tensors_are_those_of_transformers_own_processor(
     assert set(ours) == set(theirs)
     for name in ours:
         assert torch.equal(ours[name], theirs[name]), name
+
+
+@pytest.mark.parametrize("tensors", ["pt", "np", None])
+def test_each_film_is_cut_once_however_often_it_comes(
+    policy: Policy, films: Callable[..., list[bytes]], monkeypatch: pytest.MonkeyPatch, tensors: str | None
+) -> None:
+    """By what it shows: a trainer copies the pictures of its prompts."""
+    a, b = (decode_film(film) for film in films(2))
+    large = decode_film(films(1, size=84)[0])
+    rows = [[a, large], [a.copy(), large.copy()], [b], [large], [b]]
+    counts: list[int] = []
+    cut = type(policy.processor.image_processor).preprocess
+
+    def counted(self: Any, images: Any, **settings: Any) -> Any:
+        counts.append(len(images))
+        return cut(self, images, **settings)
+
+    monkeypatch.setattr(type(policy.processor.image_processor), "preprocess", counted)
+    asked = {"text": ["<|image_pad|>" * len(row) for row in rows], "images": rows, "padding": True}
+    own = policy.processor(**asked, return_tensors=tensors)
+    monkeypatch.delattr(FilmProcessor, "_process_images")
+    plain = policy.processor(**asked, return_tensors=tensors)
+    assert counts[0] == 3
+    assert own.keys() == plain.keys()
+    for name in plain:
+        assert type(own[name]) is type(plain[name])
+        assert np.array_equal(own[name], plain[name]), name

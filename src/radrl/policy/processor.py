@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import torch
+from PIL import Image
 from transformers import PreTrainedTokenizerBase
+from transformers.image_utils import make_flat_list_of_images
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 from transformers.processing_utils import ProcessorMixin
 
@@ -45,7 +49,27 @@ class FilmProcessor(ProcessorMixin):
         self.video_token_id = tokenizer.convert_tokens_to_ids(VIDEO_TOKEN)
         super().__init__(image_processor, tokenizer, chat_template=chat_template or tokenizer.chat_template)
 
+    def _process_images(self, images: Any, **settings: Any) -> tuple[Any, list[str]]:
+        """transformers', for each distinct film once: the rollouts of a film come with as many copies."""
+        films = make_flat_list_of_images(images)
+        first: dict[Any, int] = {}
+        owners = [first.setdefault(_content(film), len(first)) for film in films]
+        distinct = [films[owners.index(i)] for i in range(len(first))]
+        found, placeholders = super()._process_images(distinct, **settings)
+        patches = np.asarray(found["image_grid_thw"]).prod(axis=-1)  # (distinct films,)
+        ends = patches.cumsum()
+        pieces = [found["pixel_values"][end - count : end] for end, count in zip(ends, patches, strict=True)]
+        join = torch.cat if torch.is_tensor(found["pixel_values"]) else np.concatenate
+        found["pixel_values"] = join([pieces[i] for i in owners])
+        found["image_grid_thw"] = found["image_grid_thw"][owners]
+        return found, [placeholders[i] for i in owners]
+
     def replace_image_token(self, image_inputs: dict[str, Any], image_idx: int, **_: Any) -> str:
         """One placeholder a merged patch: what the vision tower will put in their place."""
         patches = int(image_inputs["image_grid_thw"][image_idx].prod())
         return IMAGE_TOKEN * (patches // self.image_processor.merge_size**2)
+
+
+def _content(film: Any) -> Any:
+    """What two pictures are the same by; anything else is the same as itself alone."""
+    return (film.mode, film.size, film.tobytes()) if isinstance(film, Image.Image) else id(film)

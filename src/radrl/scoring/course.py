@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol, runtime_checkable
@@ -10,7 +11,7 @@ from radrl.evaluation.summed import RunningSum
 from radrl.scoring.base import Scorer, Scores, require_pairs
 
 
-class Course:
+class Course(ABC):
     """One scoring of N pairs in parts, for the time of a `with` block.
 
     Every part is learnt, then `ready` is called, then every part is scored, in the same order and of the same
@@ -20,12 +21,14 @@ class Course:
     def __enter__(self) -> Course:
         return self
 
-    def __exit__(
+    def __exit__(  # noqa: B027 - most courses start nothing
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End what the course started."""
 
-    def learn(self, references: Sequence[str], hypotheses: Sequence[str]) -> None:
+    def learn(  # noqa: B027 - most scores of a pair depend on nothing else
+        self, references: Sequence[str], hypotheses: Sequence[str]
+    ) -> None:
         """Take in what the score of a pair depends on beside the pair.
 
         Args:
@@ -33,9 +36,10 @@ class Course:
             hypotheses: the generated reports beside them.
         """
 
-    def ready(self) -> None:
+    def ready(self) -> None:  # noqa: B027 - as learn
         """All parts are learnt."""
 
+    @abstractmethod
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
         """Score a part.
 
@@ -46,11 +50,10 @@ class Course:
         Returns:
             Scores of these reports; of its `corpus` nothing is to be read.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def corpus(self) -> Scores:
         """The figures over all reports, without `per_report` and `summed`."""
-        raise NotImplementedError
 
 
 @runtime_checkable

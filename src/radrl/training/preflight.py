@@ -45,6 +45,24 @@ def check_training(
         check_targets(policy, settings["lora"]["targets"], key("lora"))
 
 
+def check_supervised(settings: Mapping[str, Any], section: str, *, device: torch.device) -> None:
+    """Refuse what a supervised stage could not train by, before its films are read.
+
+    Args:
+        settings: the keys of `radrl.params.policy.Supervised`.
+        section: where they stand in params.yaml, for the message.
+        device: where it trains.
+
+    Raises:
+        SettingsError: naming the first key that does not fit.
+    """
+    from radrl.process.ranks import processes
+    from radrl.training.batches import of_examples
+
+    check_precision(settings, f"{section}.{{}}".format, device)
+    of_examples(settings, processes(), section=section)
+
+
 def check_films(films: int, settings: Mapping[str, Any]) -> None:
     """Refuse a subset with fewer films than a step takes; the trainer would end at once, untrained.
 

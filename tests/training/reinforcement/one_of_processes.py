@@ -53,6 +53,7 @@ class Drawn(grpo.ReportGRPOTrainer):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.gradients: list[dict[str, torch.Tensor]] = []
+        self.asked_for = self.shared = 0
         self.add_callback(Gradients(self.gradients))
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -62,6 +63,14 @@ class Drawn(grpo.ReportGRPOTrainer):
             for i, row in enumerate(inputs)
         ]
         return super()._generate_and_score_completions(inputs)
+
+    def _get_per_token_logps_and_entropies(self, *args: Any, **kwargs: Any) -> Any:
+        self.asked_for += 1
+        return super()._get_per_token_logps_and_entropies(*args, **kwargs)
+
+    def _by_shared_rows(self, *args: Any, **kwargs: Any) -> Any:
+        self.shared += 1
+        return super()._by_shared_rows(*args, **kwargs)
 
     def _generate_single_turn(self, *_: Any, **__: Any) -> tuple[list[list[int]], None]:
         tokenizer = self.processing_class.tokenizer
@@ -97,7 +106,8 @@ def train(job: dict[str, Any], case: dict[str, Any], workspace: Path) -> dict[st
         workspace=workspace,
         oracle=Oracle(policy.processor.tokenizer, **case["oracle"]) if case["oracle"] else None,
     )
-    return {"gradients": made[0].gradients, "curve": curve}
+    asked = {"asked for": made[0].asked_for, "shared": made[0].shared}
+    return {"gradients": made[0].gradients, "curve": curve, **asked}
 
 
 def main(work: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+import random
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +18,7 @@ from trl.trainer.utils import add_fused_lm_head
 from radrl.policy.encoding import decode_film, encode_prompts
 from radrl.policy.folder import Policy
 from radrl.training.reinforcement import shared_forward
+from radrl.training.reinforcement import trainer as module
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
 
 TEMPERATURE = 0.7
@@ -39,17 +42,17 @@ def trainer() -> ReportGRPOTrainer:
 
 
 @pytest.fixture
-def asked(policy: Policy, films: Callable[..., list[bytes]], prompt: str) -> Callable[[Any], dict[str, Any]]:
+def asked(policy: Policy, films: Callable[..., list[bytes]], prompt: str) -> Callable[..., dict[str, Any]]:
     """What TRL asks log-probabilities for."""
     pictures = {name: decode_film(film) for name, film in zip("abc", films(3), strict=True)}
     pictures["large"] = decode_film(films(1, size=84)[0])
 
-    def make(named: list[list[str]]) -> dict[str, Any]:
+    def make(named: list[list[str]], lengths: Sequence[int] = LENGTHS) -> dict[str, Any]:
         own = [[pictures[name] for name in row] for row in named]
         inputs = dict(encode_prompts(policy.processor, own, [prompt] * len(own)))
         drawn = torch.Generator().manual_seed(0)
-        ids = torch.randint(10, 300, (len(own), max(LENGTHS)), generator=drawn)
-        mask = (torch.arange(max(LENGTHS)) < torch.tensor(LENGTHS)[:, None]).long()
+        ids = torch.randint(10, 300, (len(own), max(lengths)), generator=drawn)
+        mask = (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]).long()
         kinds = torch.cat([inputs["mm_token_type_ids"], torch.zeros_like(ids)], dim=1)
         return {
             "input_ids": torch.cat([inputs["input_ids"], ids], dim=1),
@@ -68,8 +71,7 @@ def asked(policy: Policy, films: Callable[..., list[bytes]], prompt: str) -> Cal
 @pytest.fixture(params=["bare", "adapters", "checkpointing"])
 def model(policy: Policy, request: pytest.FixtureRequest) -> Any:
     """As the trainer wraps it; temperature is not 1, so that one left out is seen."""
-    model = policy.model.train()
-    add_fused_lm_head(model, temperature=TEMPERATURE, outputs=("log_probs", "entropy"))
+    model = wrapped(policy)
     if request.param == "checkpointing":
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     if request.param == "adapters":
@@ -82,15 +84,43 @@ def model(policy: Policy, request: pytest.FixtureRequest) -> Any:
     return model
 
 
+def wrapped(policy: Policy) -> Any:
+    """With the head that TRL puts on."""
+    model = policy.model.train()
+    add_fused_lm_head(model, temperature=TEMPERATURE, outputs=("log_probs", "entropy"))
+    return model
+
+
+def weighed(logps: torch.Tensor) -> torch.Tensor:
+    """A sum in which tokens weigh differently."""
+    return (logps * torch.linspace(-1, 2, logps.numel()).view_as(logps)).sum()
+
+
+def gradients(model: Any) -> dict[str, torch.Tensor]:
+    return {name: w.grad.clone() for name, w in model.named_parameters() if w.grad is not None}
+
+
+def check_gradients(own: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> None:
+    assert own.keys() == expected.keys()
+    for name, gradient in expected.items():
+        assert (own[name] - gradient).norm() <= 1e-4 * gradient.norm() + 1e-7, name
+
+
+def check_same(own: Any, expected: Any) -> None:
+    """Log-probabilities, entropies and gradients."""
+    torch.testing.assert_close(own[0], expected[0], rtol=0, atol=1e-5)
+    torch.testing.assert_close(own[1], expected[1], rtol=0, atol=1e-5)
+    check_gradients(own[2], expected[2])
+
+
 def found(
     trainer: Any, model: Any, asked: dict[str, Any]
 ) -> tuple[torch.Tensor, torch.Tensor, dict[str, torch.Tensor]]:
     """Log-probabilities and entropies, (B, T), and gradients of a sum in which tokens weigh differently."""
     model.zero_grad()
     logps, entropies, _ = trainer._get_per_token_logps_and_entropies(model, **asked)
-    (logps * torch.linspace(-1, 2, logps.numel()).view_as(logps)).sum().backward()
-    gradients = {name: w.grad.clone() for name, w in model.named_parameters() if w.grad is not None}
-    return logps.detach(), entropies.detach(), gradients
+    weighed(logps).backward()
+    return logps.detach(), entropies.detach(), gradients(model)
 
 
 @pytest.mark.parametrize("size", [None, 5], ids=["whole", "parts across groups"])
@@ -101,12 +131,62 @@ def test_shared_rows_are_separate_rows(
     plain = found(trainer, model, asked(named))
     shared_forward.enable(model)
     shared = found(trainer, model, asked(named) | {"batch_size": size})
-    torch.testing.assert_close(shared[0], plain[0], rtol=0, atol=1e-5)
-    torch.testing.assert_close(shared[1], plain[1], rtol=0, atol=1e-5)
-    assert shared[2].keys() == plain[2].keys()
-    for name, gradient in plain[2].items():
-        assert (shared[2][name] - gradient).norm() <= 1e-4 * gradient.norm() + 1e-7, name
+    check_same(shared, plain)
     assert trainer.last_log_probabilities.tolist() == shared[0].tolist()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_lengths_and_groups(
+    trainer: Any, policy: Policy, asked: Callable[..., dict[str, Any]], seed: int
+) -> None:
+    drawn = random.Random(seed)
+    named: list[list[str]] = []
+    while len(named) < 8:
+        study = drawn.choices(["a", "b", "c", "large"], k=drawn.randint(1, 3))
+        named += [study] * drawn.randint(1, 5)
+    model = wrapped(policy)
+    rows = asked(named, [drawn.randint(0, 9) for _ in named])
+    plain = found(trainer, model, rows)
+    shared_forward.enable(model)
+    check_same(found(trainer, model, rows | {"batch_size": drawn.randint(1, len(named))}), plain)
+
+
+@pytest.mark.parametrize("size", [None, 5], ids=["whole", "parts across groups"])
+@pytest.mark.parametrize("longest", [3, 12], ids=["shorter", "longer"])
+def test_texts_beside_rollouts_are_texts_alone(
+    trainer: Any, model: Any, asked: Callable[..., dict[str, Any]], longest: int, size: int | None
+) -> None:
+    """As the oracle asks for references: behind the prompts of some rollouts, one a prompt."""
+    named, rows = FILMS["films of two sizes"], [1, 6]  # the middle prompt has none
+    lengths = [longest, 1]
+    alone = asked([named[row] for row in rows], lengths)
+    texts = shared_forward.Texts(
+        torch.tensor(rows), alone["input_ids"][:, -longest:], alone["attention_mask"][:, -longest:]
+    )
+    plain, texts_alone = found(trainer, model, asked(named)), found(trainer, model, alone)
+    shared_forward.enable(model)
+    trainer.beside = texts
+    model.zero_grad()
+    logps, entropies, _ = trainer._get_per_token_logps_and_entropies(
+        model, **asked(named) | {"batch_size": size}
+    )
+    torch.testing.assert_close(logps.detach(), plain[0], rtol=0, atol=1e-5)
+    torch.testing.assert_close(entropies, plain[1], rtol=0, atol=1e-5)
+    torch.testing.assert_close(trainer.last_of_texts.detach(), texts_alone[0], rtol=0, atol=1e-5)
+    (weighed(logps) + weighed(trainer.last_of_texts)).backward()
+    both = {name: plain[2][name] + texts_alone[2][name] for name in plain[2]}
+    check_gradients(gradients(model), both)
+
+
+def test_head_in_tiles_gives_the_same(
+    trainer: Any, model: Any, asked: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A vocabulary whose logits are too many to keep."""
+    shared_forward.enable(model)
+    rows = asked(FILMS["films of two sizes"])
+    kept = found(trainer, model, rows)
+    monkeypatch.setattr(shared_forward, "MOST_LOGITS", 0)
+    check_same(found(trainer, model, rows), kept)
 
 
 def test_each_film_is_seen_once_and_each_token_read_once(
@@ -144,7 +224,7 @@ def test_model_of_another_attention_is_asked_row_by_row(
 ) -> None:
     policy.model.set_attn_implementation("eager")
     add_fused_lm_head(policy.model, outputs=("log_probs", "entropy"))
-    shared_forward.enable(policy.model)
+    assert "eager" in (shared_forward.enable(policy.model) or "")
     assert not shared_forward.enabled(policy.model)
     rows = asked(FILMS["a film each"])
     function = GRPOTrainer._get_per_token_logps_and_entropies
@@ -158,6 +238,22 @@ def test_model_of_another_attention_is_asked_row_by_row(
     with torch.no_grad():
         trainer._get_per_token_logps_and_entropies(policy.model, **rows)
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("hindrance", ["eager", "sliding_attention", None])
+def test_log_says_once_which_way_is_taken(
+    policy: Policy, caplog: pytest.LogCaptureFixture, hindrance: str | None
+) -> None:
+    if hindrance == "eager":
+        policy.model.set_attn_implementation("eager")
+    elif hindrance:
+        policy.model.model.language_model.config.layer_types[-1] = hindrance
+    with caplog.at_level(logging.INFO, logger=module.__name__):
+        module._share([policy.model, policy.model])
+    [line] = caplog.records
+    assert line.levelname == ("WARNING" if hindrance else "INFO")
+    assert (hindrance or "once for all rollouts of a group") in line.getMessage()
+    assert shared_forward.enabled(policy.model) == (hindrance is None)
 
 
 @pytest.mark.parametrize("on", [False, True])

@@ -13,6 +13,7 @@ import pytest
 import torch
 from datasets import Dataset
 from peft import PeftModel
+from processes import Gradients
 from small_arms import MIXING, RULE, Thirds
 from transformers import Qwen2_5_VLForConditionalGeneration
 from trl import GRPOTrainer
@@ -22,7 +23,7 @@ from radrl.policy import folder
 from radrl.policy.folder import Policy
 from radrl.rewards.base import Part, RewardSum
 from radrl.training import tuning
-from radrl.training.reinforcement import grpo
+from radrl.training.reinforcement import grpo, shared_forward
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
@@ -249,6 +250,50 @@ def test_log_probabilities_come_from_one_function(
     assert not elsewhere
     # a step asks the start of its rollouts and the references beside them, the policy with gradients
     assert asked == {("start", False): 2, ("policy", True): 2}
+
+
+@TUNES
+@pytest.mark.parametrize("settings", [{}, {"gradient_checkpointing": True}, {"temperature": 0.7}])
+def test_step_of_shared_rows_is_that_of_separate_ones(
+    run: Run,
+    batches: list[dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+    tuned: dict[str, Any],
+    settings: dict[str, Any],
+) -> None:
+    """The old and the frozen start's log-probabilities, the references', and what the optimiser is given."""
+    kept: list[dict[str, torch.Tensor]] = []
+    noting = grpo.ReportGRPOTrainer
+
+    class Keeping(noting):  # type: ignore[misc,valid-type]
+        def __init__(self, **own: Any) -> None:
+            super().__init__(**own)
+            self.add_callback(Gradients(kept))
+
+    monkeypatch.setattr(grpo, "ReportGRPOTrainer", Keeping)
+    if tuned:
+        tuned = tuned | {"lora": tuned["lora"] | {"dropout": 0.0}}
+    brief = {
+        "steps": 2,
+        "iterations": 2,
+        "kl": 0.05,
+        "rollouts_at_once": 4,
+        "oracle": MIXING | {"negatives": "all"},
+    }
+    run(workspace="shared", **brief, **tuned, **settings)
+    monkeypatch.setattr(shared_forward, "enable", lambda model: "separate ones are asked for")
+    run(workspace="separate", **brief, **tuned, **settings)
+    shared, separate = batches
+    mask = separate["completion_mask"]
+    assert torch.equal(shared["completion_ids"], separate["completion_ids"])
+    for name in ("old_per_token_logps", "ref_per_token_logps"):
+        torch.testing.assert_close(shared[name] * mask, separate[name] * mask, rtol=0, atol=1e-5)
+    for name in ("reference_start", "rollout_start"):
+        torch.testing.assert_close(shared[name], separate[name], rtol=0, atol=1e-5)
+    first, other = kept[0], kept[2]
+    assert first.keys() == other.keys()
+    for name, gradient in other.items():
+        assert (first[name] - gradient).norm() <= 1e-4 * gradient.norm() + 1e-6, name
 
 
 def test_a_films_rollouts_stay_in_one_part_of_a_step(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

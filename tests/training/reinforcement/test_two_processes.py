@@ -14,6 +14,8 @@ from small_arms import GRADIENT, MIXING, RULE
 SCRIPT = Path(__file__).with_name("one_of_processes.py")
 REFERENCES = ["The heart is big.", "a", "big", "is", "Is the heart big?", "b a"]
 ACROSS = {"prompts_per_step": 3, "rollouts": 2}  # of three films, the second one's two are in two processes
+TARGETS = ["model.language_model.layers.*.self_attn.*_proj", "model.visual.blocks.*.mlp.*_proj"]
+ADAPTERS = {"tunes": "lora", "lora": {"rank": 4, "alpha": 8, "dropout": 0.0, "targets": TARGETS}}
 TWICE = {"rollouts_at_once": 2, "iterations": 2}
 
 
@@ -30,6 +32,8 @@ CASES = {
     "oracle and tf_idf": case(RULE, MIXING),
     "oracle and tf_idf one at a time": case(RULE, MIXING, rollouts_at_once=1),
     "oracle and dapo one at a time": case(oracle=MIXING, loss="dapo", rollouts_at_once=1),
+    "oracle and checkpointing": case(oracle=MIXING, gradient_checkpointing=True),
+    "oracle and adapters": case(oracle=MIXING, **ADAPTERS),
     "oracle without kl, used twice in parts": case(
         oracle=MIXING | {"negatives": "all", "per": "batch"}, kl=0.0, **TWICE
     ),
@@ -86,3 +90,11 @@ def test_two_processes_write_the_curve_of_one(done: dict[int, Any], name: str) -
         assert shared.keys() == alone.keys()
         for number in alone:
             assert shared[number] == pytest.approx(alone[number], rel=1e-3, abs=1e-5), number
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("name", CASES)
+def test_all_log_probabilities_are_of_shared_rows(done: dict[int, Any], name: str, processes: int) -> None:
+    """With and without a wrapper of processes, adapters and checkpointing around the model."""
+    own = done[processes][name]
+    assert own["shared"] == own["asked for"] > 0

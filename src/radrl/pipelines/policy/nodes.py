@@ -43,41 +43,33 @@ def make_base_policy(
         What writes the policy's folder, and the training curve (empty for local weights).
 
     Raises:
-        radrl.data.drawn.SeenFilms: when the local weights were pretrained on films of this source and seed.
+        radrl.data.drawn.SeenFilms: when the local weights were pretrained on these films.
     """
-    from radrl.data.drawn import note_on, refuse_seen
-
     if settings["path"] is not None:
-        from radrl.policy import folder
+        return _point_at(Path(settings["path"]), source, seed), pd.DataFrame({"step": []})
 
-        weights = Path(settings["path"])
-        refuse_seen(weights, source=source, seed=seed)
-        return partial(folder.write_pointer, weights), pd.DataFrame({"step": []})
-
+    from radrl.data.drawn import note_on
     from radrl.process.devices import place
-    from radrl.process.ranks import processes
     from radrl.process.runtime import pin
     from radrl.storage.workspaces import claim, digest_rows, fingerprint
-    from radrl.training.batches import of_examples
-    from radrl.training.preflight import check_precision
+    from radrl.training.preflight import check_supervised
     from radrl.training.resume import writing
     from radrl.training.supervised.pretraining import pretrained
 
     where = place(device)
     pin(threads, where)
-    check_precision(settings["pretrain"], "policy.pretrain.{}".format, where)
-    of_examples(settings["pretrain"], processes(), section="policy.pretrain")
+    check_supervised(settings["pretrain"], "policy.pretrain", device=where)
     frame = corpora.read(corpus, split="pretrain", columns=["sample_id", "images", "report", "impression"])
-    work = {"settings": settings, "image_size": image_size, "prompts": prompts, "seed": seed}
-    claim(workspace, fingerprint(work | {"threads": threads, "device": device, "films": digest_rows(frame)}))
-    policy, curve = pretrained(
-        frame,
-        settings=settings,
-        image_size=image_size,
-        prompts=prompts,
-        seed=seed,
-        device=where,
-        workspace=workspace,
-        report=step_report,
-    )
+    drawn: dict[str, Any] = {"settings": settings, "image_size": image_size, "prompts": prompts, "seed": seed}
+    claim(workspace, fingerprint(drawn | {"threads": threads, "device": device, "films": digest_rows(frame)}))
+    policy, curve = pretrained(frame, **drawn, device=where, workspace=workspace, report=step_report)
     return note_on(writing(policy, workspace), source=source, seed=seed), pd.DataFrame(curve)
+
+
+def _point_at(weights: Path, source: str, seed: int) -> Callable[[Path], None]:
+    """What writes a folder that points at local weights; see `make_base_policy`."""
+    from radrl.data.drawn import refuse_seen
+    from radrl.policy import folder
+
+    refuse_seen(weights, source=source, seed=seed)
+    return partial(folder.write_pointer, weights)

@@ -43,18 +43,15 @@ def cold_start(
     """
     from radrl.policy import folder
     from radrl.process.devices import place
-    from radrl.process.ranks import processes
     from radrl.process.runtime import pin
     from radrl.storage.workspaces import claim, digest_rows, fingerprint
-    from radrl.training.batches import of_examples
-    from radrl.training.preflight import check_precision, check_targets
+    from radrl.training.preflight import check_supervised, check_targets
     from radrl.training.resume import writing
     from radrl.training.supervised.fine_tuning import Examples, fine_tune
 
     where = place(device)
     pin(threads, where)
-    check_precision(settings, "sft.{}".format, where)
-    of_examples(settings, processes(), section="sft")
+    check_supervised(settings, "sft", device=where)
     if settings["tunes"] == "lora":
         check_targets(base, settings["lora"]["targets"], "sft.lora")
     frame = corpora.read(corpus, split="train", columns=["sample_id", "images", "report"])

@@ -56,7 +56,9 @@ def prompt_dataset(
     """
 
     def decode(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
-        images = [decode_films(own) for own in rows.pop("films")]
+        studies = [tuple(own) for own in rows.pop("films")]
+        known = {own: decode_films(own) for own in set(studies)}  # the rollouts of a film are rows of it
+        images = [known[own] for own in studies]
         return {**rows, "prompt": [[{"role": "user", "content": prompt}]] * len(images), "images": images}
 
     table = {
@@ -102,39 +104,42 @@ def optimise(
         observers: are told what the trainer tells its callbacks, after all that has a part in the training.
 
     Returns:
-        The trained policy, in float32, and its training curve, one row a step; before them one of step 0 if
-        watched.
+        The trained policy, in float32, and its training curve: a row a step, and one of step 0 if watched.
 
     Raises:
         radrl.training.finite.NotFinite: when a loss, gradient or KL is no number; no weights are written.
-        SettingsError: when there are fewer films than a step takes, where the trainer would end at once,
-            untrained, or a weight that trains is not float32.
+        SettingsError: when there are fewer films than a step takes, or a weight that trains is not float32.
     """
     check_films(len(prompts), settings)
-    counted = {**settings, "steps": course.steps(settings, len(prompts))}
-    lora = settings["tunes"] == "lora"
     tuning.freeze(policy.model, settings["tunes"], dtype)
-    looks = [Watching(watch, policy.processor, report)] if watch else []
+    counted = {**settings, "steps": course.steps(settings, len(prompts))}
     arguments = _arguments(counted, reward, seed, workspace, device, dtype)
     placing.hold(arguments, device)
     trainer = ReportGRPOTrainer(
         reward=reward,
-        advantage=settings["advantage"],
         credit=credit,
         oracle=oracle,
-        model=policy.model,
+        advantage=settings["advantage"],
         args=arguments,
         train_dataset=prompts,
-        processing_class=policy.processor,
-        peft_config=tuning.lora_config(settings["lora"], policy.model) if lora else None,
-        callbacks=[*looks, StepReport(report), Finite()],
+        callbacks=[*_looks(watch, policy, report), StepReport(report), Finite()],
+        **_tuned(policy, settings),
     )
-    tuning.check_masters(trainer.model)
     _let_observe(trainer, observers)
+    tuning.check_masters(trainer.model)
     trainer.train(resume_from_checkpoint=last_checkpoint(workspace))
-    return Policy(
-        tuning.finished(trainer.accelerator.unwrap_model(trainer.model)), policy.processor
-    ), history(trainer.state)
+    trained = tuning.finished(trainer.accelerator.unwrap_model(trainer.model))
+    return Policy(trained, policy.processor), history(trainer.state)
+
+
+def _looks(watch: Watch | None, policy: Policy, report: Report) -> list[Watching]:
+    return [Watching(watch, policy.processor, report)] if watch else []
+
+
+def _tuned(policy: Policy, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The policy as TRL takes it, with adapters where they train."""
+    lora = tuning.lora_config(settings["lora"], policy.model) if settings["tunes"] == "lora" else None
+    return {"model": policy.model, "processing_class": policy.processor, "peft_config": lora}
 
 
 def _let_observe(trainer: ReportGRPOTrainer, observers: Sequence[TrainerCallback]) -> None:
@@ -156,63 +161,91 @@ def _arguments(
     dtype: str = "float32",
 ) -> GRPOConfig:
     """Every setting TRL has changed the default of between releases is written out."""
-    parts = batches.of_rollouts(settings, processes())
     return GRPOConfig(
         output_dir=str(workspace),
         # of the frozen start, the policy is there already; TRL would spread it over all GPUs it sees
         model_init_kwargs={"dtype": dtype, "device_map": None},
-        max_steps=settings["steps"],
-        per_device_train_batch_size=parts.size,
-        gradient_accumulation_steps=parts.number,
-        steps_per_generation=parts.number,
-        num_generations=settings["rollouts"],
-        num_iterations=settings["iterations"],
-        learning_rate=settings["learning_rate"],
-        lr_scheduler_type=settings["schedule"],
-        warmup_steps=settings["warmup_share"],
-        adam_beta1=settings["adam_betas"][0],
-        adam_beta2=settings["adam_betas"][1],
-        adam_epsilon=1e-8,
-        weight_decay=settings["weight_decay"],
-        max_grad_norm=settings["gradient_clip"],
-        optim=tuning.OPTIMIZERS[settings["optimizer"]],
-        temperature=settings["temperature"],
-        top_p=settings["top_p"],
-        top_k=0,
-        min_p=None,
-        repetition_penalty=1.0,
-        max_completion_length=settings["max_new_tokens"],
-        loss_type=settings["loss"],
-        scale_rewards="none",
-        multi_objective_aggregation="sum_then_normalize",
         reward_weights=reward.weights(0.0),  # of the first step; the trainer sets those of each
-        importance_sampling_level="token",
-        epsilon=settings["clip_low"],
-        epsilon_high=settings["clip_high"],
-        delta=None,
-        beta=settings["kl"],
-        use_bias_correction_kl=False,  # the papers' k3, not DeepSeek-V3.2's weighting of it by the ratio
-        sync_ref_model=False,
-        mask_truncated_completions=settings["mask_truncated"],
-        off_policy_mask_threshold=None,
-        entropy_coef=0.0,
-        top_entropy_quantile=1.0,
-        shuffle_dataset=True,
-        bf16=settings["bf16"],
-        gradient_checkpointing=settings["gradient_checkpointing"],
-        disable_dropout=settings["tunes"] != "lora",
-        use_vllm=False,
-        use_liger_kernel=False,
         seed=seed,
         data_seed=seed,
-        save_steps=settings["checkpoint_every"],
-        save_total_limit=2,
-        logging_steps=1,
-        logging_nan_inf_filter=False,  # it would write a finite loss in place of one that is none
-        log_completions=False,
-        report_to="none",
-        remove_unused_columns=False,
-        dataloader_num_workers=0,
-        push_to_hub=False,
+        **_step(settings),
+        **_rollouts(settings),
+        **_loss(settings),
+        **_record(settings),
         **placing.arguments(device),
     )
+
+
+def _step(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """How a step is parted, and what the optimiser does at its end."""
+    parts = batches.of_rollouts(settings, processes())
+    return {
+        "max_steps": settings["steps"],
+        "per_device_train_batch_size": parts.size,
+        "gradient_accumulation_steps": parts.number,
+        "steps_per_generation": parts.number,
+        "num_iterations": settings["iterations"],
+        "learning_rate": settings["learning_rate"],
+        "lr_scheduler_type": settings["schedule"],
+        "warmup_steps": settings["warmup_share"],
+        "adam_beta1": settings["adam_betas"][0],
+        "adam_beta2": settings["adam_betas"][1],
+        "adam_epsilon": 1e-8,
+        "weight_decay": settings["weight_decay"],
+        "max_grad_norm": settings["gradient_clip"],
+        "optim": tuning.OPTIMIZERS[settings["optimizer"]],
+        "bf16": settings["bf16"],
+        "gradient_checkpointing": settings["gradient_checkpointing"],
+        "disable_dropout": settings["tunes"] != "lora",
+        "use_liger_kernel": False,
+    }
+
+
+def _rollouts(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """How rollouts are drawn."""
+    return {
+        "num_generations": settings["rollouts"],
+        "temperature": settings["temperature"],
+        "top_p": settings["top_p"],
+        "top_k": 0,
+        "min_p": None,
+        "repetition_penalty": 1.0,
+        "max_completion_length": settings["max_new_tokens"],
+        "use_vllm": False,
+        "shuffle_dataset": True,
+        "remove_unused_columns": False,
+        "dataloader_num_workers": 0,
+    }
+
+
+def _loss(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What is made less of; advantages are the trainer's own."""
+    return {
+        "loss_type": settings["loss"],
+        "scale_rewards": "none",
+        "multi_objective_aggregation": "sum_then_normalize",
+        "importance_sampling_level": "token",
+        "epsilon": settings["clip_low"],
+        "epsilon_high": settings["clip_high"],
+        "delta": None,
+        "beta": settings["kl"],
+        "use_bias_correction_kl": False,  # the papers' k3, not DeepSeek-V3.2's weighting of it by the ratio
+        "sync_ref_model": False,
+        "mask_truncated_completions": settings["mask_truncated"],
+        "off_policy_mask_threshold": None,
+        "entropy_coef": 0.0,
+        "top_entropy_quantile": 1.0,
+    }
+
+
+def _record(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept and told."""
+    return {
+        "save_steps": settings["checkpoint_every"],
+        "save_total_limit": 2,
+        "logging_steps": 1,
+        "logging_nan_inf_filter": False,  # it would write a finite loss in place of one that is none
+        "log_completions": False,
+        "report_to": "none",
+        "push_to_hub": False,
+    }
