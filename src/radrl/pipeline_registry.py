@@ -1,17 +1,21 @@
 """Every pipeline, by the name of its DVC stage.
 
 `kedro run --pipeline=eval` runs a stage for every arm, `--namespaces=grpo` keeps one arm of it, and
-`kedro run` runs the whole study in one process.
+`kedro run` runs the whole study in one process. Where a command names pipelines, those alone are imported.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
+from typing import Final
 
+import click
 from kedro.pipeline import Pipeline, pipeline
 
-from radrl.params.schema import read
+from radrl.params.schema import Params, read
 from radrl.params.training import Arm
 from radrl.pipelines.stages import APART, LAST, ONCE, PER_ARM, PER_SELECTION
 from radrl.settings import PARAMS_FILE
@@ -24,24 +28,60 @@ SHARED = {"corpus", "labeler_models", "step_report", "observers"}
 
 
 def register_pipelines() -> dict[str, Pipeline]:
-    """Build the pipelines of the arms that params.yaml lists."""
+    """Build the pipelines of the arms that params.yaml lists.
+
+    Returns:
+        By name, the pipelines that `kedro run --pipelines` asks for; all of them, and `__default__`, where
+        nothing or something unknown is asked for.
+    """
     params = read(PARAMS_FILE)
-    arms = params.arms
-    stages = {name: _tagged(name, _create(name)) for name in ONCE}
-    probed = {"start": f"{params.ceilings.start}_policy"}
-    stages["ceilings"] = pipeline(stages["ceilings"], inputs=probed)
-    own = (_for_selection(name) for name in params.selection.own.parts())
-    stages[PER_SELECTION] = _tagged(PER_SELECTION, sum(own, Pipeline([])))
-    for name in PER_ARM:
-        stage = _create(name)
-        stages[name] = _tagged(
-            name, sum((_for_arm(stage, arm, entry) for arm, entry in arms.items()), Pipeline([]))
-        )
-    summary = import_module("radrl.pipelines.eval.pipeline").create_summary(list(arms))
-    stages["eval"] += _tagged("eval", summary)
-    stages[LAST] = _tagged(LAST, _create(LAST, list(arms)))
-    whole = {"__default__": sum(stages.values(), Pipeline([]))}
-    return stages | whole | {name: _tagged(name, _create(name)) for name in APART}
+    known = (*ONCE, PER_SELECTION, *PER_ARM, LAST, *APART)
+    names = asked()
+    if names and {*names} <= {*known}:
+        return {name: _stage(name, params) for name in names}
+    stages = {name: _stage(name, params) for name in known}
+    study = (stage for name, stage in stages.items() if name not in APART)
+    return stages | {"__default__": sum(study, Pipeline([]))}
+
+
+def asked() -> list[str]:
+    """The pipelines that the running `kedro run` was told by name; none where it is another command."""
+    command = click.get_current_context(silent=True)
+    options = command.params if command else {}
+    return [*filter(None, [options.get("pipeline")]), *(options.get("pipelines") or ())]
+
+
+def _stage(name: str, params: Params) -> Pipeline:
+    """A stage's pipeline, for every arm or selection of one's own that it runs for."""
+    return _tagged(name, _WIRED.get(name, lambda _: _create(name))(params))
+
+
+def _ceilings(params: Params) -> Pipeline:
+    return pipeline(_create("ceilings"), inputs={"start": f"{params.ceilings.start}_policy"})
+
+
+def _own_selections(params: Params) -> Pipeline:
+    return sum((_for_selection(name) for name in params.selection.own.parts()), Pipeline([]))
+
+
+def _arms(name: str, params: Params) -> Pipeline:
+    stage = _create(name)
+    return sum((_for_arm(stage, arm, entry) for arm, entry in params.arms.items()), Pipeline([]))
+
+
+def _eval(params: Params) -> Pipeline:
+    summary = import_module("radrl.pipelines.eval.pipeline").create_summary(list(params.arms))
+    return _arms("eval", params) + summary
+
+
+_WIRED: Final[dict[str, Callable[[Params], Pipeline]]] = {
+    "ceilings": _ceilings,
+    PER_SELECTION: _own_selections,
+    **{name: partial(_arms, name) for name in PER_ARM},
+    "eval": _eval,
+    LAST: lambda params: _create(LAST, list(params.arms)),
+}
+"""What `params.yaml` has a say in; the other stages are wired as they stand."""
 
 
 def _create(name: str, *args: object) -> Pipeline:

@@ -1,5 +1,6 @@
 """Kedro's project settings. The offline switches come first: libraries read them when they are imported."""
 
+import gc
 import os
 from functools import lru_cache
 from pathlib import Path
@@ -11,10 +12,14 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from radrl.process import offline
 
 offline.apply()
+# Importing makes objects by the hundred thousand that all live to the end; looking them over again and again
+# for garbage is a fifth of a stage's start.
+gc.set_threshold(50_000)
 # Threads that wait by spinning make torch many times slower as soon as another process wants the core; the
 # OpenMP runtime reads this once, when torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+from radrl.wiring.cpu import CpuHooks  # noqa: E402
 from radrl.wiring.errors import say_plainly  # noqa: E402
 from radrl.wiring.hooks import ProjectHooks, RecordHooks, TrackingHooks  # noqa: E402  (after the switches)
 
@@ -36,7 +41,7 @@ def _read(path: Path, changed: int) -> DictConfig | ListConfig:
 
 
 # the record first: it reads params.yaml before anybody else does
-HOOKS = (RecordHooks(PROJECT), ProjectHooks(), TrackingHooks())
+HOOKS = (RecordHooks(PROJECT), ProjectHooks(), TrackingHooks(), CpuHooks())
 # kedro-telemetry comes with Kedro and is not even called; kedro-mlflow would open a second run beside ours
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro-telemetry", "kedro-mlflow")
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +24,8 @@ from radrl.process.programs import DVC, duration, environment
 from radrl.reproduction.graph import Graph, out_of_date, stages
 from radrl.reproduction.schedule import run_stages
 from radrl.reproduction.stage import DvcStages
+from radrl.reproduction.warm import pays, server
+from radrl.storage import cpu_seconds
 from radrl.storage.locks import alone
 
 _EXAMPLES: Final = """\b
@@ -70,19 +73,21 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool) -> None:
         _show(graph, chosen, jobs)
         return
     began = time.monotonic()
-    runner = DvcStages(root, root / LOGS)
-    with alone(root / LOGS, "radrl repro"), _Bar(len(chosen), runner) as bar:
-        try:
-            run_stages(graph, chosen, runner, bar, jobs=jobs)
-        except (KeyboardInterrupt, SystemExit) as end:
-            raise stopped(end) from None
+    with alone(root / LOGS, "radrl repro"), server(root) if pays(chosen, params) else nullcontext() as warm:
+        runner = DvcStages(root, root / LOGS, warm)
+        with _Bar(len(chosen), runner) as bar:
+            try:
+                run_stages(graph, chosen, runner, bar, jobs=jobs)
+            except (KeyboardInterrupt, SystemExit) as end:
+                raise stopped(end) from None
     _say_end(graph, chosen, time.monotonic() - began)
     if not targets:  # with some, other arms' figures may be of another time
         _show_headlines(root, params)
 
 
 def _say_end(graph: Graph, chosen: set[str], seconds: float) -> None:
-    done = f"{len(chosen)} stages in {duration(seconds)}" if chosen else "nothing to run"
+    cpu = f", {cpu_seconds.used() / 60:.1f} CPU minutes"  # of every process below this one
+    done = f"{len(chosen)} stages in {duration(seconds)}{cpu}" if chosen else "nothing to run"
     click.echo(f"{done}; {len(graph)} stages are up to date", err=True)
 
 

@@ -22,6 +22,7 @@ from radrl.parts.near import near
 from radrl.parts.section import PositiveInt, Section
 from radrl.process.devices import check
 from radrl.scoring.names import group_names, require_scored
+from radrl.storage import yaml_files
 from radrl.training import course
 
 
@@ -181,7 +182,7 @@ def read(path: Path) -> Params:
         ParamsError: when the file is no YAML mapping or the schema refuses it.
     """
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        values = yaml_files.load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         raise ParamsError(f"{path} is no valid YAML: {error}") from None
     if not isinstance(values, dict):

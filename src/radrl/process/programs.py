@@ -1,4 +1,7 @@
-"""DVC as a program in the background: its output goes to a file, and what it runs can be ended."""
+"""DVC as a program in the background: its output goes to a file, and what it runs can be ended.
+
+Where a warm server is given (`radrl.process.warm`) it forks DVC, and what DVC's commands start.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,11 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import IO, Final, NamedTuple, Protocol
 
 import psutil
+
+from radrl.process import warm
 
 DVC: Final = (sys.executable, "-m", "dvc")
 """Of the same Python, whatever PATH says."""
@@ -25,11 +30,48 @@ _PATIENCE: Final = 30.0
 """Seconds that a command has to end by itself before it is killed."""
 
 
-class Programs:
-    """Several runs of DVC at once, from several threads, that can be ended together."""
+class Ended(NamedTuple):
+    """How a run of DVC ended.
 
-    def __init__(self) -> None:
-        self._running: set[subprocess.Popen[bytes]] = set()
+    Args:
+        status: its exit status, below 0 for a signal.
+        cpu: seconds, of it and of what it waited for; what a server forked for its commands is not in it.
+    """
+
+    status: int
+    cpu: float
+
+
+class _Process(Protocol):
+    @property
+    def pid(self) -> int: ...
+
+    def wait(self) -> tuple[int, float]: ...
+
+
+class _Started:
+    """A process of our own."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self.pid = process.pid
+
+    def wait(self) -> tuple[int, float]:
+        _, status, usage = os.wait4(self.pid, 0)
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        return self._process.returncode, usage.ru_utime + usage.ru_stime
+
+
+class Programs:
+    """Several runs of DVC at once, from several threads, that can be ended together.
+
+    Args:
+        server: the socket of a warm server; without one each run is a fresh process.
+    """
+
+    def __init__(self, server: str | None = None) -> None:
+        self._server = server
+        self._running: set[_Process] = set()
         self._stopped = False
         self._lock = threading.Lock()
 
@@ -41,7 +83,7 @@ class Programs:
         log: Path,
         environment: Mapping[str, str],
         append: bool = False,
-    ) -> int:
+    ) -> Ended:
         """Run DVC to its end.
 
         Args:
@@ -52,25 +94,36 @@ class Programs:
             append: keep what stands in the log.
 
         Returns:
-            Its exit status, below 0 for a signal; `-SIGTERM`, unstarted, after `stop`.
+            How it ended; with `-SIGTERM`, unstarted, after `stop`.
         """
         with log.open("ab" if append else "wb") as stream, self._lock:
             if self._stopped:
-                return -signal.SIGTERM
-            process = subprocess.Popen(
-                [*DVC, *arguments],
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,  # a Ctrl-C reaches it by `stop` alone
-            )
+                return Ended(-signal.SIGTERM, 0.0)
+            process = self._start(arguments, folder, stream, environment)
             self._running.add(process)
-        status = process.wait()
-        with self._lock:
-            self._running.discard(process)
-        return status
+        try:
+            return Ended(*process.wait())
+        finally:
+            with self._lock:
+                self._running.discard(process)
+
+    def _start(
+        self, arguments: Sequence[str], folder: Path, stream: IO[bytes], environment: Mapping[str, str]
+    ) -> _Process:
+        if self._server:
+            job = warm.Job("dvc", list(arguments), str(folder), dict(environment))
+            with Path(os.devnull).open("rb") as nothing:
+                return warm.start(self._server, job, [nothing.fileno(), stream.fileno(), stream.fileno()])
+        process = subprocess.Popen(
+            [*DVC, *arguments],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # a Ctrl-C reaches it by `stop` alone
+        )
+        return _Started(process)
 
     def stop(self) -> None:
         """End the commands that DVC runs, start nothing more, and wait for the end.
@@ -86,7 +139,7 @@ class Programs:
                 _end_commands(process.pid, kill=time.monotonic() - began > _PATIENCE)
             time.sleep(0.1)
 
-    def _alive(self) -> list[subprocess.Popen[bytes]]:
+    def _alive(self) -> list[_Process]:
         with self._lock:
             return list(self._running)
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from radrl.provenance.code import CODE_FILE, digest_of, split
+from radrl.storage import yaml_files
 
 PARAMS_FILE = Path("params.yaml")
 MISSING = object()
@@ -88,7 +87,7 @@ def start(root: Path, stage: str, params: Mapping[str, Any], keys: Sequence[str]
 
 def read_params(root: Path) -> dict[str, Any]:
     """params.yaml as it stands."""
-    read: dict[str, Any] = yaml.safe_load((root / PARAMS_FILE).read_text(encoding="utf-8"))
+    read: dict[str, Any] = yaml_files.load((root / PARAMS_FILE).read_text(encoding="utf-8"))
     return read
 
 
@@ -110,7 +109,7 @@ def value(params: Mapping[str, Any], key: str) -> Any:
 def recorded_digest(root: Path, stage: str) -> Any:
     """A stage's digest as the stage `code` wrote it; `MISSING` where there is none."""
     file = root / CODE_FILE
-    digests = yaml.safe_load(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    digests = yaml_files.load(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return value(digests, stage.replace("@", "."))
 
 

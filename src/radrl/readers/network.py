@@ -105,7 +105,7 @@ class _Convolutions(nn.Module):
             nn.BatchNorm2d(1, affine=False),  # so that no mean and spread of grey has to be known beforehand
             nn.Conv2d(1, channels, 5, stride=2, padding=2, bias=False),
             nn.BatchNorm2d(channels),
-            nn.ReLU(),
+            nn.ReLU(inplace=True),
             _block(channels, channels),
             _block(channels, 2 * channels),
             _block(2 * channels, 4 * channels),
@@ -123,11 +123,11 @@ def _block(channels: int, more: int) -> nn.Sequential:
     return nn.Sequential(
         nn.Conv2d(channels, more, 3, padding=1, bias=False),
         nn.BatchNorm2d(more),
-        nn.ReLU(),
+        nn.ReLU(inplace=True),
         nn.Conv2d(more, more, 3, padding=1, bias=False),
         nn.BatchNorm2d(more),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
+        nn.MaxPool2d(2),  # before the ReLU, which it commutes with, so that a quarter is left to do
+        nn.ReLU(inplace=True),
     )
 
 

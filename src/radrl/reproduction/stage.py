@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from radrl.process.programs import Programs, environment, tail
+from radrl.reproduction.graph import CODE
 from radrl.reproduction.schedule import StageFailed
+from radrl.reproduction.warm import Server
+from radrl.storage import cpu_seconds
 
 
 class DvcStages:
@@ -14,10 +18,13 @@ class DvcStages:
     Args:
         root: the project's folder.
         logs: the folder that takes each stage's output.
+        server: forks DVC and the stages; without one they are fresh processes.
     """
 
-    def __init__(self, root: Path, logs: Path) -> None:
-        self._root, self._logs, self._programs = root, logs, Programs()
+    def __init__(self, root: Path, logs: Path, server: Server | None = None) -> None:
+        self._root, self._logs, self._server = root, logs, server
+        self._programs = Programs(server.address if server else None)
+        self._costs = root / "data" / cpu_seconds.FOLDER
         logs.mkdir(parents=True, exist_ok=True)
 
     def __call__(self, stage: str) -> None:
@@ -29,12 +36,23 @@ class DvcStages:
         # stages that run at once take turns at DVC's own lock
         arguments = ["--wait-for-lock", "repro", "--single-item", stage]
         log = self.log(stage)
-        status = self._programs.run(arguments, folder=self._root, log=log, environment=environment())
+        variables = self._server.variables if self._server else environment()
+        began = time.time_ns()
+        status, cpu = self._programs.run(arguments, folder=self._root, log=log, environment=variables)
         if status:
             raise StageFailed(
                 f"the stage {stage} ended with {status}; the end of {log}:\n{tail(log)}\n"
                 "Mend that and start again: finished stages are kept, training goes on from its checkpoint."
             )
+        self._note_cost(stage, cpu, began)
+
+    def _note_cost(self, stage: str, cpu: float, began: int) -> None:
+        """Add DVC's share to what the stage noted of itself; one restored from the cache noted nothing."""
+        if stage == CODE:
+            cpu_seconds.note(self._costs, stage, {cpu_seconds.DVC: cpu})
+        elif own := cpu_seconds.of(self._costs, stage, since=began):
+            waited_for = 0.0 if self._server else own[cpu_seconds.OWN]
+            cpu_seconds.note(self._costs, stage, own | {cpu_seconds.DVC: max(0.0, cpu - waited_for)})
 
     def log(self, stage: str) -> Path:
         """The file that takes a stage's output, its last run's alone."""

@@ -98,13 +98,14 @@ class Dvc:
 
     def __call__(self, experiment: Experiment) -> int:
         """Run the experiment."""
-        return self._programs.run(
+        ended = self._programs.run(
             ["repro", GOAL],
             folder=experiment.clone,
             log=experiment.log,
             environment=self._environment(experiment),
             append=True,
         )
+        return ended.status
 
     def stop(self) -> None:
         """End what runs; DVC and the stages leave their checkpoints."""

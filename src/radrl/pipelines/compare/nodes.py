@@ -190,6 +190,7 @@ def gather_beside(
     ingest_summary: dict[str, Any],
     labeler_report: dict[str, Any],
     systems: dict[str, System],
+    cpu_seconds: dict[str, float] | None = None,
 ) -> Beside:
     """Put together what the page tells beside the arms' own results; see `Beside`.
 
@@ -199,8 +200,9 @@ def gather_beside(
         ingest_summary: counts of the stage ingest.
         labeler_report: of the stage labeler.
         systems: of `read_systems`.
+        cpu_seconds: of the stages before this one; nothing where nobody noted them.
     """
-    return Beside(published, over_seeds, ingest_summary, labeler_report, systems)
+    return Beside(published, over_seeds, ingest_summary, labeler_report, systems, cpu_seconds or {})
 
 
 def write_page(

@@ -28,6 +28,7 @@ from radrl.pipelines.compare.table import mark, short
 from radrl.pipelines.eval.nodes import describe_cleaning
 from radrl.pipelines.eval.texts import LABEL_TEXTS
 from radrl.readers.names import READERS
+from radrl.storage.cpu_seconds import minutes
 from radrl.training.watching.diagnosis import Finding
 
 FAMILIES: Final = {
@@ -104,6 +105,7 @@ def render(
         examples=[examples.show(sample_id, own, labelled, facts) for sample_id, own in films.items()],
         verdicts=examples.VERDICTS,
         published=_published(beside.published),
+        cpu=minutes(beside.cpu_seconds),
         parameters=yaml.safe_dump(settings.printed, sort_keys=False, allow_unicode=True, width=100),
     ) + "\n"  # fmt: skip
 

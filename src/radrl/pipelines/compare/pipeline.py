@@ -61,7 +61,14 @@ def _figures() -> list[Node]:
 
 
 def _page() -> list[Node]:
-    beside = ["published_results", "over_seeds", "ingest_summary", "labeler_report", "system_scores"]
+    beside = [
+        "published_results",
+        "over_seeds",
+        "ingest_summary",
+        "labeler_report",
+        "system_scores",
+        "cpu_seconds",
+    ]
     told = {name: name for name in ("comparison", "arm_reports", "arm_histories", "labels", "corpus")}
     told |= {"beside": "beside_comparison", "settings": "comparison_settings"}
     return [

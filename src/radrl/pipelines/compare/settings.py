@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -61,6 +61,8 @@ class Beside:
         ingest_summary: counts of the stage ingest.
         labeler_report: how far the labeler agrees with what is known, of the stage labeler.
         systems: other systems' scores by row, of `radrl.pipelines.compare.systems`.
+        cpu_seconds: what the stages before this one cost, by stage, as far as it was noted; no digest of an
+            input holds it, so the page's bytes are the same for the same inputs and the same notes.
     """
 
     published: pd.DataFrame
@@ -68,3 +70,4 @@ class Beside:
     ingest_summary: Mapping[str, Any]
     labeler_report: Mapping[str, Any]
     systems: Mapping[str, System]
+    cpu_seconds: Mapping[str, float] = field(default_factory=dict)

@@ -1,0 +1,231 @@
+"""The warm server of `radrl repro`: imports what stages need once, then forks a process for each program.
+
+    python -m radrl.wiring.warm SOCKET < PIPE        ends when the pipe is closed
+
+Other people's libraries are all that is imported before a fork. Nothing of radrl is but this module and
+`radrl.process`, so each stage reads the project's code and parameters as they stand when it starts, as it
+would in a process of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import logging
+import os
+import selectors
+import signal
+import socket
+import sys
+import threading
+import time
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from radrl.process import offline, warm
+
+LIBRARIES: Final = (
+    "dvc.cli.parser",
+    "dvc.commands.repro",
+    "dvc.repo.reproduce",
+    "dvc.stage.run",
+    "scmrepo.git",
+    "kedro.config",
+    "kedro.framework.cli.project",
+    "kedro.framework.context",
+    "kedro.framework.session.service_session",
+    "kedro.runner",
+    "kedro.validation.api",
+    "kedro_datasets.json",
+    "kedro_datasets.pandas",
+    "mlflow",
+    "mlflow.store.tracking.sqlalchemy_workspace_store",
+    "sqlalchemy.dialects.sqlite",
+    "pandas",
+    "pyarrow.dataset",
+    "pyarrow.parquet",
+    "scipy.stats",
+    "torch",
+    "transformers",
+    "trl",
+    "peft",
+)
+"""Imported before the first request, in this order; one that is missing is met by the stage that needs it."""
+
+
+_PATIENCE: Final = 30.0
+"""Seconds that a process has to end by itself before it is killed."""
+
+
+class Server:
+    """Forks a process for each request and tells how it ended.
+
+    Args:
+        address: the path of its socket.
+    """
+
+    def __init__(self, address: Path) -> None:
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(address))
+        self._listener.listen()
+        self._asked: dict[int, socket.socket] = {}
+        self._selector = selectors.DefaultSelector()
+        self._woken, self._wake = socket.socketpair()
+        for end in (self._woken, self._wake):
+            end.setblocking(False)
+
+    def serve(self) -> tuple[warm.Job, list[int]] | None:
+        """Answer requests until standard input is closed.
+
+        Returns:
+            In a forked process, what it is to run and its streams; None in the server, at its end.
+        """
+        signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for source in (self._listener, self._woken, sys.stdin):
+            self._selector.register(source, selectors.EVENT_READ)
+        while True:
+            for key, _ in self._selector.select():
+                if key.fileobj is sys.stdin:
+                    self._end()
+                    return None
+                if key.fileobj is self._woken:
+                    self._tell_ends()
+                elif key.fileobj is not self._listener:
+                    self._give_up(key.data)
+                elif job := self._fork():
+                    return job
+
+    def _fork(self) -> tuple[warm.Job, list[int]] | None:
+        connection, _ = self._listener.accept()
+        try:
+            job, streams = warm.receive(connection)
+        except (OSError, ValueError):
+            connection.close()
+            return None
+        pid = os.fork()
+        if pid == 0:
+            self._leave(connection)
+            return job, streams
+        for stream in streams:
+            os.close(stream)
+        self._asked[pid] = connection
+        self._selector.register(connection, selectors.EVENT_READ, pid)
+        warm.answer(connection, pid=pid)
+        return None
+
+    def _leave(self, connection: socket.socket) -> None:
+        """In the forked process: nothing of the server's stays open, signals mean what they do anywhere."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        self._selector.close()
+        for one in (self._listener, self._woken, self._wake, connection, *self._asked.values()):
+            one.close()
+
+    def _tell_ends(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while self._woken.recv(4096):
+                pass
+        for pid in list(self._asked):
+            ended, status, usage = os.wait4(pid, os.WNOHANG)
+            if ended:
+                connection = self._asked.pop(pid)
+                with contextlib.suppress(KeyError):  # of who is gone
+                    self._selector.unregister(connection)
+                cpu = usage.ru_utime + usage.ru_stime
+                warm.answer(connection, status=os.waitstatus_to_exitcode(status), cpu=cpu)
+                connection.close()
+
+    def _give_up(self, pid: int) -> None:
+        """Who asked is gone, as after a kill: the process ends as on a signal, training with a checkpoint."""
+        if pid in self._asked:
+            self._selector.unregister(self._asked[pid])
+            os.kill(pid, signal.SIGTERM)
+
+    def _end(self) -> None:
+        """Nobody is left to answer: end what runs, by force what does not end by itself."""
+        began = time.monotonic()
+        while self._asked:
+            number = signal.SIGTERM if time.monotonic() - began < _PATIENCE else signal.SIGKILL
+            for pid in self._asked:
+                os.kill(pid, number)
+            time.sleep(0.1)
+            self._tell_ends()
+
+
+def main() -> int:
+    """Import, serve, and in a forked process run what was asked for.
+
+    Returns:
+        The exit status.
+    """
+    _import_libraries()
+    address = Path(sys.argv[1])
+    asked = Server(address).serve()
+    if asked is None:
+        address.unlink(missing_ok=True)
+        return 0
+    _run(*asked)
+    return 0
+
+
+def _run(job: warm.Job, streams: list[int]) -> None:
+    """Run a program as if its process had been started for it."""
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.environ.clear()
+    os.environ.update(job.variables)
+    os.chdir(job.folder)
+    sys.argv = [job.program, *job.arguments]
+    status = 0
+    try:
+        if job.program == "dvc":
+            logging.getLogger().handlers.clear()  # Kedro's, which it sets up when it is imported
+            status = import_module("dvc.cli").main(job.arguments)
+        else:
+            import_module("kedro.framework.cli").main()
+    except SystemExit as end:
+        status = _status(end.code)
+    except BaseException:
+        status = 1
+        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+    if threading.active_count() > 1:
+        sys.exit(status)
+    # To take the libraries apart one by one at the end costs 0.7 s, which copies each of their pages.
+    atexit._run_exitfuncs()
+    for open_ in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            open_.flush()
+    os._exit(status)
+
+
+def _status(code: object) -> int:
+    """An exit status of what `sys.exit` was given."""
+    if code is None or isinstance(code, int):
+        return code or 0
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _import_libraries() -> None:
+    offline.apply()
+    # as radrl.settings sets it: read once, when torch is imported
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    gc.set_threshold(50_000)  # as radrl.settings
+    with warnings.catch_warnings(), contextlib.suppress(ImportError):
+        warnings.simplefilter("ignore")
+        for name in LIBRARIES:
+            import_module(name)
+        # transformers and TRL import their parts by name, when they are first asked for
+        import_module("transformers").Trainer  # noqa: B018
+        import_module("trl").GRPOTrainer  # noqa: B018
+        import_module("sqlalchemy.orm").configure_mappers()
+    gc.freeze()  # what is imported lives to the end: no collection need look at it, or copy its pages
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""The warm server: what it forks runs, fails, and is ended as a process of its own would be."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from radrl.process import warm
+from radrl.process.programs import Programs
+from radrl.reproduction.warm import Server, pays, server
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="stages are forked on Linux alone")
+
+
+@pytest.fixture(scope="module")
+def running(root: Path) -> Iterator[Server]:
+    with server(root) as started:
+        yield started
+
+
+def test_dvc_says_what_it_says_in_a_process_of_its_own(running: Server, root: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    ended = Programs(running.address).run(
+        ["version", "--help"], folder=root, log=log, environment=running.variables
+    )
+    plain = subprocess.run([sys.executable, "-m", "dvc", "version", "--help"], capture_output=True, text=True)
+    assert (ended.status, log.read_text()) == (0, plain.stdout)
+    assert 0 < ended.cpu < 60
+
+
+def test_kedro_is_found_in_path_and_reads_the_project_as_it_stands(running: Server, root: Path) -> None:
+    command = ["sh", "-c", "kedro registry describe label"]
+    done = subprocess.run(command, cwd=root, env=running.variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "label_reports" in done.stdout
+
+
+def test_a_failure_has_its_status_and_its_word(running: Server, root: Path) -> None:
+    command = ["sh", "-c", "kedro run --pipelines=nosuch"]
+    done = subprocess.run(command, cwd=root, env=running.variables, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "--pipelines=nosuch: no such stage" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def waiting(running: Server, root: Path) -> tuple[subprocess.Popen[bytes], psutil.Process]:
+    """A program that waits for input which never comes, and the process that the server forked for it."""
+    before = {child.pid for child in psutil.Process(running.pid).children()}
+    reading, _ = os.pipe()
+    asked = subprocess.Popen(
+        ["sh", "-c", "exec kedro ipython"], cwd=root, env=running.variables, stdin=reading
+    )
+    while not (new := [c for c in psutil.Process(running.pid).children() if c.pid not in before]):
+        time.sleep(0.01)
+    return asked, new[0]
+
+
+def test_a_signal_reaches_the_forked_process_and_comes_back_as_its_end(running: Server, root: Path) -> None:
+    asked, forked = waiting(running, root)
+    forked.suspend()  # it can do nothing of its own before the signal is there
+    time.sleep(0.3)  # until the program has its handlers
+    asked.send_signal(signal.SIGTERM)
+    forked.resume()
+    assert asked.wait(timeout=60) == -signal.SIGTERM
+    assert not forked.is_running()
+
+
+def test_who_is_killed_takes_the_forked_process_along(running: Server, root: Path) -> None:
+    asked, forked = waiting(running, root)
+    asked.kill()
+    asked.wait()
+    psutil.wait_procs([forked], timeout=60)
+    assert not forked.is_running()
+
+
+def test_without_a_server_the_program_runs_by_itself(tmp_path: Path) -> None:
+    commands = warm.commands(tmp_path / "bin")
+    variables = {**os.environ, warm.ADDRESS: str(tmp_path / "nobody")}
+    plain = subprocess.run([sys.executable, "-m", "dvc", "version", "--help"], capture_output=True)
+    asked = subprocess.run([commands / "dvc", "version", "--help"], env=variables, capture_output=True)
+    assert (asked.returncode, asked.stdout) == (0, plain.stdout)
+
+
+def test_a_server_is_for_several_stages_on_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pays({"a", "b", "c"}, {"device": "cpu"})
+    assert not pays({"a", "b"}, {"device": "cpu"})
+    assert not pays({"a", "b", "c"}, {"device": "cuda"})
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert not pays({"a", "b", "c"}, {"device": "cpu"})
