@@ -33,6 +33,7 @@ from radrl.scoring.base import Scores, require_pairs
 from radrl.scoring.cider import DocumentFrequencies, cider_scores
 from radrl.scoring.course import Course
 from radrl.scoring.meteor import MeteorProcess, meteor_missing
+from radrl.scoring.meteor_table import Texts
 
 BLEU_ORDER: Final = 4
 _BLEUS: Final = [f"nlg_bleu{n}" for n in range(1, BLEU_ORDER + 1)]
@@ -141,7 +142,7 @@ class NlgCourse(Course):
         self._frequencies = DocumentFrequencies()
         self._counts, self._sums, self._meteor_counts = RunningSum(), RunningSum(), RunningSum()
         self._of_means: Callable[[FloatArray], Metrics] | None = None
-        self._started = ExitStack()
+        self._started, self._references = ExitStack(), Texts()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -158,11 +159,13 @@ class NlgCourse(Course):
                     f"reference {row} is empty as {self._preparation!r} tokens; leave the study out"
                 )
         self._frequencies.add(truth)
+        if not self._no_meteor:
+            self._references.add(truth)
 
     def ready(self) -> None:
         """Start METEOR."""
         if not self._no_meteor:
-            self._meteor = self._started.enter_context(MeteorProcess())
+            self._meteor = self._started.enter_context(MeteorProcess(references=self._references.all()))
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
         """See `radrl.scoring.course.Course`."""
