@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Final, Literal
@@ -236,6 +236,26 @@ class Nlg:
         """See `radrl.scoring.base.Scorer`."""
         asked = {"meteor": self.meteor, "cider": self.cider}
         return nlg_scores(references, hypotheses, preparation=self.preparation, **asked)
+
+    def sums_of_stored(
+        self, references: Sequence[str], hypotheses: Sequence[str], values: Mapping[str, npt.ArrayLike]
+    ) -> SummedMetrics:
+        """BLEU, and metrics that are means of values known already.
+
+        Args:
+            references: N reference reports.
+            hypotheses: the N generated reports.
+            values: by metric name, what each report was given, shape (N,) each.
+
+        Returns:
+            The metrics, to the last bit those of `score` where that gave the values.
+        """
+        require_pairs(references, hypotheses)
+        prepare = PREPARATIONS[self.preparation]
+        pairs = zip(references, hypotheses, strict=True)
+        cooked = ([precook(prepare(text), BLEU_ORDER) for text in pair] for pair in pairs)
+        bleu = SummedMetrics(np.array([_bleu_counts(*pair) for pair in cooked], np.float64), _bleu_of_sums)
+        return join(bleu, mean_metrics(values)) if values else bleu
 
     def in_parts(self) -> Course:
         """See `radrl.scoring.course.InParts`."""

@@ -139,6 +139,8 @@ def _score(row: Row, group: Group, references: Sequence[str]) -> RowScores | Non
         return _score_labels(row, group, references)
     if row.stored is not None and not group.pooled:
         return _means(row.stored, group.metrics)
+    if row.stored is not None and isinstance(group.scorer, Nlg):
+        return _pooled(_stored_nlg(row.reports.of(group.scorer), row.stored, group, references), group)
     scores = group.scorer.score(references, row.reports.of(group.scorer))
     if group.pooled:
         return _pooled(scores.summed, group)
@@ -150,6 +152,16 @@ def _score_labels(row: Row, group: Group, references: Sequence[str]) -> RowScore
     if row.labels is None or not isinstance(group.scorer, (ClinicalEfficacy, GoldEfficacy)):
         return None
     return _pooled(group.scorer.sums_of_labels(references, row.labels), group)
+
+
+def _stored_nlg(
+    reports: Sequence[str], stored: pd.DataFrame, group: Group, references: Sequence[str]
+) -> SummedMetrics:
+    """BLEU from its counts; what eval stored a report of the others."""
+    assert isinstance(group.scorer, Nlg)
+    known = [name for name in ("nlg_rougel", "nlg_cider") if name in stored]
+    means = {name: stored[name] for name in known if group.scorer.cider or name != "nlg_cider"}
+    return group.scorer.sums_of_stored(references, reports, means)
 
 
 def _pooled(summed: SummedMetrics, group: Group) -> RowScores:
