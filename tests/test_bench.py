@@ -36,13 +36,23 @@ def test_ingest_in_miniature(root: Path, tmp_path: Path) -> None:
     assert all(int(films.replace(",", "")) - int(kept) < 3 for _, films, kept in rows)
 
 
-def test_labels_are_read_faster_from_a_full_cache(root: Path, tmp_path: Path) -> None:
-    command = [sys.executable, str(root / "bench/labels.py"), "--rounds", "3"]
-    said = subprocess.run(command, check=True, cwd=tmp_path, capture_output=True, text=True).stdout
-    rows = re.findall(r"^(.+): ([\d,]+) reports a second \(240 texts\)$", said, flags=re.MULTILINE)
-    assert [name for name, _ in rows] == ["no cache", "empty cache", "full cache"]
-    uncached, _, cached = (int(count.replace(",", "")) for _, count in rows)
-    assert cached > uncached
+def test_scoring_in_miniature(root: Path, tmp_path: Path) -> None:
+    written = tmp_path / "scoring.md"
+    sizes = ["--rounds", "1", "--films", "0", "--pairs", "40", "--meteor", "0"]
+    command = [sys.executable, str(root / "bench/scoring.py"), *sizes, "--write", str(written)]
+    subprocess.run(command, check=True, cwd=tmp_path, capture_output=True)
+    rows = re.findall(
+        r"^\| ([^|]+) \| ([^|]+) \| ([\d,.]+) \|.*\| ([^|]*) \|$", written.read_text(), re.MULTILINE
+    )
+    speeds = {way: float(count.replace(",", "")) for _, way, count, _ in rows}
+    assert speeds["radrl, full cache"] > speeds["radrl, no cache"]
+    figures = {(title, way): said for title, way, _, said in rows}
+    assert figures["Labels by rules", "radrl, full cache"] == "same"
+    apart = [float(said.split()[0]) for (_, way), said in figures.items() if way == "pycocoevalcap"]
+    assert len(apart) == 3
+    assert max(apart) < 1e-9
+    assert "f1chexbert" not in speeds
+    assert "RadEval is left out" in written.read_text()
 
 
 def test_grpo_step_in_miniature(root: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ import subprocess
 import pytest
 
 from radrl.scoring.meteor import MeteorProcess, meteor_missing
+from radrl.scoring.meteor_table import Texts
 
 needs_java = pytest.mark.skipif(meteor_missing() is not None, reason=f"METEOR: {meteor_missing()}")
 
@@ -53,3 +54,48 @@ def test_what_java_says_is_passed_on(started):
 def test_missing_java_is_named(monkeypatch):
     monkeypatch.setenv("PATH", "")
     assert meteor_missing() == "no java on PATH"
+
+
+ODD = [
+    ("No x-ray change, S/P surgery; 1.5 cm.\nDoesn't   look |||enlarged (left?).", "no change on x ray"),
+    ("heart , lungs . no effusion , pneumothorax .", "no effusion and lungs"),
+    ("there is a considerable increase in the size of the heart", "the heart has grown a lot , in size"),
+    ("Small to moderate pleural effusions are present e.g. on the left", "modest effusion at the left side"),
+    ("the patient 's lungs are well - inflated", "patient lungs well inflated"),
+]
+
+
+@needs_java
+def test_the_paraphrases_of_the_references_give_what_all_of_them_give(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    references, hypotheses = zip(*ODD, strict=True)
+    known = Texts()
+    known.add(references)
+    with MeteorProcess() as meteor:
+        whole = meteor.counts(references, hypotheses)
+    with MeteorProcess(references=known.all()) as meteor:
+        assert meteor.counts(references, hypotheses).tolist() == whole.tolist()
+    assert whole[:, 16:20].any(), "no paraphrase was matched, so nothing was tried"
+    (table,) = (tmp_path / "radrl" / "meteor").iterdir()
+    written = table.stat().st_mtime_ns
+    with MeteorProcess(references=known.all()) as meteor:
+        assert meteor.counts(references, hypotheses).tolist() == whole.tolist()
+    assert table.stat().st_mtime_ns == written
+
+
+def test_a_table_is_cut_to_few_references_in_ascii_alone(monkeypatch):
+    few, foreign, many = Texts(), Texts(), Texts()
+    few.add(["b c", "a\nb", "b c"])
+    foreign.add(["1 ° c", "a"])
+    monkeypatch.setattr("radrl.scoring.meteor_table.MOST", 2)
+    many.add(["a", "b", "c"])
+    many.add(["d"])
+    assert [few.all(), foreign.all(), many.all()] == [["a b", "b c"], [], []]
+
+
+@needs_java
+def test_where_no_table_can_be_kept_all_paraphrases_are_read(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with MeteorProcess(references=["clear lungs"]) as meteor:
+        assert meteor.score(["clear lungs"], ["clear lungs"])[0] > 0

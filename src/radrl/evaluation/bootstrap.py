@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -188,13 +189,20 @@ def replicates(
     """
     if not runs or resamples < 1:
         raise ValueError(f"{len(runs)} runs and {resamples} resamples; give at least one of each")
-    patients = int(groups.max()) + 1
-    drawn = generator(seed, Draw.PATIENTS).multinomial(
-        patients, np.full(patients, 1 / patients), size=resamples
-    )  # how often each patient is drawn, (B, P)
-    weights = drawn.astype(np.float64)
+    weights = _weights(int(groups.max()) + 1, resamples, seed)
     by_run = [run.of_sums(weights @ sums_by_patient(run.per_study, groups)) for run in runs]
     return {name: np.stack([one[name] for one in by_run]) for name in by_run[0]}
+
+
+@lru_cache(maxsize=2)  # every arm and metric of a comparison asks for the same ones
+def _weights(patients: int, resamples: int, seed: int) -> FloatArray:
+    """How often each patient is drawn in each resample, shape (B, P), not to be written to."""
+    drawn = generator(seed, Draw.PATIENTS).multinomial(
+        patients, np.full(patients, 1 / patients), size=resamples
+    )
+    weights = drawn.astype(np.float64)
+    weights.flags.writeable = False
+    return weights
 
 
 def over_runs(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -120,8 +121,7 @@ def randomisation_p(
     groups = patient_groups(groups_of)
     ours, theirs = mean_of_runs(arm), mean_of_runs(reference)
     own, other = sums_by_patient(ours.per_study, groups), sums_by_patient(theirs.per_study, groups)
-    swapped = generator(seed, Draw.SWAPS).integers(0, 2, size=(resamples, len(own))).astype(np.float64)
-    moved = swapped @ (other - own)
+    moved = _swaps(len(own), resamples, seed) @ (other - own)
     draws = _differences(ours.of_sums(own.sum(axis=0) + moved), theirs.of_sums(other.sum(axis=0) - moved))
     observed = _differences(ours.of_sums(own.sum(axis=0)), theirs.of_sums(other.sum(axis=0)))
     return {name: _share_as_extreme(draws[name], float(observed[name])) for name in draws}
@@ -163,6 +163,14 @@ def _bootstrapped(
     )  # by metric, (S, B)
     means = _differences(*({name: x.mean(axis=0) for name, x in side.items()} for side in (ours, theirs)))
     return over_runs(means, [(arm, ours), (reference, theirs)], seed=seed)
+
+
+@lru_cache(maxsize=2)  # every pair of arms of a comparison asks for the same ones
+def _swaps(patients: int, resamples: int, seed: int) -> FloatArray:
+    """Whether each patient's reports are swapped in each resample, shape (B, P), not to be written to."""
+    swapped = generator(seed, Draw.SWAPS).integers(0, 2, size=(resamples, patients)).astype(np.float64)
+    swapped.flags.writeable = False
+    return swapped
 
 
 def _differences(ours: Metrics, theirs: Metrics) -> Metrics:

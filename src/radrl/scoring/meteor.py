@@ -2,7 +2,8 @@
 
 pycocoevalcap's own wrapper fixes a heap of 2 GB, never reads Java's error stream (a full pipe stops both
 sides) and leaves the process to the garbage collector. This one speaks the same protocol with the same
-options, hence the same figures, and ends its process whatever happens.
+options, hence the same figures, and ends its process whatever happens. With the references known beforehand
+it reads the paraphrases of these alone (`radrl.scoring.meteor_table`), which gives the same figures too.
 """
 
 from __future__ import annotations
@@ -20,9 +21,13 @@ import numpy as np
 
 from radrl.evaluation.meteor import addable
 from radrl.evaluation.summed import FloatArray
+from radrl.scoring.meteor_table import cut, plain
 
 DEFAULT_HEAP: Final = "1g"
 """The paraphrase table needs about 500 MB; 256 MB runs out of memory."""
+
+_SHORT: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+"""For a few thousand pairs, which are scored before a second compilation and more collectors pay."""
 
 _GRACE_SECONDS: Final = 10.0
 
@@ -41,12 +46,15 @@ class MeteorProcess:
 
     Args:
         heap: largest Java heap, in Java's notation.
+        references: all references that will be scored, of `radrl.scoring.meteor_table.Texts.all`; nothing to
+            have METEOR read all its paraphrases.
     """
 
-    def __init__(self, heap: str = DEFAULT_HEAP) -> None:
+    def __init__(self, heap: str = DEFAULT_HEAP, *, references: Sequence[str] = ()) -> None:
+        table = cut(_jar(), references)
         self._command = [
-            "java", "-Dfile.encoding=UTF-8", f"-Xmx{heap}", "-jar", str(_jar()),
-            "-", "-", "-stdio", "-l", "en", "-norm",
+            "java", *(_SHORT if table else ()), "-Dfile.encoding=UTF-8", f"-Xmx{heap}", "-jar", str(_jar()),
+            "-", "-", "-stdio", "-l", "en", "-norm", *(("-a", str(table)) if table else ()),
         ]  # fmt: skip
 
     def __enter__(self) -> MeteorProcess:
@@ -142,7 +150,7 @@ class MeteorProcess:
         """What the program says of each pair, its counts as text."""
         found = []
         for reference, hypothesis in zip(references, hypotheses, strict=True):
-            self._write(f"SCORE ||| {_plain(reference)} ||| {_plain(hypothesis)}")
+            self._write(f"SCORE ||| {plain(reference)} ||| {plain(hypothesis)}")
             found.append(self._read())
         return found
 
@@ -169,11 +177,6 @@ class MeteorProcess:
 
 def _numbers(counts: Sequence[str]) -> FloatArray:
     return np.array([one.split() for one in counts], np.float64)
-
-
-def _plain(text: str) -> str:
-    """Without the protocol's separator and line feeds, which would shift every later answer."""
-    return " ".join(text.replace("|||", " ").split())
 
 
 def _jar() -> Path:

@@ -8,6 +8,7 @@ from radrl.evaluation.meteor import METEOR, addable, meteor_of_counts
 from radrl.evaluation.summed import SummedMetrics
 from radrl.scoring.base import Scores, ScoringError
 from radrl.scoring.meteor import MeteorProcess, meteor_missing
+from radrl.scoring.meteor_table import Texts
 from radrl.scoring.nlg import PREPARATIONS
 
 
@@ -32,9 +33,10 @@ class MeteorCounts:
         """
         if missing := meteor_missing():
             raise ScoringError(f"{METEOR} cannot be had here: {missing}; install it, or leave the metric out")
-        with MeteorProcess() as process:
-            counts = addable(
-                process.counts(*([*map(self._prepare, side)] for side in (references, hypotheses)))
-            )
+        truth, found = ([*map(self._prepare, side)] for side in (references, hypotheses))
+        known = Texts()
+        known.add(truth)
+        with MeteorProcess(references=known.all()) as process:
+            counts = addable(process.counts(truth, found))
         summed = SummedMetrics(counts, lambda sums: {METEOR: meteor_of_counts(sums)})
         return Scores(summed.values(), {METEOR: meteor_of_counts(counts)}, {}, summed)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Final, Literal
@@ -33,6 +33,7 @@ from radrl.scoring.base import Scores, require_pairs
 from radrl.scoring.cider import DocumentFrequencies, cider_scores
 from radrl.scoring.course import Course
 from radrl.scoring.meteor import MeteorProcess, meteor_missing
+from radrl.scoring.meteor_table import Texts
 
 BLEU_ORDER: Final = 4
 _BLEUS: Final = [f"nlg_bleu{n}" for n in range(1, BLEU_ORDER + 1)]
@@ -87,6 +88,7 @@ def nlg_scores(
     *,
     preparation: str = "whitespace",
     meteor: bool = True,
+    cider: bool = True,
 ) -> Scores:
     """Score generated reports by overlap with their references.
 
@@ -96,6 +98,7 @@ def nlg_scores(
             where it is an empty word and matches one between two blanks of the reference.
         preparation: name of the text preparation, one of `PREPARATIONS`.
         meteor: whether to ask for METEOR, which starts a Java process of about 1 GB.
+        cider: whether to ask for CIDEr, half of the time of the others together.
 
     Returns:
         Corpus and per-report figures; a metric that cannot be had is in `skipped` with the reason.
@@ -107,7 +110,7 @@ def nlg_scores(
     """
     require_pairs(references, hypotheses)
     parts = [slice(start, start + _AT_ONCE) for start in range(0, len(references), _AT_ONCE)]
-    with NlgCourse(preparation, meteor=meteor) as course:
+    with NlgCourse(preparation, meteor=meteor, cider=cider) as course:
         for part in parts:
             course.learn(references[part], hypotheses[part])
         course.ready()
@@ -128,20 +131,22 @@ class NlgCourse(Course):
     Args:
         preparation: as there.
         meteor: as there.
+        cider: as there.
 
     Raises:
         ValueError: as there.
     """
 
-    def __init__(self, preparation: str, *, meteor: bool) -> None:
+    def __init__(self, preparation: str, *, meteor: bool, cider: bool = True) -> None:
         if preparation not in PREPARATIONS:
             raise ValueError(f"unknown preparation {preparation!r}; valid: {', '.join(PREPARATIONS)}")
         self._preparation, self._prepare = preparation, PREPARATIONS[preparation]
         self._no_meteor = meteor_missing() if meteor else "not asked for"
-        self._frequencies = DocumentFrequencies()
+        self._cider, self._frequencies = cider, DocumentFrequencies()
+        self._learnt = 0
         self._counts, self._sums, self._meteor_counts = RunningSum(), RunningSum(), RunningSum()
         self._of_means: Callable[[FloatArray], Metrics] | None = None
-        self._started = ExitStack()
+        self._started, self._references = ExitStack(), Texts()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -152,17 +157,21 @@ class NlgCourse(Course):
         """See `radrl.scoring.course.Course`."""
         require_pairs(references, hypotheses)
         truth = [self._prepare(text) for text in references]
-        for row, text in enumerate(truth, self._frequencies.documents):
+        for row, text in enumerate(truth, self._learnt):
             if not text.split():
                 raise ValueError(
                     f"reference {row} is empty as {self._preparation!r} tokens; leave the study out"
                 )
-        self._frequencies.add(truth)
+        self._learnt += len(truth)
+        if self._cider:
+            self._frequencies.add(truth)
+        if not self._no_meteor:
+            self._references.add(truth)
 
     def ready(self) -> None:
         """Start METEOR."""
         if not self._no_meteor:
-            self._meteor = self._started.enter_context(MeteorProcess())
+            self._meteor = self._started.enter_context(MeteorProcess(references=self._references.all()))
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
         """See `radrl.scoring.course.Course`."""
@@ -171,7 +180,7 @@ class NlgCourse(Course):
         known, said = ([precook(text, BLEU_ORDER) for text in texts] for texts in (truth, found))
         per_report, counts = _bleu_scores(known, said)
         overlap = {"nlg_rougel": _rouge_l(truth, found)}
-        if self._frequencies.documents > 1:
+        if self._cider and self._frequencies.documents > 1:
             ngrams, others = ([own for _, own in cooked] for cooked in (known, said))
             overlap["nlg_cider"] = np.array(cider_scores(ngrams, others, self._frequencies), np.float64)
         means = mean_metrics(overlap)
@@ -188,7 +197,9 @@ class NlgCourse(Course):
         """See `radrl.scoring.course.Course`."""
         assert self._of_means is not None
         skipped: dict[str, str] = {}
-        if self._frequencies.documents < 2:
+        if not self._cider:
+            skipped["nlg_cider"] = "skipped (not asked for)"
+        elif self._frequencies.documents < 2:
             skipped["nlg_cider"] = "skipped (one report has no document frequencies)"
         corpus = _corpus_bleu(self._counts.sums) | self._sums.values(self._of_means)
         if self._no_meteor:
@@ -211,22 +222,44 @@ class Nlg:
     Args:
         preparation: as there.
         meteor: as there.
+        cider: as there.
     """
 
     Section = NlgSection
     name = "nlg"
     wording = True
 
-    def __init__(self, *, preparation: str, meteor: bool) -> None:
-        self.preparation, self.meteor = preparation, meteor
+    def __init__(self, *, preparation: str, meteor: bool, cider: bool = True) -> None:
+        self.preparation, self.meteor, self.cider = preparation, meteor, cider
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
         """See `radrl.scoring.base.Scorer`."""
-        return nlg_scores(references, hypotheses, preparation=self.preparation, meteor=self.meteor)
+        asked = {"meteor": self.meteor, "cider": self.cider}
+        return nlg_scores(references, hypotheses, preparation=self.preparation, **asked)
+
+    def sums_of_stored(
+        self, references: Sequence[str], hypotheses: Sequence[str], values: Mapping[str, npt.ArrayLike]
+    ) -> SummedMetrics:
+        """BLEU, and metrics that are means of values known already.
+
+        Args:
+            references: N reference reports.
+            hypotheses: the N generated reports.
+            values: by metric name, what each report was given, shape (N,) each.
+
+        Returns:
+            The metrics, to the last bit those of `score` where that gave the values.
+        """
+        require_pairs(references, hypotheses)
+        prepare = PREPARATIONS[self.preparation]
+        pairs = zip(references, hypotheses, strict=True)
+        cooked = ([precook(prepare(text), BLEU_ORDER) for text in pair] for pair in pairs)
+        bleu = SummedMetrics(np.array([_bleu_counts(*pair) for pair in cooked], np.float64), _bleu_of_sums)
+        return join(bleu, mean_metrics(values)) if values else bleu
 
     def in_parts(self) -> Course:
         """See `radrl.scoring.course.InParts`."""
-        return NlgCourse(self.preparation, meteor=self.meteor)
+        return NlgCourse(self.preparation, meteor=self.meteor, cider=self.cider)
 
 
 def sentence_bleu2(reference: str, hypothesis: str) -> float:

@@ -36,7 +36,7 @@ Departures from CheXpert:
 - text under the headings indication, history, technique and comparison is not read.
 
 Own rules instead of medspacy's ConText, since these readings would have to be rules of its own there too, and
-no spaCy pipeline has to run. ``python bench/labels.py`` says how many reports a second they read on a core.
+no spaCy pipeline has to run. ``python bench/scoring.py`` says how many reports a second they read on a core.
 """
 
 from __future__ import annotations

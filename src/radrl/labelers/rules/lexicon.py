@@ -95,9 +95,11 @@ def find(words: list[str]) -> list[Item]:
     """
     items, at = [], 0
     while at < len(words):
-        entry, end = _longest(words, at)
-        if entry is not None:
-            items.append(Item(entry, at, end))
+        end = at
+        if words[at] in TRIE.next:  # most words begin no phrase
+            entry, end = _longest(words, at)
+            if entry is not None:
+                items.append(Item(entry, at, end))
         at = max(end, at + 1)
     return items
 

@@ -106,7 +106,7 @@ def _names_something(clause: str) -> bool:
 
 def _own_sections(report: str) -> str:
     """The report without its foreign sections; untouched where it has none."""
-    heads = list(_SECTION.finditer(report))
+    heads = list(_SECTION.finditer(report)) if ":" in report else []
     if not heads:
         return report
     kept = [report[: heads[0].start()]]

@@ -24,13 +24,14 @@ from radrl.labelers.build import build as build_labeler
 from radrl.labelers.remembering import Remembering
 from radrl.pipelines.compare.rows import Row, RowScores
 from radrl.pipelines.eval.gold import gold_of_reports
-from radrl.pipelines.eval.texts import LABEL_TEXTS
+from radrl.pipelines.eval.texts import LABEL_TEXTS, label_columns
 from radrl.scoring.base import Scorer, Scores
 from radrl.scoring.build import build as build_scorers
 from radrl.scoring.clinical import ClinicalEfficacy
 from radrl.scoring.gold import GoldEfficacy
 from radrl.scoring.meteor_counts import MeteorCounts
 from radrl.scoring.names import unknown_metric
+from radrl.scoring.nlg import Nlg
 from radrl.scoring.texts import Texts
 
 POOLED: Final = ("ce", "nlg", METEOR)
@@ -65,7 +66,7 @@ def build_groups(
 
     Args:
         names: of `radrl.scoring.names.group_names`.
-        arms: by arm, what eval found per report; its label columns are of the first of `eval.labelers`.
+        arms: by arm, what eval found per report, with the labels of `eval.labelers`.
         settings: the section `eval`.
         labeler: the section `labeler`.
         models: what the stage labeler wrote.
@@ -78,25 +79,25 @@ def build_groups(
         ValueError: when eval stored no such metric of a family with a model, listing those it stored; or it
             is against gold labels, and no film has any.
     """
-    # METEOR starts a Java process and is a group of its own
-    plain = {**settings, "nlg": {**settings["nlg"], "meteor": False}} if "nlg" in settings else settings
     efficacy: dict[str, ClinicalEfficacy | GoldEfficacy] = {}
-    for reader in settings["labelers"]:
+    for number, reader in enumerate(settings["labelers"]):
         if own := {f"ce_{reader}", f"ce_{gold_labeler(reader)}"} & names.keys():
-            known = _stored_labels(arms) if reader == settings["labelers"][0] else {}
+            known = _stored_labels(arms, label_columns(number, reader))
             one = Remembering(build_labeler(labeler, models, name=reader, device=device), known)
             efficacy |= {name: _efficacy(name, one, names[name], arms) for name in own}
     groups = {}
     for name, metrics in names.items():
-        scorer = efficacy[name] if name in efficacy else _scorer(name, plain)
+        scorer = efficacy[name] if name in efficacy else _scorer(name, metrics, settings)
         groups[name] = Group(metrics, scorer, pooled=name in efficacy or name in POOLED)
         _require_stored(name, groups[name], arms)
     return groups
 
 
-def _scorer(name: str, settings: Mapping[str, Any]) -> Scorer:
+def _scorer(name: str, metrics: Sequence[str], settings: Mapping[str, Any]) -> Scorer:
     if name == METEOR:
         return MeteorCounts(settings["nlg"]["preparation"])
+    if name == Nlg.name:  # METEOR starts a Java process and is a group of its own
+        return Nlg(preparation=settings["nlg"]["preparation"], meteor=False, cider="nlg_cider" in metrics)
     return build_scorers([name], settings, [])[0]
 
 
@@ -138,6 +139,8 @@ def _score(row: Row, group: Group, references: Sequence[str]) -> RowScores | Non
         return _score_labels(row, group, references)
     if row.stored is not None and not group.pooled:
         return _means(row.stored, group.metrics)
+    if row.stored is not None and isinstance(group.scorer, Nlg):
+        return _pooled(_stored_nlg(row.reports.of(group.scorer), row.stored, group, references), group)
     scores = group.scorer.score(references, row.reports.of(group.scorer))
     if group.pooled:
         return _pooled(scores.summed, group)
@@ -149,6 +152,16 @@ def _score_labels(row: Row, group: Group, references: Sequence[str]) -> RowScore
     if row.labels is None or not isinstance(group.scorer, (ClinicalEfficacy, GoldEfficacy)):
         return None
     return _pooled(group.scorer.sums_of_labels(references, row.labels), group)
+
+
+def _stored_nlg(
+    reports: Sequence[str], stored: pd.DataFrame, group: Group, references: Sequence[str]
+) -> SummedMetrics:
+    """BLEU from its counts; what eval stored a report of the others."""
+    assert isinstance(group.scorer, Nlg)
+    known = [name for name in ("nlg_rougel", "nlg_cider") if name in stored]
+    means = {name: stored[name] for name in known if group.scorer.cider or name != "nlg_cider"}
+    return group.scorer.sums_of_stored(references, reports, means)
 
 
 def _pooled(summed: SummedMetrics, group: Group) -> RowScores:
@@ -173,14 +186,14 @@ def _only(family: SummedMetrics, metrics: Sequence[str]) -> SummedMetrics:
     return SummedMetrics(family.per_study, of_sums)
 
 
-def _stored_labels(arms: Mapping[str, pd.DataFrame]) -> dict[str, LabelMatrix]:
-    """Labels by text, of references and reports in the form that was labelled."""
-    sides = ((LABEL_TEXTS["reference"], "reference_labels"), (LABEL_TEXTS["report"], "labels"))
+def _stored_labels(arms: Mapping[str, pd.DataFrame], columns: Mapping[str, str]) -> dict[str, LabelMatrix]:
+    """A labeler's labels by text, of references and reports in the form that was labelled."""
     return {
         text: np.asarray(labels, dtype=np.int8)
         for frame in arms.values()
-        for side, column in sides
-        for text, labels in zip(frame[side], frame[column], strict=True)
+        for side, column in columns.items()
+        if column in frame
+        for text, labels in zip(frame[LABEL_TEXTS[side]], frame[column], strict=True)
     }
 
 

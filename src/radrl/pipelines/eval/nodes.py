@@ -44,8 +44,8 @@ def score_reports(
         The scores by name, those of wording of texts cleaned as `eval.cleaning` says, the others of the texts
         that `eval.labels_of` names; per labeler (`rules`; `rules_gold` against gold labels), observation and
         reading precision, recall, F1, support and predicted; per report both forms of the texts as they were
-        scored, the labels of the first of `eval.labelers` and its own scores, each under the name of the
-        metric it belongs to.
+        scored, the labels of every labeler (`radrl.pipelines.eval.texts.label_columns`) and its own scores,
+        each under the name of the metric it belongs to.
 
     Raises:
         ValueError: when there is no report, or a film has none (an empty text is one, a missing text is not).
@@ -54,7 +54,7 @@ def score_reports(
     from radrl.labelers.build import build as build_labeler
     from radrl.labelers.remembering import Remembering
     from radrl.pipelines.eval.gold import gold_of_reports
-    from radrl.pipelines.eval.texts import SIDES, texts_of, with_both_forms
+    from radrl.pipelines.eval.texts import SIDES, label_columns, texts_of, with_both_forms
     from radrl.scoring.build import build as build_scorers
     from radrl.scoring.gold import GoldEfficacy
 
@@ -72,10 +72,12 @@ def score_reports(
     found = [scorer.score(references.of(scorer), hypotheses.of(scorer)) for scorer in scorers]
     clinical = references.clinical, hypotheses.clinical
     labels = {reader.name: (reader.label(clinical[0]), reader.label(clinical[1])) for reader in readers}
-    truth, written = labels[readers[0].name]
-    per_report = reports.assign(
-        reference_labels=list(truth), labels=list(written), **_merged(one.per_report for one in found)
-    )
+    columns = {
+        column: list(read)
+        for number, (name, both) in enumerate(labels.items())
+        for column, read in zip(label_columns(number, name).values(), both, strict=True)
+    }
+    per_report = reports.assign(**columns, **_merged(one.per_report for one in found))
     scores: Scores = _describe(reports) | _describe_gold(reports, gold) | _merged(one.corpus for one in found)
     about = {"cleaning": describe_cleaning(settings), "labels_of": settings["labels_of"]}
     about |= _merged(one.about for one in found)

@@ -54,3 +54,17 @@ def texts_of(reports: pd.DataFrame, side: str) -> Texts:
         side: one of `SIDES`.
     """
     return Texts(reports[side].tolist(), reports[LABEL_TEXTS[side]].tolist())
+
+
+def label_columns(number: int, labeler: str) -> dict[str, str]:
+    """The columns that hold a labeler's labels of a table of reports.
+
+    Args:
+        number: the labeler's place in `eval.labelers`.
+        labeler: its name.
+
+    Returns:
+        By side; the first labeler's have no name behind them.
+    """
+    end = f"_{labeler}" if number else ""
+    return {"reference": f"reference_labels{end}", "report": f"labels{end}"}
