@@ -11,7 +11,7 @@ from PIL import Image
 
 from radrl.policy.encoding import decode_film, encode_prompts
 from radrl.policy.folder import Policy
-from radrl.policy.shared_prefill import by_row, equal_neighbours, prefilled, sharing
+from radrl.policy.shared_prefill import by_row, equal_neighbours, sharing, write_on
 
 WAYS = [{"do_sample": False}, {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 0.9}]
 
@@ -66,7 +66,7 @@ def test_a_prompt_may_be_continued_by_any_row(policy: Policy, asked: Any) -> Non
     settings = {"max_new_tokens": 8, "do_sample": False}
     plain = policy.model.generate(**asked, **settings)
     owners = torch.tensor([2, 0, 2, 1])
-    shared = policy.model.generate(**prefilled(policy.model, asked, owners), **settings)
+    shared = write_on(policy.model, asked, owners, **settings)
     assert shared.tolist() == plain[owners].tolist()
 
 

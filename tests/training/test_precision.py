@@ -13,7 +13,7 @@ from peft import LoraConfig, get_peft_model
 from small_arms import Letters
 
 from radrl.credit.uniform import Uniform
-from radrl.policy import folder, shared_prefill
+from radrl.policy import decoding, folder
 from radrl.policy.folder import Policy
 from radrl.rewards.base import Part, RewardSum
 from radrl.training import tuning
@@ -263,13 +263,13 @@ def test_rollouts_are_drawn_in_the_precision_of_training(
     rl: Run, monkeypatch: pytest.MonkeyPatch, tunes: str, bf16: bool
 ) -> None:
     seen: list[bool] = []
-    prefilled = shared_prefill.prefilled
+    prefilled = decoding.prefilled
 
     def noting(*args: Any) -> Any:
         seen.append(torch.is_autocast_enabled("cpu"))
         return prefilled(*args)
 
-    monkeypatch.setattr(shared_prefill, "prefilled", noting)
+    monkeypatch.setattr(decoding, "prefilled", noting)
     rl(tunes=tunes, steps=2, bf16=bf16)
     assert seen == [bf16, bf16]
 

@@ -9,6 +9,7 @@ import torch
 from transformers import AutoTokenizer, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
+from radrl.policy import vision_chunks
 from radrl.policy.processor import FilmProcessor
 from radrl.storage import pointers
 
@@ -46,6 +47,7 @@ def load(folder: Path, *, dtype: str = "float32", device: str | torch.device = "
     )
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     image_processor = Qwen2VLImageProcessorPil.from_pretrained(folder, local_files_only=True)
+    vision_chunks.enable(model)
     return Policy(model.to(device).eval(), FilmProcessor(image_processor, tokenizer))
 
 

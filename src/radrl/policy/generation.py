@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from PIL import Image
 
 from radrl.policy.encoding import encode_prompts
 from radrl.policy.folder import Policy
-from radrl.policy.shared_prefill import prefilled
+from radrl.policy.drawing import precision
+from radrl.policy.shared_prefill import write_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ def write(
     temperature: float = 0.0,
     top_p: float = 1.0,
     seed: int = 0,
+    first: int = 0,
 ) -> list[list[Written]]:
     """Write reports on samples.
 
@@ -51,18 +54,22 @@ def write(
         samples: reports a sample of the corpus.
         temperature: 0 is greedy.
         top_p: nucleus mass, used when temperature is above 0.
-        seed: of the draws of this batch alone, so that a batch redone after a kill is the same.
+        seed: of the draws.
+        first: the place of the batch's first sample among all that are written. A sample's draws follow from the
+            seed and its own place, whatever batch it is in.
 
     Returns:
         For each its reports, shape (B, samples).
     """
     inputs = encode_prompts(policy.processor, films, [prompt] * len(films)).to(policy.model.device)
-    torch.manual_seed(seed)
-    asked = dict(inputs)
-    if samples > 1:
-        owners = torch.arange(len(films), device=policy.model.device).repeat_interleave(samples)
-        asked = prefilled(policy.model, inputs, owners)
-    ids = policy.model.generate(**asked, max_new_tokens=max_new_tokens, **_decoding(temperature, top_p))
+    owners = torch.arange(len(films), device=policy.model.device).repeat_interleave(samples)
+    numbers = None
+    if temperature > 0:
+        places, shape = range(first, first + len(films)), (samples, max_new_tokens)
+        own = np.stack([np.random.default_rng([seed, place]).random(shape) for place in places])
+        numbers = torch.from_numpy(own.reshape(-1, max_new_tokens)).to(owners.device, precision(owners.device))
+    how = _decoding(temperature, top_p)
+    ids = write_on(policy.model, inputs, owners, numbers=numbers, max_new_tokens=max_new_tokens, **how)
     completions = ids[:, inputs["input_ids"].shape[1] :]  # (B * samples, T)
     texts = policy.processor.batch_decode(completions, skip_special_tokens=True)
     lengths, ended = _ends(completions, policy)

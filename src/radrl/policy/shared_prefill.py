@@ -1,17 +1,12 @@
-"""Rollouts of one film share its encoding and the prefill of its prompt.
+"""Rollouts of one film share its encoding and the reading of its prompt.
 
-Each distinct prompt with its films goes through the model once; its keys and values are handed to all of its
-rollouts, and generation goes on from there. What is drawn is drawn in the same order from the same logits, up
-to float rounding. The idea is vLLM's prefix sharing for parallel sampling (Kwon et al. 2023, section 4.4),
-here by copies, since transformers' cache has no blocks.
-
-Only what transformers offers to everyone is used: a cache is made by the forward pass, cut by its last token,
-spread over rows, and given to `generate`, which computes that last token again for each row.
+Each distinct prompt with its films goes through the model once; all of its rollouts are written from there
+(`radrl.policy.decoding`), as vLLM does for parallel sampling (Kwon et al. 2023, section 4.4).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -19,37 +14,41 @@ from typing import Any
 import torch
 from transformers import Qwen2_5_VLForConditionalGeneration
 
-Inputs = Mapping[str, torch.Tensor]
-"""The tensors of `radrl.policy.processor.FilmProcessor` for B prompts."""
+from radrl.policy.decoding import Inputs, decode
 
-
-@torch.no_grad()
-def prefilled(model: Any, inputs: Inputs, owners: torch.Tensor) -> dict[str, Any]:
-    """What `model.generate` goes on from, after each prompt went through the model once.
+def write_on(
+    model: Any,
+    inputs: Inputs,
+    owners: torch.Tensor,
+    *,
+    numbers: torch.Tensor | None = None,
+    generate: Callable[..., Any] | None = None,
+    **settings: Any,
+) -> torch.Tensor:
+    """Let a model write several rollouts on prompts that are read once each.
 
     Args:
-        model: a Qwen2.5-VL, bare or with adapters.
+        model: a Qwen2.5-VL, with or without wrappers.
         inputs: P prompts with their films, left-padded to T tokens.
-        owners: the prompt of each of N rows to be generated, shape (N,).
+        owners: the prompt of each of N rows, shape (N,).
+        numbers: of the draws, as `radrl.policy.decoding.decode` takes them.
+        generate: in place of the model's own.
+        **settings: as `generate` takes them.
 
     Returns:
-        input_ids and attention_mask, both (N, T), and past_key_values of their first T - 1 tokens.
+        Prompts and rollouts, padded behind their ends, (N, T + tokens of the longest).
     """
-    cache = model(**inputs, use_cache=True, logits_to_keep=1).past_key_values
-    cache.crop(-1)
-    cache.batch_select_indices(owners)
-    backbone = bare(model).model
-    backbone.rope_deltas = backbone.rope_deltas[owners]  # positions after the films are less than indices
+    loop = partial(decode, prompts=dict(inputs), owners=owners, numbers=numbers)
     rows = {name: inputs[name][owners] for name in ("input_ids", "attention_mask")}
-    return {**rows, "past_key_values": cache}
+    ids: torch.Tensor = (generate or model.generate)(**rows, custom_generate=loop, **settings)
+    return ids
 
 
 @contextmanager
 def sharing(model: Qwen2_5_VLForConditionalGeneration) -> Iterator[None]:
-    """A block in which `model.generate` prefills equal neighbours among its rows once.
+    """A block in which `model.generate` reads equal neighbours among its rows once (`radrl.policy.decoding`).
 
-    Whatever wraps the model and calls its `generate` gets this one. Where no rows are equal it does the same,
-    so that processes that share sharded weights make equally many forward passes.
+    Whatever wraps the model and calls its `generate` gets this one.
 
     Args:
         model: without adapters or wrappers around it.
@@ -83,7 +82,7 @@ def _generate(
     distinct = {name: own[first] for name, own in tokens.items()}
     distinct["pixel_values"] = torch.cat([pixels[row] for row in first.tolist()])
     distinct["image_grid_thw"] = torch.cat([grids[row] for row in first.tolist()])
-    return plain(**prefilled(model, distinct, owners), **settings)
+    return write_on(model, distinct, owners, generate=plain, **settings)
 
 
 def by_row(

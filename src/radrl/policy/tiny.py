@@ -14,6 +14,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from transformers import PreTrainedTokenizerFast, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
+from radrl.policy import vision_chunks
 from radrl.policy.folder import Policy
 from radrl.policy.processor import IMAGE_TOKEN, VIDEO_TOKEN, FilmProcessor
 
@@ -98,6 +99,7 @@ def build(
         merge_size=shape["merge_size"],
         size={"shortest_edge": image_size**2, "longest_edge": image_size**2},
     )
+    vision_chunks.enable(model)
     return Policy(model.eval(), FilmProcessor(image_processor, tokenizer))
 
 

@@ -34,7 +34,7 @@ from trl.trainer.utils import (
 
 from radrl.algorithms.advantages import group_relative_advantages, zero_variance_groups
 from radrl.credit.base import Credit, Rollouts, by_token, weight_numbers
-from radrl.policy import shared_prefill
+from radrl.policy import shared_prefill, vision_chunks
 from radrl.rewards.base import Part, RewardSum
 from radrl.rewards.total import clinical_totals, group_totals
 from radrl.training.reinforcement import shared_forward
@@ -76,6 +76,7 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         self.beta = self.args.beta = kl
         for known in filter(None, [self.model, self.ref_model]):
             shared_forward.enable(self.accelerator.unwrap_model(known))
+            vision_chunks.enable(shared_prefill.bare(self.accelerator.unwrap_model(known)))
         self.reward, self.advantage, self.credit, self.oracle = reward, advantage, credit, oracle
         self.averaged_rates = AveragedRates()
         self.pair_sums = torch.zeros(4, device=self.accelerator.device)

@@ -1,0 +1,57 @@
+"""The next token of each row from its logits: the likeliest, or a draw by the inverse of its distribution.
+
+A draw is a function of a row's logits and of one number of its own, so it does not depend on which other rows
+are in the batch, nor on how many draws were made for them. torch.multinomial draws as many numbers as the
+vocabulary is long, from a generator that all rows share.
+
+Nucleus: the fewest likeliest tokens whose probabilities sum to at least p (Holtzman et al. 2020, section 3.1).
+Departure from transformers: tokens exactly as likely as the last one of the nucleus are in it too, since which
+of them came first would be a matter of how the sort goes.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import torch
+
+LIKELIEST: Final = 64
+"""Tokens that are sorted to find where a nucleus ends; all are where these do not hold it."""
+
+
+def precision(device: torch.device) -> torch.dtype:
+    """Of sums over a vocabulary: float32 would lose the rare ones of 150,000; Apple's GPUs have no other."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def drawn(scores: torch.Tensor, numbers: torch.Tensor, top_p: float = 1.0) -> torch.Tensor:
+    """A token for each row.
+
+    Args:
+        scores: logits, temperature applied, minus infinity where a token is ruled out, shape (B, V).
+        numbers: at least 0, below 1, in `precision`, shape (B,).
+        top_p: nucleus mass.
+
+    Returns:
+        The first token up to which the probabilities, in the vocabulary's order, sum to more than the number's
+        share of all, shape (B,).
+    """
+    probabilities = scores.softmax(dim=-1)
+    if top_p < 1:
+        rare = probabilities < _least(probabilities, top_p)
+        probabilities = probabilities.masked_fill(rare, 0.0)
+    sums = probabilities.cumsum(dim=-1, dtype=numbers.dtype)
+    # below the last sum though it was rounded, so that a token is found, and one that is possible
+    return torch.searchsorted(sums, sums[:, -1:] * numbers[:, None], right=True)[:, 0]
+
+
+def _least(probabilities: torch.Tensor, top_p: float) -> torch.Tensor:
+    """The least probability in each row's nucleus, shape (B, 1)."""
+    count = min(LIKELIEST, probabilities.shape[-1])
+    likeliest = probabilities.topk(count).values
+    sums = likeliest.cumsum(dim=-1)
+    if count < probabilities.shape[-1] and bool((sums[:, -1] < top_p).any()):
+        likeliest = probabilities.sort(dim=-1, descending=True).values
+        sums = likeliest.cumsum(dim=-1)
+    last = (sums < top_p).sum(dim=-1, keepdim=True).clamp(max=likeliest.shape[-1] - 1)
+    return likeliest.gather(-1, last)

@@ -1,0 +1,138 @@
+"""Attention of rollouts to prompts whose keys and values are held once, whatever the number of rollouts.
+
+A step of decoding asks with one token a rollout. The rollouts of a prompt ask its keys together, as the rows of
+one matrix product, and their own keys each for itself; one softmax goes over both, so the result is that of
+copies of the prompt (Hydragen, Juravsky et al. 2024, who join two softmaxes instead, for kernels that keep no
+scores). Copies would cost their memory, and reading all of them for each token.
+
+`Prompts` travels where transformers takes a mask for each kind of layer, and `attend` is one of its attention
+functions while tokens are decoded, so it is the model's public forward that is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import torch
+from transformers import AttentionInterface
+
+NAME: Final = "decoding_from_shared_prompts"
+"""Of `attend` among transformers' attention functions."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prompts:
+    """The keys and values of P prompts, and which of B rollouts follow which.
+
+    Args:
+        layers: of each layer keys and values, both (P, heads, L, D).
+        padding: True where a prompt has no token, shape (P, 1, 1, L); nothing where all have L.
+        owners: the prompt of each rollout, shape (B,).
+    """
+
+    layers: Sequence[tuple[torch.Tensor, torch.Tensor]]
+    padding: torch.Tensor | None
+    owners: torch.Tensor
+    slots: torch.Tensor | None
+    places: torch.Tensor | None
+
+    @classmethod
+    def of(
+        cls,
+        layers: Sequence[tuple[torch.Tensor, torch.Tensor]],
+        padding: torch.Tensor | None,
+        owners: torch.Tensor,
+    ) -> Prompts:
+        """With each prompt's rollouts laid into as many slots as the largest group needs."""
+        counts = owners.bincount(minlength=len(layers[0][0]))
+        size, order = int(counts.max()), owners.argsort(stable=True)
+        inner = torch.empty_like(order)
+        inner[order] = torch.arange(len(owners), device=owners.device) - (counts.cumsum(0) - counts)[
+            owners[order]
+        ]
+        places = owners * size + inner
+        if torch.equal(places, torch.arange(len(counts) * size, device=places.device)):
+            return cls(layers, padding, owners, None, None)
+        slots = torch.zeros(len(counts) * size, dtype=torch.long, device=owners.device)
+        slots[places] = torch.arange(len(owners), device=owners.device)
+        return cls(layers, padding, owners, slots, places)
+
+    def select(self, rows: torch.Tensor) -> Prompts:
+        """Of some of the rollouts, and the prompts that these still need."""
+        needed, owners = self.owners[rows].unique(return_inverse=True)
+        if len(needed) == len(self.layers[0][0]):
+            return Prompts.of(self.layers, self.padding, owners)
+        layers = [(keys[needed], values[needed]) for keys, values in self.layers]
+        return Prompts.of(layers, None if self.padding is None else self.padding[needed], owners)
+
+    def together(self, rows: torch.Tensor) -> torch.Tensor:
+        """What is said of rollouts, (B, heads, R, X), as rows of their prompts: (P, heads, G R, X)."""
+        spread = rows if self.slots is None else rows.index_select(0, self.slots)
+        return spread.unflatten(0, (len(self.layers[0][0]), -1)).transpose(1, 2).flatten(2, 3)
+
+    def apart(self, rows: torch.Tensor, count: int) -> torch.Tensor:
+        """The inverse of `together`, for R of `count`."""
+        spread = rows.unflatten(2, (-1, count)).transpose(1, 2).flatten(0, 1)
+        return spread if self.places is None else spread.index_select(0, self.places)
+
+
+def attend(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: Prompts,
+    *,
+    scaling: float,
+    dropout: float = 0.0,
+    **_: Any,
+) -> tuple[torch.Tensor, None]:
+    """Attention of one token of each of B rollouts to its prompt and to its own tokens.
+
+    Args:
+        module: the layer.
+        query: shape (B, heads, 1, D).
+        key: of a rollout's own T tokens, this one the last, shape (B, key heads, T, D).
+        value: as key.
+        attention_mask: the prompts.
+        scaling: of the scores.
+        dropout: share of the weights that is dropped.
+
+    Returns:
+        Shape (B, 1, heads, D), and nothing, for weights are not kept.
+    """
+    prompts = attention_mask
+    keys, values = prompts.layers[module.layer_idx]
+    asked = (query * scaling).reshape(*key.shape[:2], -1, query.shape[-1])  # (B, key heads, R, D)
+    sharing = asked.shape[2]
+    of_prompt = prompts.together(asked) @ keys.transpose(2, 3)  # (P, key heads, G R, L)
+    if prompts.padding is not None:
+        of_prompt = of_prompt.masked_fill(prompts.padding, -torch.inf)
+    scores = torch.cat([prompts.apart(of_prompt, sharing), asked @ key.transpose(2, 3)], dim=3)
+    weights = scores.softmax(dim=3, dtype=torch.float32).to(value.dtype)  # (B, key heads, R, L + T)
+    if dropout:
+        weights = torch.nn.functional.dropout(weights, dropout)
+    before, own = weights.split([keys.shape[2], key.shape[2]], dim=3)
+    found = prompts.apart(prompts.together(before) @ values, sharing) + own @ value
+    return found.reshape(len(query), 1, -1, query.shape[-1]), None
+
+
+AttentionInterface.register(NAME, attend)
+
+
+@contextmanager
+def attending(config: Any) -> Iterator[None]:
+    """A block in which a language model takes `Prompts` for a mask.
+
+    Args:
+        config: the language model's.
+    """
+    before = config._attn_implementation
+    config._attn_implementation = NAME
+    try:
+        yield
+    finally:
+        config._attn_implementation = before
