@@ -11,7 +11,7 @@ from typing import Any, Final
 import torch
 from datasets import Dataset
 from PIL import Image
-from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
+from transformers import AutoTokenizer, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from radrl.data.sources import phantom
@@ -50,10 +50,11 @@ def save(policy: Policy, start: Path) -> None:
 
 
 def load(start: Path, size: int) -> Policy:
-    """A saved policy that takes films of another size as they are."""
-    policy = folder.load(start)
-    policy.processor.image_processor.size = {"shortest_edge": size**2, "longest_edge": size**2}
-    return policy
+    """A saved policy as transformers loads it, for films of a size; what radrl adds, its trainer adds."""
+    model = Qwen2_5_VLForConditionalGeneration.from_pretrained(start, dtype=torch.float32)
+    image_processor = Qwen2VLImageProcessorPil.from_pretrained(start)
+    image_processor.size = {"shortest_edge": size**2, "longest_edge": size**2}
+    return Policy(model.eval(), FilmProcessor(image_processor, AutoTokenizer.from_pretrained(start)))
 
 
 def prompts(own: Sequence[Any], prompt: str) -> Dataset:
