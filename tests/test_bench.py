@@ -60,6 +60,19 @@ def test_grpo_step_in_miniature(root: Path, tmp_path: Path) -> None:
         assert ratios == pytest.approx([*expected, other["memory"] / shared["memory"]], abs=0.006)
 
 
+def test_decoding_in_miniature(root: Path, tmp_path: Path) -> None:
+    written = tmp_path / "decoding.md"
+    command = [sys.executable, str(root / "bench/decoding.py"), "--write", str(written)]
+    sizes = ["--rounds", "1", "--films", "2", "--sizes", "112", "--tokens", "4"]
+    subprocess.run([*command, *sizes], check=True, cwd=tmp_path, capture_output=True)
+    text = written.read_text()
+    for way in ("rows", "copies", "radrl"):
+        assert len(re.findall(rf"^\| [^|]+ \| {way} \|", text, flags=re.MULTILINE)) == 3
+    caches = re.findall(r"^\| (?:training|rollouts).* \| ([\d.]+) \| ([\d.]+) \|$", text, flags=re.MULTILINE)
+    assert len(caches) == 2
+    assert all(float(ours) < float(whole) for whole, ours in caches)
+
+
 def test_score_memory_in_miniature(root: Path, tmp_path: Path) -> None:
     written = tmp_path / "score_memory.md"
     sizes = ["--pairs", "100", "200", "--speed", "100", "--rounds", "1", "--meteor", "0"]

@@ -62,6 +62,11 @@ def test_same_seed_same_reports_and_every_batch_its_own_draws(start: Callable[..
     assert len({row["report"] for row in first}) == len(first)
 
 
+@pytest.mark.parametrize("size", [{"batch_size": 3}, {"films_per_shard": 7, "batch_size": 5}])
+def test_samples_do_not_depend_on_batches_and_shards(start: Callable[..., Any], size: dict[str, int]) -> None:
+    assert rows(start("other", **size)) == rows(start("usual"))
+
+
 @pytest.mark.parametrize("shards", [1, 2])
 def test_closed_after_some_shards_and_taken_up_is_as_never_stopped(
     start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, shards: int

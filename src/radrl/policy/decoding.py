@@ -3,14 +3,16 @@
 It is what transformers' `generate` calls in place of its own (`custom_generate`), after it has made
 settings into processors of logits and criteria of an end: the model, the wrappers around `generate` and its
 results are as ever. Other than transformers' loop it reads each distinct prompt once and holds its keys and
-values once (`shared_prompts`), lets rows that have ended leave the batch, draws by row (`drawing`), and asks the
-model for the next token without the bookkeeping of cases that do not come up here.
+values once (`shared_prompts`), lets rows leave the batch when they have ended, draws by row (`drawing`), and
+asks the model for the next token without the bookkeeping of cases that do not come up here.
+
+Where processes hold parts of the weights, one that is done goes on asking until all are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import torch
 import torch.distributed
@@ -23,8 +25,6 @@ from radrl.policy.shared_prompts import Prompts, attending
 
 Inputs = Mapping[str, torch.Tensor]
 """The tensors of `radrl.policy.processor.FilmProcessor` for P prompts."""
-LEAVE: Final = 8
-"""Rows leave the batch when one of so many has ended: each time costs about what a row in eight saves a token."""
 
 
 @torch.no_grad()
@@ -57,37 +57,29 @@ def decode(
         Prompts and what was written, padded behind its end, (N, T + tokens of the longest).
     """
     start, longest = input_ids.shape[1], generation_config.max_length
-    text = model.model.language_model.config
+    text, device = model.model.language_model.config, input_ids.device
     _check_windows(text, longest)
-    if generation_config.do_sample and numbers is None:
-        shape, device = (len(owners), longest - start), input_ids.device
-        numbers = torch.rand(shape, dtype=precision(device), device=device)
-    choose = _Choice(logits_processor, numbers)
-    synced = _synced(model)
-    pad = int(generation_config.pad_token_id)
-    written = torch.full((len(owners), longest), pad, dtype=input_ids.dtype, device=input_ids.device)
+    choose = _Choice(
+        logits_processor, _numbers(generation_config, numbers, len(owners), longest - start, device)
+    )
+    written = input_ids.new_full((len(owners), longest), generation_config.pad_token_id)
     written[:, :start] = input_ids
-    ids, rows = written.clone(), torch.arange(len(owners), device=input_ids.device)
-    ended = torch.zeros(len(owners), dtype=torch.bool, device=input_ids.device)
+    rows, synced = torch.arange(len(owners), device=device), _synced(model)
     logits, positions, before = prefilled(model, prompts, owners)
     cache, length, done = DynamicCache(), start, False
     with attending(text):
         while True:
             if not done:
-                tokens = choose(ids[:, :length], logits).masked_fill(ended, pad)
-                ids[:, length] = tokens
+                tokens = choose(written[rows, :length], logits)
+                written[rows, length] = tokens
                 length += 1
-                ended = ended | stopping_criteria(ids[:, :length], None)
-                count = int(ended.sum())
-                done = count == len(ended)
-            if _all(done, synced, ended.device):
-                break
-            if not done and LEAVE * count >= len(ended):
-                written[rows] = ids
+                ended = stopping_criteria(written[rows, :length], None)
+                done = bool(ended.all())
+            if _all(done, synced, device):
+                return written[:, :length]
+            if not done and ended.any():
                 stay = (~ended).nonzero()[:, 0]
-                ids, rows, ended, tokens, positions = (
-                    own[stay] for own in (ids, rows, ended, tokens, positions)
-                )
+                rows, tokens, positions = (own[stay] for own in (rows, tokens, positions))
                 choose.select(stay)
                 cache.batch_select_indices(stay)
                 before = before.select(stay)
@@ -100,14 +92,10 @@ def decode(
                 logits_to_keep=1,
             )
             logits, positions = step.logits[:, -1].float(), positions + 1
-    written[rows] = ids
-    return written[:, :length]
 
 
 @torch.no_grad()
-def prefilled(
-    model: Any, inputs: Inputs, owners: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor, Prompts]:
+def prefilled(model: Any, inputs: Inputs, owners: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, Prompts]:
     """What decoding goes on from, after each prompt went through the model once.
 
     Args:
@@ -128,11 +116,19 @@ def prefilled(
     return read.logits[owners, -1].float(), positions[owners], Prompts.of(layers, padding, owners)
 
 
+def _numbers(
+    config: Any, given: torch.Tensor | None, rows: int, tokens: int, device: torch.device
+) -> torch.Tensor | None:
+    if not config.do_sample or given is not None:
+        return given if config.do_sample else None
+    return torch.rand((rows, tokens), dtype=precision(device), device=device)
+
+
 def _check_windows(text: Any, longest: int) -> None:
     if text.sliding_window is not None and longest > text.sliding_window:
         raise ValueError(
-            f"prompt and report may have {longest} tokens, the policy's sliding_window is {text.sliding_window}: "
-            "set max_new_tokens lower, or use_sliding_window to false in the policy's config.json"
+            f"prompt and report may have {longest} tokens, the policy's sliding_window is "
+            f"{text.sliding_window}: set max_new_tokens lower, or its use_sliding_window to false"
         )
 
 

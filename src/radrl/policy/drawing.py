@@ -4,15 +4,17 @@ A draw is a function of a row's logits and of one number of its own, so it does 
 are in the batch, nor on how many draws were made for them. torch.multinomial draws as many numbers as the
 vocabulary is long, from a generator that all rows share.
 
-Nucleus: the fewest likeliest tokens whose probabilities sum to at least p (Holtzman et al. 2020, section 3.1).
-Departure from transformers: tokens exactly as likely as the last one of the nucleus are in it too, since which
-of them came first would be a matter of how the sort goes.
+Nucleus: the fewest likeliest tokens whose probabilities sum to at least p (Holtzman et al. 2020, section
+3.1). Departure from transformers: tokens exactly as likely as the last one of the nucleus are in it too, for
+which of them came first would be a matter of how the sort goes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
+import numpy as np
 import torch
 
 LIKELIEST: Final = 64
@@ -24,6 +26,26 @@ def precision(device: torch.device) -> torch.dtype:
     return torch.float32 if device.type == "mps" else torch.float64
 
 
+def numbers(
+    seed: int, places: Iterable[int], samples: int, tokens: int, device: torch.device
+) -> torch.Tensor:
+    """What samples' tokens are drawn by.
+
+    Args:
+        seed: of all draws.
+        places: of each of B samples among all that are written; its numbers follow from the seed and this.
+        samples: rollouts of a sample.
+        tokens: that a rollout may have.
+        device: where they are used.
+
+    Returns:
+        At least 0 and below 1, shape (B * samples, tokens).
+    """
+    kind = np.float32 if precision(device) is torch.float32 else np.float64
+    own = [np.random.default_rng([seed, place]).random((samples, tokens), dtype=kind) for place in places]
+    return torch.from_numpy(np.concatenate(own)).to(device)
+
+
 def drawn(scores: torch.Tensor, numbers: torch.Tensor, top_p: float = 1.0) -> torch.Tensor:
     """A token for each row.
 
@@ -33,8 +55,8 @@ def drawn(scores: torch.Tensor, numbers: torch.Tensor, top_p: float = 1.0) -> to
         top_p: nucleus mass.
 
     Returns:
-        The first token up to which the probabilities, in the vocabulary's order, sum to more than the number's
-        share of all, shape (B,).
+        The first token up to which the probabilities, in the vocabulary's order, sum to more than the
+        number's share of all, shape (B,).
     """
     probabilities = scores.softmax(dim=-1)
     if top_p < 1:

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from PIL import Image
 
+from radrl.policy import drawing
 from radrl.policy.encoding import encode_prompts
 from radrl.policy.folder import Policy
-from radrl.policy.drawing import precision
 from radrl.policy.shared_prefill import write_on
 
 
@@ -55,8 +54,8 @@ def write(
         temperature: 0 is greedy.
         top_p: nucleus mass, used when temperature is above 0.
         seed: of the draws.
-        first: the place of the batch's first sample among all that are written. A sample's draws follow from the
-            seed and its own place, whatever batch it is in.
+        first: the place of the batch's first sample among all that are written. A sample's draws follow from
+            the seed and its own place, whatever batch it is in.
 
     Returns:
         For each its reports, shape (B, samples).
@@ -65,9 +64,8 @@ def write(
     owners = torch.arange(len(films), device=policy.model.device).repeat_interleave(samples)
     numbers = None
     if temperature > 0:
-        places, shape = range(first, first + len(films)), (samples, max_new_tokens)
-        own = np.stack([np.random.default_rng([seed, place]).random(shape) for place in places])
-        numbers = torch.from_numpy(own.reshape(-1, max_new_tokens)).to(owners.device, precision(owners.device))
+        places = range(first, first + len(films))
+        numbers = drawing.numbers(seed, places, samples, max_new_tokens, owners.device)
     how = _decoding(temperature, top_p)
     ids = write_on(policy.model, inputs, owners, numbers=numbers, max_new_tokens=max_new_tokens, **how)
     completions = ids[:, inputs["input_ids"].shape[1] :]  # (B * samples, T)

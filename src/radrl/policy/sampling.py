@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from tqdm import tqdm
@@ -35,7 +34,7 @@ def sample_shards(
         films: their films as PNG bytes.
         prompt: the instruction.
         settings: samples, films_per_shard, batch_size, temperature, top_p, max_new_tokens.
-        seed: of all draws; each shard's follow from it and the shard's number.
+        seed: of all draws; a sample's follow from it and the sample's place among the N, whatever the shards.
         workspace: where finished shards outlive a kill; removed once the last shard was handed on.
 
     Yields:
@@ -48,7 +47,7 @@ def sample_shards(
     for number, start in enumerate(starts):
         part = slice(start, start + size)
         if not _file(workspace, number).is_file():
-            rows = _sample(policy, sample_ids[part], films[part], prompt, settings, seed, number, progress)
+            rows = _sample(policy, sample_ids[part], films[part], prompt, settings, seed, start, progress)
             _write(pa.Table.from_pylist(rows), _file(workspace, number))
         yield pq.read_table(_file(workspace, number))
     progress.close()
@@ -62,12 +61,12 @@ def _sample(
     prompt: str,
     settings: Mapping[str, Any],
     seed: int,
-    shard: int,
+    first: int,
     progress: tqdm[Any],
 ) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     batch = settings["batch_size"]
-    for number, start in enumerate(range(0, len(films), batch)):
+    for start in range(0, len(films), batch):
         part = slice(start, start + batch)
         reports = write(
             policy,
@@ -77,7 +76,8 @@ def _sample(
             samples=settings["samples"],
             temperature=settings["temperature"],
             top_p=settings["top_p"],
-            seed=int(np.random.SeedSequence([seed, shard, number]).generate_state(1)[0]),
+            seed=seed,
+            first=first + start,
         )
         rows += [
             {"sample_id": sample_id, "rollout": k, "report": report.text}

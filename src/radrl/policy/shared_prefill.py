@@ -16,6 +16,7 @@ from transformers import Qwen2_5_VLForConditionalGeneration
 
 from radrl.policy.decoding import Inputs, decode
 
+
 def write_on(
     model: Any,
     inputs: Inputs,

@@ -1,7 +1,7 @@
 """Attention of rollouts to prompts whose keys and values are held once, whatever the number of rollouts.
 
-A step of decoding asks with one token a rollout. The rollouts of a prompt ask its keys together, as the rows of
-one matrix product, and their own keys each for itself; one softmax goes over both, so the result is that of
+A step of decoding asks with one token a rollout. The rollouts of a prompt ask its keys together, as the rows
+of one matrix product, and their own keys each for itself; one softmax goes over both, as it would with
 copies of the prompt (Hydragen, Juravsky et al. 2024, who join two softmaxes instead, for kernels that keep no
 scores). Copies would cost their memory, and reading all of them for each token.
 
@@ -50,9 +50,9 @@ class Prompts:
         counts = owners.bincount(minlength=len(layers[0][0]))
         size, order = int(counts.max()), owners.argsort(stable=True)
         inner = torch.empty_like(order)
-        inner[order] = torch.arange(len(owners), device=owners.device) - (counts.cumsum(0) - counts)[
-            owners[order]
-        ]
+        inner[order] = (
+            torch.arange(len(owners), device=owners.device) - (counts.cumsum(0) - counts)[owners[order]]
+        )
         places = owners * size + inner
         if torch.equal(places, torch.arange(len(counts) * size, device=places.device)):
             return cls(layers, padding, owners, None, None)
@@ -68,13 +68,22 @@ class Prompts:
         layers = [(keys[needed], values[needed]) for keys, values in self.layers]
         return Prompts.of(layers, None if self.padding is None else self.padding[needed], owners)
 
+    @property
+    def alone(self) -> bool:
+        """Whether each prompt has one rollout, in their order."""
+        return self.slots is None and len(self.owners) == len(self.layers[0][0])
+
     def together(self, rows: torch.Tensor) -> torch.Tensor:
         """What is said of rollouts, (B, heads, R, X), as rows of their prompts: (P, heads, G R, X)."""
+        if self.alone:
+            return rows
         spread = rows if self.slots is None else rows.index_select(0, self.slots)
         return spread.unflatten(0, (len(self.layers[0][0]), -1)).transpose(1, 2).flatten(2, 3)
 
     def apart(self, rows: torch.Tensor, count: int) -> torch.Tensor:
         """The inverse of `together`, for R of `count`."""
+        if self.alone:
+            return rows
         spread = rows.unflatten(2, (-1, count)).transpose(1, 2).flatten(0, 1)
         return spread if self.places is None else spread.index_select(0, self.places)
 

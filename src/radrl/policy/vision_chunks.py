@@ -1,12 +1,13 @@
 """Chunks of equal length in the vision tower attend as one batch.
 
-Qwen2.5-VL's tower attends within windows, or within films, laid end to end. Under torch's attention transformers
-asks for each of them in turn, in Python. Asked as flash attention is, with the whole and where its chunks end,
-`attend` puts those of equal length into one batch; each chunk's result is its own, whatever the others are.
+Qwen2.5-VL's tower attends within windows, or within films, laid end to end. Under torch's attention
+transformers asks for each in turn, in Python. Asked as flash attention is, with the whole and where its
+chunks end, `attend` puts those of equal length into one batch; a chunk's result is its own in either case.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Final
 
 import torch
@@ -33,7 +34,9 @@ def attend(
 
     Args:
         module: the layer.
-        query, key, value: of all chunks, end to end, shape (1, heads, N, D).
+        query: of all chunks, end to end, shape (1, heads, N, D).
+        key: the same.
+        value: the same.
         attention_mask: none.
         cu_seq_lens_q: where chunks begin and end, shape (C + 1,).
         scaling: of the scores.
@@ -43,12 +46,14 @@ def attend(
         Shape (1, N, heads, D), and nothing, for weights are not kept.
     """
     ends = cu_seq_lens_q.tolist()
-    lengths = [end - start for start, end in zip(ends, ends[1:], strict=False)]
+    lengths = [end - start for start, end in pairwise(ends)]
     tokens = [states[0].transpose(0, 1) for states in (query, key, value)]  # (N, heads, D)
     settings = {"attention_mask": None, "scaling": scaling, "dropout": dropout, "is_causal": False}
 
     def alike(states: list[torch.Tensor], length: int) -> torch.Tensor:
-        batch = [own.unflatten(0, (-1, length)).transpose(1, 2) for own in states]  # (chunks, heads, length, D)
+        batch = [
+            own.unflatten(0, (-1, length)).transpose(1, 2) for own in states
+        ]  # (chunks, heads, length, D)
         return sdpa_attention_forward(module, *batch, **settings)[0].flatten(0, 1)
 
     kinds = sorted(set(lengths))
@@ -70,7 +75,7 @@ AttentionInterface.register(NAME, attend)
 
 
 def enable(model: Any) -> None:
-    """Let equal chunks of a model's tower attend together; one whose attention is not torch's is left as it is.
+    """Let equal chunks of a tower attend together; one whose attention is not torch's is left as it is.
 
     Args:
         model: a Qwen2.5-VL without wrappers.

@@ -76,7 +76,8 @@ def write_reports(
                 max_new_tokens=settings["max_new_tokens"],
                 temperature=settings["temperature"],
                 top_p=settings["top_p"],
-                seed=seed + start,
+                seed=seed,
+                first=start,
             )
         outputs += [output.text for (output,) in drawn]
     numbers = watch.numbers()

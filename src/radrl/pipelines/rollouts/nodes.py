@@ -25,7 +25,7 @@ def sample_rollouts(
 ) -> Iterator[pa.Table]:
     """Draw K nucleus samples of each training film from the cold-started policy (DEER, before eq. 3).
 
-    Shards that a killed run finished are kept; each shard has draws of its own, so going on gives the
+    Shards that a killed run finished are kept; each film has draws of its own, so going on gives the
     same rollouts as never having stopped.
 
     Args:
