@@ -39,6 +39,7 @@ import torch  # noqa: E402
 from grpo_steps import count, measure, page, policies, scripts, ways  # noqa: E402
 from grpo_steps.measure import Cell, Job  # noqa: E402
 from grpo_steps.results import Results  # noqa: E402
+from transformers.utils import logging  # noqa: E402
 from trl.trainer.utils import get_peak_flops  # noqa: E402
 
 from radrl.process.runtime import pin  # noqa: E402
@@ -268,6 +269,7 @@ def main() -> None:
     own = options()
     refuse_without_gpu(own)
     pin(1, torch.device("cpu"))
+    logging.disable_progress_bar()
     with tempfile.TemporaryDirectory() as work:
         text = (laptop if own.policy == "laptop" else of_paper)(own, Path(work))
     print(text)

@@ -12,6 +12,7 @@ shared    radrl's: film and prompt once a group.
 from __future__ import annotations
 
 import resource
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -172,7 +173,8 @@ def make(
 def peak(device: torch.device) -> int:
     """The most memory this process, or its share of the accelerator, has held so far, in bytes."""
     if device.type == "cpu":
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     return torch.cuda.max_memory_allocated(device)
 
 
