@@ -1,213 +1,280 @@
-"""What a GRPO step costs with and without computing a film and its prompt for each of its rollouts.
+"""What a GRPO step costs in stock TRL, with the film shared, and with film and prompt shared.
 
-    python bench/grpo_step.py                            # about a minute and a half on one core
-    python bench/grpo_step.py --rounds 5 --write docs/bench/grpo_step.md
+    python bench/grpo_step.py --quick                     # one cell, under a minute
+    python bench/grpo_step.py --write docs/bench/grpo_step.md
+    python bench/grpo_step.py --resume --write ...        # after a kill: measured cells are kept
+    python bench/grpo_step.py --policy 3b                 # on a GPU: Qwen2.5-VL-3B's shape, a recipe
+    python bench/grpo_step.py --policy 3b --cpu-twin      # the same with a few narrow layers, on a CPU
 
-The laptop policy as params.yaml builds it, untrained, on drawn films; the peer is TRL's own way, row by row.
-Both generate, then go on with the same rollouts, reports of the corpus: an untrained policy's own would never
-end, and lengths are what a step's cost follows. Counted is CPU time, by `time.process_time`, one thread; the
-ways take turns, so what else the machine does falls on both.
+The peer is `trl.GRPOTrainer` as it is, with the same policy, films, reward, seed, batches and rollouts; the
+ways are told in grpo_steps/ways.py, how generation is held to given lengths in grpo_steps/scripts.py. The
+laptop's policy is params.yaml's, untrained, its vision tower looking at windows of 112 pixels whatever the
+film. On a CPU seconds are of the CPU (`time.process_time`, one thread) and memory is what training adds to
+its process at the peak; on a GPU seconds are of the wall and memory is what was allocated at the peak. Ways
+take turns, each time in a process of its own. No figure of the GPU's path has been measured yet.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
 import platform
+import shlex
+import sys
 import tempfile
-import time
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
-from statistics import median
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-import torch
 import yaml
-from datasets import Dataset
-from PIL import Image
-from trl import GRPOTrainer
+from tqdm import tqdm
 
-from radrl.credit.uniform import Uniform
-from radrl.data.sources import phantom
-from radrl.policy import folder, tiny
-from radrl.policy.folder import Policy
 from radrl.process import offline
-from radrl.process.runtime import pin
-from radrl.rewards.base import Part, RewardSum
-from radrl.training import batches, placing
-from radrl.training.reinforcement import grpo
-from radrl.training.reinforcement.trainer import ReportGRPOTrainer
+
+offline.apply()  # before the hub's libraries are imported
+
+import torch  # noqa: E402
+from grpo_steps import count, measure, page, policies, scripts, ways  # noqa: E402
+from grpo_steps.measure import Cell, Job  # noqa: E402
+from grpo_steps.results import Results  # noqa: E402
+from transformers.utils import logging  # noqa: E402
+from trl.trainer.utils import get_peak_flops  # noqa: E402
+
+from radrl.process.runtime import pin  # noqa: E402
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-PARTS: Final = ("generation", "frozen start", "forward", "backward", "step")
-Seconds = dict[str, list[float]]
-"""CPU seconds of each step, by part."""
+FILMS: Final = 4
+ROLLOUTS: Final = 32
+"""Most of a step on the laptop."""
+RECIPES: Final = {"mrg_r1": "mrg_r1-mimic_cxr", "deer": "deer-mimic_cxr"}
 
 
-class Letters:
-    """A reward that costs nothing and differs between reports."""
+@dataclass(frozen=True)
+class Bench:
+    """What is measured, whatever the cell.
 
-    name, clinical = "letters", True
-    reads: Literal["report", "output"] = "report"
-    told: Mapping[str, float] = {}
+    Args:
+        params: of the project, or of a paper's recipe.
+        films: of a step; nothing for as many as `FILMS` and `ROLLOUTS` allow.
+        device: where.
+    """
 
-    def __call__(self, reports: Sequence[str], *_: Any) -> list[float]:
-        return [sum(map(ord, report)) % 97 / 97 for report in reports]
-
-
-class RowByRow(ReportGRPOTrainer):
-    """TRL's own way: a film and a prompt for each rollout, rows shuffled before they are parted."""
-
-    _generate_single_turn = GRPOTrainer._generate_single_turn
-    _prepare_inputs = GRPOTrainer._prepare_inputs
-    _get_per_token_logps_and_entropies = GRPOTrainer._get_per_token_logps_and_entropies
+    params: Mapping[str, Any]
+    films: int | None
+    device: str = "cpu"
 
 
-class Timing:
-    """Counts the parts of a trainer's steps."""
-
-    texts: Sequence[str]
-    """What its rollouts are, one after another."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.seconds: Seconds = defaultdict(list)
-        self.passing: Counter[str] = Counter()
-        tokenizer = settings["processing_class"].tokenizer
-        longest = self.max_completion_length - 1
-        self.rollouts = [[*tokenizer(x)["input_ids"][:longest], tokenizer.eos_token_id] for x in self.texts]
-        backward = self.accelerator.backward
-
-        def timed(loss: torch.Tensor, **kwargs: Any) -> None:
-            with self.part("backward"):
-                backward(loss, **kwargs)
-
-        self.accelerator.backward = timed
-
-    @contextmanager
-    def part(self, name: str) -> Iterator[None]:
-        began = time.process_time()
-        yield
-        self.passing[name] += time.process_time() - began
-
-    def training_step(self, *args: Any, **kwargs: Any) -> Any:
-        with self.part("step"):
-            loss = super().training_step(*args, **kwargs)
-        if self.accelerator.sync_gradients:
-            for name, seconds in self.passing.items():
-                self.seconds[name].append(seconds)
-            self.passing.clear()
-        return loss
-
-    def _generate_single_turn(self, prompt_ids: Any, *args: Any, **kwargs: Any) -> Any:
-        with self.part("generation"):
-            super()._generate_single_turn(prompt_ids, *args, **kwargs)
-        first = self.state.global_step * len(prompt_ids)
-        return [self.rollouts[(first + i) % len(self.rollouts)] for i in range(len(prompt_ids))], None
-
-    def _get_per_token_logps_and_entropies(self, *args: Any, **kwargs: Any) -> Any:
-        with self.part("forward" if torch.is_grad_enabled() else "frozen start"):
-            return super()._get_per_token_logps_and_entropies(*args, **kwargs)
-
-
-def measure(way: type, start: Path, prompts: Dataset, texts: Sequence[str], settings: Any) -> Seconds:
-    """CPU seconds of the parts of a round's steps but its first."""
-    made: list[Any] = []
-
-    class Kept(Timing, way):  # type: ignore[misc,valid-type]
-        def __init__(self, **given: Any) -> None:
-            self.texts = texts
-            super().__init__(**given)
-            made.append(self)
-
-    grpo.ReportGRPOTrainer = Kept  # type: ignore[misc]
-    with tempfile.TemporaryDirectory() as work:
-        grpo.optimise(
-            folder.load(start),
-            prompts,
-            reward=RewardSum([Part(Letters(), 1.0)]),
-            credit=Uniform(),
-            settings=settings,
-            seed=0,
-            workspace=Path(work),
-        )
-    return {name: seconds[1:] for name, seconds in made[0].seconds.items()}
-
-
-def make(params: Mapping[str, Any], films: int) -> tuple[Policy, Dataset, list[str]]:
-    """The laptop policy, some films to write on, and the texts that stand for rollouts."""
-    size = params["ingest"]["image_size"]
-    records = [
-        own
-        for own in phantom.read(seed=0, studies={"train": 800}, image_size=size, lateral_share=0)
-        if own.findings
-    ]
-    texts = [own.findings for own in records]
-    prompt = params["prompts"]["plain"]
-    tokenizer = tiny.train_tokenizer([prompt, *texts], params["policy"]["tiny"]["vocab_size"])
-    policy = tiny.build(tokenizer, image_size=size, shape=params["policy"]["tiny"], seed=0)
-    pictures = [(_png(own.image()),) for own in records[:films]]
-    ids = [own.key for own in records[:films]]
-    return policy, grpo.prompt_dataset(pictures, texts[:films], ids, prompt), texts
-
-
-def _png(film: Any) -> bytes:
-    stream = io.BytesIO()
-    Image.fromarray(film).save(stream, format="PNG")
-    return stream.getvalue()
-
-
-def page(rounds: Sequence[tuple[Seconds, Seconds]], settings: Mapping[str, Any], size: str) -> str:
-    """The table: medians, and ratios of a round's medians with the least and the largest."""
-    lines = [
-        f"Made by `python bench/grpo_step.py --rounds {len(rounds)}`: {size}; TRL {version('trl')}, "
-        f"transformers {version('transformers')}, torch {version('torch')}, "
-        f"Python {platform.python_version()}, one thread.",
-        "",
-        "| CPU seconds of a step | row by row | shared | ratio (least to largest of rounds) |",
-        "|---|---|---|---|",
-    ]
-    for part in PARTS:
-        plain, shared = ([median(own[way][part]) for own in rounds] for way in (0, 1))
-        ratios = [one / other for one, other in zip(plain, shared, strict=True)]
-        spread = f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-        lines.append(f"| {part} | {median(plain):.2f} | {median(shared):.2f} | {spread} |")
-    return "\n".join(lines) + "\n"
-
-
-def main() -> None:
-    """Take turns, and print the table."""
+def options(given: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=3, help="of both ways")
+    number = {"type": int, "nargs": "+"}
+    parser.add_argument("--sizes", **number, help="of the films, in pixels; 112 224 448 672")
+    parser.add_argument("--groups", **number, help="rollouts of a film; 4 8 16, or the paper's")
+    parser.add_argument("--tokens", **number, help="of a report in the median; 40 120")
+    parser.add_argument("--ways", nargs="+", choices=ways.WAYS, default=list(ways.WAYS))
+    parser.add_argument("--rounds", type=int, default=2, help="of all ways")
     parser.add_argument("--steps", type=int, default=3, help="of a round; the first is not counted")
+    parser.add_argument("--quick", action="store_true", help="films of 224, G = 8, 40 tokens, one round")
+    parser.add_argument("--results", type=Path, default=ROOT / "build/grpo_step.jsonl", help="kept here")
+    parser.add_argument("--resume", action="store_true", help="go on with what is kept there")
     parser.add_argument("--write", type=Path, help="write the page here, under its head")
-    given = parser.parse_args()
-    offline.apply()
-    pin(1, placing.CPU)
-    params = yaml.safe_load((ROOT / "params.yaml").read_text())
-    settings = params["training"] | {"steps": given.steps, "checkpoint_every": given.steps + 1}
-    policy, prompts, texts = make(params, films=4 * settings["prompts_per_step"])
-    ways = (RowByRow, ReportGRPOTrainer)
-    with tempfile.TemporaryDirectory() as start:
-        folder.save(policy, Path(start))
-        own = Path(start), prompts, texts, settings
-        rounds = [tuple(measure(way, *own) for way in ways) for _ in range(given.rounds)]
-    lengths = [len(ids) + 1 for ids in policy.processor.tokenizer(texts)["input_ids"]]
-    parts = batches.of_rollouts(settings).number
-    size = (
-        f"{settings['prompts_per_step']} films x {settings['rollouts']} rollouts in "
-        f"{parts} parts, reports of {median(lengths):.0f} tokens in the median, "
-        f"generation of {settings['max_new_tokens']}"
+    parser.add_argument("--policy", choices=["laptop", "3b"], default="laptop")
+    parser.add_argument("--recipe", choices=RECIPES, default="mrg_r1", help="settings of --policy 3b")
+    parser.add_argument("--cpu-twin", action="store_true", help="a few narrow layers instead, on the CPU")
+    parser.add_argument("--layers", type=int, default=2, help="of the twin")
+    parser.add_argument("--peak-tflops", type=float, help="of the card, where TRL's table lacks it")
+    own = parser.parse_args(given)
+    if own.quick:
+        own.sizes, own.groups, own.tokens, own.rounds = [224], [8], [40], 1
+    own.tokens = own.tokens or [40, 120]
+    if own.steps < 2:
+        parser.error("--steps: the first is not counted, so there must be two")
+    return own
+
+
+def job(bench: Bench, cell: Cell, start: Path, texts: Sequence[str], steps: int) -> Job:
+    """A cell of the table as its processes are handed it."""
+    films = bench.films or min(FILMS, ROLLOUTS // cell.group)
+    own = policies.load(start, cell.size)
+    told = measure.settings_of(cell, bench.params["training"], films=films, steps=steps)
+    written = scripts.write(
+        own.processor.tokenizer, texts, tokens=cell.tokens, rows=films * cell.group, steps=steps
     )
-    text = page(rounds, settings, size)
+    told["max_new_tokens"] = max(len(script) for step in written for script in step)
+    return Job(
+        cell,
+        start,
+        policies.prompts(
+            policies.records(cell.size, 2 * films * steps)[: films * steps], bench.params["prompts"]["plain"]
+        ),
+        written,
+        policies.reward(bench.params, texts),
+        told,
+        bench.device,
+        bench.params["policy"]["dtype"],
+    )
+
+
+def counted(own: Job) -> dict[str, count.Operations]:
+    """Operations of a cell's counted steps, by way."""
+    policy = policies.load(own.start, own.cell.size)
+    shapes = count.shapes(policy.model.config)
+    prompt = policies.prompt_tokens(policy.processor, own.prompts)
+    at_once = measure.parts(own.settings).size
+    by_way: dict[str, count.Operations] = {}
+    for way in ways.WAYS:
+        steps = [
+            count.of_way(
+                way, *shapes, count.Step(own.cell.size, prompt, [*map(len, step)], own.cell.group, at_once)
+            )
+            for step in own.scripts[1:]
+        ]
+        by_way[way] = count.Operations(sum(s.rollout for s in steps), sum(s.forward for s in steps))
+    return by_way
+
+
+def run(
+    own: argparse.Namespace,
+    bench: Bench,
+    start: Path,
+    texts: Sequence[str],
+    about: str,
+    peak: float | None = None,
+) -> str:
+    """Measure what is not there yet, and make the page.
+
+    Args:
+        own: the command line.
+        bench: what is measured.
+        start: folder of the policy.
+        texts: reports that rollouts are made of.
+        about: the page's head.
+        peak: operations a second that the card has at its best; nothing on a CPU.
+    """
+    versions = {name: version(name) for name in ("trl", "transformers", "torch")}
+    kept = Results(
+        own.results,
+        {**versions, "policy": own.policy, "twin": own.cpu_twin, "recipe": own.recipe, "steps": own.steps},
+        resume=own.resume,
+    )
+    cells = [Cell(*each) for each in product(own.sizes, own.groups, own.tokens)]
+    operations = {}
+    bar = tqdm(total=len(cells) * own.rounds * len(own.ways), desc="grpo_step", file=sys.stderr)
+    for cell in cells:
+        asked = job(bench, cell, start, texts, own.steps)
+        operations[cell] = counted(asked)
+        for turn, way in product(range(own.rounds), own.ways):
+            bar.set_postfix_str(f"{cell.size} px, G {cell.group}, {cell.tokens} tokens, {way}")
+            key = (*cell, way, turn)
+            if key not in kept.found:
+                kept.add(key, measure.in_a_process(way, asked))
+            bar.update()
+    bar.close()
+    asked_for = {
+        key: value
+        for key, value in kept.found.items()
+        if Cell(*key[:3]) in operations and key[3] in own.ways and key[4] < own.rounds
+    }
+    return page.page(asked_for, operations, about, peak, targets=own.policy == "laptop")
+
+
+def described(own: argparse.Namespace, what: str, device: str) -> str:
+    """Command line, policy, versions and machine."""
+    command = " ".join(["python bench/grpo_step.py", shlex.join(sys.argv[1:])]).strip()
+    names = ", ".join(f"{name} {version(name)}" for name in ("trl", "transformers", "torch"))
+    return (
+        f"Made by `{command}`: {what}; {own.rounds} rounds of {own.steps} steps, the first of each not "
+        f"counted; {names}, Python {platform.python_version()}; {device}."
+    )
+
+
+def laptop(own: argparse.Namespace, work: Path) -> str:
+    """The laptop's policy on the CPU."""
+    own.sizes, own.groups = own.sizes or [112, 224, 448, 672], own.groups or [4, 8, 16]
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    texts = [record.findings for record in policies.records(policies.WINDOW)]
+    policies.save(policies.laptop(params, texts), work / "start")
+    what = (
+        f"params.yaml's laptop policy, {FILMS} films a step or as many as {ROLLOUTS} rollouts allow, "
+        f"in parts of {params['training']['rollouts_at_once']}"
+    )
+    about = described(own, what, f"one thread of a {platform.machine()} CPU")
+    return run(own, Bench(params, None), work / "start", texts, about)
+
+
+def of_paper(own: argparse.Namespace, work: Path) -> str:
+    """Qwen2.5-VL-3B's shape at a paper's settings, or its twin on the CPU."""
+    device = "cpu" if own.cpu_twin else "cuda"
+    params = paper(own.recipe, whole=not own.cpu_twin)
+    own.sizes = own.sizes or [params["ingest"]["image_size"]]
+    own.groups = own.groups or [params["training"]["rollouts"]]
+    shape = policies.twin(own.layers) if own.cpu_twin else policies.REAL
+    name = f"{own.layers} narrow layers on a CPU" if own.cpu_twin else torch.cuda.get_device_name()
+    peak = None if own.cpu_twin else peak_of(name, own.peak_tflops)
+    texts = [record.findings for record in policies.records(policies.WINDOW)]
+    measure.build(shape, texts, work / "start", device=device, dtype=params["policy"]["dtype"])
+    what = f"Qwen2.5-VL-3B's shape with random weights, settings of {RECIPES[own.recipe]}, AdamW"
+    bench = Bench(params, params["training"]["prompts_per_step"], device)
+    return run(own, bench, work / "start", texts, described(own, what, name), peak)
+
+
+def paper(recipe: str, *, whole: bool) -> dict[str, Any]:
+    """A recipe with the reward of the laptop's study, which needs no weights.
+
+    Args:
+        recipe: a key of `RECIPES`.
+        whole: as it is; otherwise in float32 and without dropout, so that the ways can be told equal.
+    """
+    params: dict[str, Any] = yaml.safe_load((ROOT / f"conf/recipes/{RECIPES[recipe]}.yaml").read_text())
+    own = yaml.safe_load((ROOT / "params.yaml").read_text())
+    params |= {name: own[name] for name in ("arms", "labeler")}
+    training = params["training"]
+    training["optimizer"] = "adamw"  # 8-bit AdamW needs a library of its own, and is the same for all ways
+    if not whole:
+        params["policy"]["dtype"], training["bf16"] = "float32", False
+        training["lora"]["dropout"] = 0.0
+    return params
+
+
+def peak_of(card: str, asked: float | None) -> float:
+    """Operations a second that a card has at its best in bfloat16, by TRL's table or as asked.
+
+    Raises:
+        SystemExit: with status 2 when neither knows.
+    """
+    known = asked * 1e12 if asked else get_peak_flops(card, "bfloat16")
+    if known is None:
+        print(f"TRL's table has no peak for {card!r}: state it with --peak-tflops", file=sys.stderr)
+        raise SystemExit(2)
+    return known
+
+
+def refuse_without_gpu(own: argparse.Namespace) -> None:
+    """End with status 2 where the real shape has nothing to run on."""
+    if own.policy == "3b" and not own.cpu_twin and not torch.cuda.is_available():
+        print(
+            "--policy 3b needs a GPU that torch sees (torch.cuda.is_available() is false); "
+            "its shape with a few narrow layers runs on a CPU: --policy 3b --cpu-twin",
+            file=sys.stderr,
+        )
+        raise SystemExit(2)
+
+
+def main() -> None:
+    """Measure, print and write."""
+    own = options()
+    refuse_without_gpu(own)
+    pin(1, torch.device("cpu"))
+    logging.disable_progress_bar()
+    with tempfile.TemporaryDirectory() as work:
+        text = (laptop if own.policy == "laptop" else of_paper)(own, Path(work))
     print(text)
-    if given.write:
-        given.write.write_text("# bench/grpo_step\n\n" + text)
+    if own.write:
+        own.write.write_text("# bench/grpo_step\n\n" + text)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -56,15 +57,17 @@ def test_scoring_in_miniature(root: Path, tmp_path: Path) -> None:
 
 
 def test_grpo_step_in_miniature(root: Path, tmp_path: Path) -> None:
-    written = tmp_path / "grpo_step.md"
-    command = [sys.executable, str(root / "bench/grpo_step.py"), "--rounds", "1", "--steps", "2"]
+    kept, written = tmp_path / "kept.jsonl", tmp_path / "grpo_step.md"
+    cell = ["--sizes", "112", "--groups", "2", "--tokens", "10", "--rounds", "1", "--steps", "2"]
+    command = [sys.executable, str(root / "bench/grpo_step.py"), *cell, "--results", str(kept)]
     subprocess.run([*command, "--write", str(written)], check=True, cwd=tmp_path, capture_output=True)
-    rows = re.findall(
-        r"^\| ([^|]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \(", written.read_text(), flags=re.MULTILINE
-    )
-    assert [name for name, *_ in rows] == ["generation", "frozen start", "forward", "backward", "step"]
-    for _, plain, shared, ratio in rows:  # the table's seconds are rounded to hundredths
-        assert float(ratio) == pytest.approx(float(plain) / float(shared), rel=0.1)
+    _, stock, film, shared = (json.loads(line) for line in kept.read_text().splitlines())
+    rows = re.findall(r"^\| 112 \| 2 \| 10 \| (.+) \|$", written.read_text(), flags=re.MULTILINE)
+    for row, other in zip(rows, (stock, film), strict=False):
+        ratios = [float(number) for number in re.findall(r"([\d.]+) \(", row)]
+        seconds = [own["seconds"][0] for own in (other, shared)]
+        expected = [seconds[0][part] / seconds[1][part] for part in seconds[0]]
+        assert ratios == pytest.approx([*expected, other["memory"] / shared["memory"]], abs=0.006)
 
 
 def test_decoding_in_miniature(root: Path, tmp_path: Path) -> None:
