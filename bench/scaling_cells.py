@@ -49,28 +49,25 @@ def ingested(own: dict[str, Any], out: Path, seed: int = 0) -> None:
     report_quarantine(passing, own)
 
 
-def make_inputs(folder: Path, sizes: Sequence[int]) -> None:
+def make_inputs(folder: Path, sizes: Sequence[int], *, labelers: bool) -> None:
     """What the stages before would have written: a folder a size, and what all sizes share.
 
     Args:
         folder: takes the sizes' folders, films and labelers.
         sizes: numbers of studies.
+        labelers: whether the compact CheXbert is asked for, which takes the longest.
     """
-    _make_all(folder, max(sizes))
-    for studies in {FEW, *sizes}:
+    _make_all(folder, max(sizes), labelers)
+    for studies in sorted({FEW, *sizes}):
         _cut(folder, folder / str(studies), studies)
 
 
-def _make_all(folder: Path, studies: int) -> None:
+def _make_all(folder: Path, studies: int, labelers: bool) -> None:
     """The inputs of the largest size."""
-    import numpy as np
-    import pandas as pd
     import pyarrow.dataset as ds
     import pyarrow.parquet as pq
 
     from radrl.pipelines.label.nodes import label_reports
-    from radrl.pipelines.labeler.nodes import make_labelers
-    from radrl.wiring.datasets import Folder
 
     params = settings()
     own = params["ingest"] | {"workers": None}
@@ -78,28 +75,42 @@ def _make_all(folder: Path, studies: int) -> None:
     ingested(own, folder)
     corpus = ds.dataset(folder / "corpus", format="parquet").head(studies)
     shutil.rmtree(folder / "corpus")
-    rows = corpus.select(["sample_id", "study_id", "patient_id", "report", "label_text"]).to_pandas()
-    labels = label_reports(ds.dataset(corpus), folder, params["labeler"])
-    labels.to_parquet(folder / "labels.parquet")
-    rng = np.random.default_rng(0)
     pq.write_table(corpus, folder / "corpus.parquet")
-    texts = rows["report"].to_numpy()
-    rollouts = pd.DataFrame({"sample_id": rows["sample_id"].repeat(SAMPLES)})
-    rollouts["rollout"] = np.tile(np.arange(SAMPLES), studies)
-    # others of the same thousand, so that a study's rollouts have as many sentences in common at each size
-    start = np.arange(studies) // 1000 * 1000
-    width = np.minimum(1000, studies - start)
-    picked = start[:, None] + rng.integers(0, width[:, None], (studies, SAMPLES))
-    rollouts["report"] = texts[picked.ravel()]
-    rollouts.to_parquet(folder / "rollouts.parquet", index=False)
-    reports = rows.rename(columns={"report": "reference", "label_text": "reference_label_text"})
-    reports.assign(report=texts[picked[:, 0]]).to_parquet(folder / "reports.parquet")
-    compact = params["labeler"]["compact"] | {
-        "recombined": 2000
-    }  # its speed does not depend on what it learned
-    make, _ = make_labelers(_halves(corpus), params["labeler"] | {"compact": compact}, 0, 1, _silent)
-    Folder(str(folder / "labelers")).save(make)
+    label_reports(ds.dataset(corpus), folder, params["labeler"]).to_parquet(folder / "labels.parquet")
+    _write_texts(corpus, folder)
     _write_films(corpus, folder / "films")
+    if labelers:
+        _make_labelers(corpus, params["labeler"], folder / "labelers")
+
+
+def _write_texts(corpus: Any, folder: Path) -> None:
+    """Rollouts and an arm's reports: the reports of other studies.
+
+    They are of the same thousand studies, so that a study's have as much in common at every size.
+    """
+    import numpy as np
+    import pandas as pd
+
+    rows = corpus.select(["sample_id", "study_id", "patient_id", "report", "label_text"]).to_pandas()
+    studies, texts = len(rows), rows["report"].to_numpy()
+    first = np.arange(studies)[:, None] // 1000 * 1000  # (N, 1)
+    among = np.minimum(1000, studies - first)
+    picked = first + np.random.default_rng(0).integers(0, among, (studies, SAMPLES))
+    rollouts = {"sample_id": rows["sample_id"].repeat(SAMPLES), "report": texts[picked.ravel()]}
+    table = pd.DataFrame(rollouts).assign(rollout=np.tile(np.arange(SAMPLES), studies))
+    table.to_parquet(folder / "rollouts.parquet", index=False)
+    reports = rows.rename(columns={"report": "reference", "label_text": "reference_label_text"})
+    reports.assign(report=texts[picked[:, 0]]).to_parquet(folder / "reports.parquet", index=False)
+
+
+def _make_labelers(corpus: Any, own: dict[str, Any], folder: Path) -> None:
+    """A compact CheXbert that has learned little: its speed does not depend on that."""
+    from radrl.pipelines.labeler.nodes import make_labelers
+    from radrl.wiring.datasets import Folder
+
+    compact = own["compact"] | {"recombined": 2000}
+    make, _ = make_labelers(_halves(corpus), own | {"compact": compact}, 0, 1, _silent)
+    Folder(str(folder)).save(make)
 
 
 def _halves(corpus: Any) -> Any:

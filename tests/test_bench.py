@@ -98,3 +98,20 @@ def test_score_memory_in_miniature(root: Path, tmp_path: Path) -> None:
     rows = re.findall(r"^\| (\d+) \| ([\d,]+) \| (\d+) \|", text, flags=re.MULTILINE)
     assert [pairs for pairs, *_ in rows] == ["100", "200"]
     assert "pycocoevalcap directly" in text
+
+
+def test_scaling_in_miniature(root: Path, tmp_path: Path) -> None:
+    written = tmp_path / "scaling.md"
+    sizes = ["--studies", "16", "--factors", "1", "2", "--rounds", "1"]
+    stages = ["--stages", "ingest-csv", "label", "selection", "ddsampling"]
+    command = [sys.executable, str(root / "bench/scaling.py"), *sizes, *stages]
+    options = ["--folder", str(tmp_path / "cells"), "--write", str(written)]
+    subprocess.run([*command, *options], check=True, cwd=tmp_path, capture_output=True)
+    rows = re.findall(
+        r"^\| ([\w-]+) \| 16 \| [\d.]+ \| ([\d.]+) \| ([\d.]+) \| [^|]+ \| \**([\d.]+)\** \|",
+        written.read_text(),
+        flags=re.MULTILINE,
+    )
+    assert [name for name, *_ in rows] == stages[1:]
+    for _, small, large, ratio in rows:  # the table's milliseconds are rounded to hundredths
+        assert float(ratio) == pytest.approx(float(large) / float(small), rel=0.1, abs=0.01)

@@ -26,9 +26,9 @@ Departures from CheXpert:
   "document resolution of" do not deny; "no change in X" is positive;
 - a dash between two findings ends a denial: "no effusion - pneumothorax is seen" (CheXpert: as its parser
   takes it);
-- more phrases: pleural plaque, sternal wires and stents, lung lesions, ground glass; a hemothorax and the
-  fluid of a hemopneumothorax are Pleural Effusion; an infection named as granulomatous or tuberculous is no
-  Pneumonia, cystic fibrosis no Pleural Other;
+- more phrases: pleural plaque, sternal wires and stents, lung lesions, ground glass; a hemothorax, the
+  fluid of a hemopneumothorax and fluid in a fissure are Pleural Effusion; an infection named as granulomatous
+  or tuberculous is no Pneumonia, cystic fibrosis no Pleural Other;
 - of CheXpert's list of other findings a fissure, a defibrillator (Support Devices alone) and the adjective
   "prominent" (a size of heart and mediastinum) are not read as such;
 - a report without a word is blank throughout, No Finding included: an empty one, digits, "nan", "NaT",
