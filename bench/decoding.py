@@ -6,9 +6,9 @@
 The shipped policy writes on drawn films as a training step does (G = 8), as rollouts do (K = 10, nucleus 0.9)
 and as the stage generate does (greedy, more films). "Rows" is what stock trainers ask for: a film and a
 prompt for each rollout. "Copies" reads each prompt once and hands copies of its cache to transformers'
-generate, which was radrl's way before. Sampled reports differ between the ways, so a token's cost is compared,
-ends included, padding not. Counted is CPU time, by `time.process_time`, one thread; the ways take turns, so what else the
-machine does falls on all.
+generate, which was radrl's way before. Sampled reports differ between the ways, so a token's cost is
+compared, ends included, padding not. Counted is CPU time, by `time.process_time`, one thread; the ways take
+turns, so what else the machine does falls on all.
 """
 
 from __future__ import annotations
