@@ -4,11 +4,11 @@
     python bench/decoding.py --rounds 5 --write docs/bench/decoding.md
 
 The shipped policy writes on drawn films as a training step does (G = 8), as rollouts do (K = 10, nucleus 0.9)
-and as the stage generate does (greedy, more films). "Rows" is what stock trainers ask for: a film and a prompt
-for each rollout. "Copies" reads each prompt once and hands copies of its cache to transformers' generate, which
-was radrl's way before. Sampled reports differ between the ways, so a token's cost is compared, ends included,
-padding not. Counted is CPU time, by `time.process_time`, one thread; the ways take turns, so what else the
-machine does falls on all.
+and as the stage generate does (greedy, more films). "Rows" is what stock trainers ask for: a film and a
+prompt for each rollout. "Copies" reads each prompt once and hands copies of its cache to transformers'
+generate, which was radrl's way before. Sampled reports differ between the ways, so a token's cost is
+compared, ends included, padding not. Counted is CPU time, by `time.process_time`, one thread; the ways take
+turns, so what else the machine does falls on all.
 """
 
 from __future__ import annotations
@@ -281,7 +281,7 @@ def page(policy: Policy, given: argparse.Namespace, prompt: str) -> str:
             f"a policy of {policy.model.num_parameters() / 1e6:.1f} M parameters. CPU time, by process_time.",
             "",
             "Rows: transformers' `generate` with a film and a prompt for each rollout. Copies: the same "
-            "from a prefill of each prompt, copied. radrl: prompts held once, rows leave when they have ended, "
+            "from a prefill of each prompt, copied. radrl: prompts held once, rows leave when they end, "
             "draws by row. Tokens are those before and at the end; the policy knows films of 112 pixels, so "
             "lengths at others say nothing about reports. The greedy case has 8 times as many films.",
             "",

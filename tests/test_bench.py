@@ -78,7 +78,8 @@ def test_decoding_in_miniature(root: Path, tmp_path: Path) -> None:
     text = written.read_text()
     for way in ("rows", "copies", "radrl"):
         assert len(re.findall(rf"^\| [^|]+ \| {way} \|", text, flags=re.MULTILINE)) == 3
-    caches = re.findall(r"^\| (?:training|rollouts).* \| ([\d.]+) \| ([\d.]+) \|$", text, flags=re.MULTILINE)
+    last = r"^\| (?:training|rollouts).*\) \| ([\d.]+) \| ([\d.]+) \|$"
+    caches = re.findall(last, text, flags=re.MULTILINE)
     assert len(caches) == 2
     assert all(float(ours) < float(whole) for whole, ours in caches)
 

@@ -31,6 +31,9 @@ class Prompts:
         layers: of each layer keys and values, both (P, heads, L, D).
         padding: True where a prompt has no token, shape (P, 1, 1, L); nothing where all have L.
         owners: the prompt of each rollout, shape (B,).
+        slots: the rollout in each of the G slots of each prompt, any where it has fewer, shape (P G,);
+            nothing where rollouts fill them in their order.
+        places: the slot of each rollout, shape (B,); nothing in the same case.
     """
 
     layers: Sequence[tuple[torch.Tensor, torch.Tensor]]
