@@ -44,7 +44,8 @@ NOTES: Final = """\
 - selection gets cheaper because the balanced subset's programs have an unknown a label set and not a study.
 - eval-meteor: Java starts anew for each cell, and its start is in the cost. Its memory is not in the peak.
 - ingest holds the films of one shard, 1,000 as shipped, and a few hundred bytes of every film before it, by
-  which duplicates are known. rollouts hold one shard's films too; label, selection and eval hold texts.
+  which duplicates are known. rollouts hold one shard's films too. No shard is full before 1,000 films, so
+  the guess of their memory is too high where the cells are smaller. label, selection and eval hold texts.
 """
 
 
