@@ -1,4 +1,5 @@
 import subprocess
+import tempfile
 
 import pytest
 
@@ -65,9 +66,27 @@ ODD = [
 ]
 
 
+def _project(folder, monkeypatch):
+    for name in ("dvc.yaml", "params.yaml"):
+        (folder / name).touch()
+    monkeypatch.chdir(folder)
+
+
+@needs_java
+def test_phrases_of_references_stay_in_their_project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with MeteorProcess(references=["clear lungs"]) as meteor:
+        assert meteor.score(["clear lungs"], ["clear lungs"])[0] > 0
+        assert list((tmp_path / "temporary").rglob("*.gz"))
+    assert [path.name for path in tmp_path.rglob("*")] == ["temporary"]
+
+
 @needs_java
 def test_the_paraphrases_of_the_references_give_what_all_of_them_give(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    _project(tmp_path, monkeypatch)
     references, hypotheses = zip(*ODD, strict=True)
     known = Texts()
     known.add(references)
@@ -76,7 +95,7 @@ def test_the_paraphrases_of_the_references_give_what_all_of_them_give(tmp_path, 
     with MeteorProcess(references=known.all()) as meteor:
         assert meteor.counts(references, hypotheses).tolist() == whole.tolist()
     assert whole[:, 16:20].any(), "no paraphrase was matched, so nothing was tried"
-    (table,) = (tmp_path / "radrl" / "meteor").iterdir()
+    (table,) = (tmp_path / "build" / "meteor").iterdir()
     written = table.stat().st_mtime_ns
     with MeteorProcess(references=known.all()) as meteor:
         assert meteor.counts(references, hypotheses).tolist() == whole.tolist()
@@ -95,7 +114,7 @@ def test_a_table_is_cut_to_few_references_in_ascii_alone(monkeypatch):
 
 @needs_java
 def test_where_no_table_can_be_kept_all_paraphrases_are_read(tmp_path, monkeypatch):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    _project(tmp_path, monkeypatch)
+    (tmp_path / "build").touch()
     with MeteorProcess(references=["clear lungs"]) as meteor:
         assert meteor.score(["clear lungs"], ["clear lungs"])[0] > 0

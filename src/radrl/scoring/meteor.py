@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +22,7 @@ import numpy as np
 
 from radrl.evaluation.meteor import addable
 from radrl.evaluation.summed import FloatArray
-from radrl.scoring.meteor_table import cut, plain
+from radrl.scoring.meteor_table import cut, kept, plain
 
 DEFAULT_HEAP: Final = "1g"
 """The paraphrase table needs about 500 MB; 256 MB runs out of memory."""
@@ -51,17 +52,19 @@ class MeteorProcess:
     """
 
     def __init__(self, heap: str = DEFAULT_HEAP, *, references: Sequence[str] = ()) -> None:
-        table = cut(_jar(), references)
-        self._command = [
-            "java", *(_SHORT if table else ()), "-Dfile.encoding=UTF-8", f"-Xmx{heap}", "-jar", str(_jar()),
-            "-", "-", "-stdio", "-l", "en", "-norm", *(("-a", str(table)) if table else ()),
-        ]  # fmt: skip
+        self._heap, self._references = heap, references
+        self._cut = ExitStack()
 
     def __enter__(self) -> MeteorProcess:
+        table = self._cut.enter_context(cut(_jar(), self._references, kept()))
+        command = [
+            "java", *(_SHORT if table else ()), "-Dfile.encoding=UTF-8", f"-Xmx{self._heap}",
+            "-jar", str(_jar()), "-", "-", "-stdio", "-l", "en", "-norm", *(("-a", str(table)) if table else ()),
+        ]  # fmt: skip
         # Errors go to a file, which cannot fill up and block as a pipe that nobody reads does.
         self._errors: IO[bytes] = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
-            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
         )
         return self
 
@@ -77,6 +80,7 @@ class MeteorProcess:
             self._process.kill()
             self._process.communicate()
             self._errors.close()
+            self._cut.close()
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> tuple[float, FloatArray]:
         """METEOR of prepared texts.

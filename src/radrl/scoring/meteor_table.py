@@ -3,7 +3,8 @@
 Reading its table of five million paraphrases takes METEOR longer than scoring a test split. Its authors cut
 the table with `FilterParaphrase`, which the jar carries, to the phrases that the references hold: a match has
 one side in the reference, whatever was generated. Matches, their order and hence all figures stay the same.
-Arms of a study, and its comparison, have the same references, so the cut table is kept for the next one.
+Arms of a study, and its comparison, have the same references, so the cut table is kept for the next one. It
+holds phrases of the references, so it lies in the project they belong to; elsewhere it ends with the scoring.
 
 The program drops punctuation before it looks phrases up. The table holds no ASCII punctuation that METEOR
 could match, so this loses nothing of ASCII references; others take the whole table.
@@ -12,10 +13,10 @@ could match, so this loses nothing of ASCII references; others take the whole ta
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -55,23 +56,36 @@ class Texts:
         return sorted(self._texts)
 
 
-def cut(jar: Path, references: Sequence[str]) -> Path | None:
+def kept() -> Path | None:
+    """Where stages keep tables: in the project they run in, which git does not see; nothing elsewhere."""
+    in_project = Path("dvc.yaml").is_file() and Path("params.yaml").is_file()
+    return Path("build", "meteor").absolute() if in_project else None
+
+
+@contextmanager
+def cut(jar: Path, references: Sequence[str], kept: Path | None = None) -> Iterator[Path | None]:
     """The table for these references, from an earlier scoring or cut now.
 
     Args:
         jar: METEOR's, with its data folder beside it.
         references: of `Texts.all`.
+        kept: a folder of cut tables; made when it is not there. Nothing for a table that ends with the block.
 
-    Returns:
-        The table's path; nothing where the whole one is to be read, since there are no references or the
-        folder of cut tables (radrl/meteor in the user's cache folder) cannot be written.
+    Yields:
+        The table's path; nothing where the whole one is to be read, since there are no references or no
+        place to write.
     """
     whole = jar.parent / "data" / "paraphrase-en.gz"
     if not references or not whole.is_file():
-        return None
+        yield None
+        return
     digest = hashlib.sha256("\n".join([str(whole.stat().st_size), *references]).encode()).hexdigest()
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "radrl" / "meteor"
-    path = folder / f"{digest[:32]}.gz"
+    with tempfile.TemporaryDirectory(prefix="radrl-") as own:
+        yield _found(jar, whole, references, kept or Path(own), f"{digest[:32]}.gz")
+
+
+def _found(jar: Path, whole: Path, references: Sequence[str], folder: Path, name: str) -> Path | None:
+    path = folder / name
     if path.is_file():
         return path
     try:

@@ -80,7 +80,9 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         with _silenced("trl.trainer.grpo_trainer"):
             super().__init__(reward_funcs=functions, args=arguments, **trl)
         self.beta = self.args.beta = kl
-        known = [self.accelerator.unwrap_model(own) for own in (self.model, self.ref_model) if own is not None]
+        known = [
+            self.accelerator.unwrap_model(own) for own in (self.model, self.ref_model) if own is not None
+        ]
         _share(known)
         for own in known:
             vision_chunks.enable(shared_prefill.bare(own))
