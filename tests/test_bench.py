@@ -84,6 +84,23 @@ def test_decoding_in_miniature(root: Path, tmp_path: Path) -> None:
     assert all(float(ours) < float(whole) for whole, ours in caches)
 
 
+def test_credits_in_miniature(root: Path, tmp_path: Path) -> None:
+    written = tmp_path / "credits.md"
+    command = [sys.executable, str(root / "bench/credits.py"), "--rounds", "1", "--steps", "2"]
+    command += ["--lessons", "64", "--write", str(written)]
+    subprocess.run(command, check=True, cwd=tmp_path, capture_output=True)
+    text = written.read_text()
+    rows = dict(re.findall(r"^\| ([a-z ]+) \| ([\d. |]+) \|$", text, flags=re.MULTILINE))
+    seconds = {name: [float(cell) for cell in cells.split(" | ")] for name, cells in rows.items()}
+    whole = seconds.pop("step")
+    for i, step in enumerate(whole):  # the table's seconds are rounded to thousandths
+        assert sum(own[i] for own in seconds.values()) == pytest.approx(step, abs=0.005)
+    assert re.findall(r"^\| DiTPO by (\S+) \|.*\| (\d+)% \|$", text, flags=re.MULTILINE) == [
+        ("gradient", "10"),
+        ("TF-IDF", "2"),
+    ]
+
+
 def test_score_memory_in_miniature(root: Path, tmp_path: Path) -> None:
     written = tmp_path / "score_memory.md"
     sizes = ["--pairs", "100", "200", "--speed", "100", "--rounds", "1", "--meteor", "0"]
