@@ -150,9 +150,8 @@ class Side:
         return float(times.user + times.system + times.children_user + times.children_system)
 
 
-def against(old: str, folder: Path, *, full: bool) -> dict[str, dict[str, float]]:
+def against(made: Mapping[str, str], folder: Path, *, full: bool) -> dict[str, dict[str, float]]:
     """Run both commits' stages in pairs; by side and stage, CPU seconds."""
-    made = {"old": of(old), "new": of("HEAD")}
     kept = folder / f"{made['old'][:9]}-{made['new'][:9]}{'-full' if full else ''}"
     file = kept / "seconds.json"
     found: dict[str, dict[str, float]] = json.loads(file.read_text()) if file.is_file() else {}
@@ -185,7 +184,9 @@ def against(old: str, folder: Path, *, full: bool) -> dict[str, dict[str, float]
     return found
 
 
-def against_page(found: Mapping[str, Mapping[str, float]], old: str, *, full: bool) -> str:
+def against_page(
+    found: Mapping[str, Mapping[str, float]], made: Mapping[str, str], old: str, *, full: bool
+) -> str:
     """The table by group of stages, with totals."""
     unit, per = ("minutes", 1.0) if full else ("seconds", 60.0)
     groups = {name: minutes(seconds) for name, seconds in found.items()}
@@ -205,7 +206,7 @@ def against_page(found: Mapping[str, Mapping[str, float]], old: str, *, full: bo
     size = "the study as shipped" if full else f"few films and steps, arms {', '.join(ARMS)}"
     return (
         f"{_head([f'--old {old}', *_full(full)])}\n\n"
-        f"Commit {of(old)[:9]} against {of('HEAD')[:9]}, stage beside stage: {size}.\n\n"
+        f"Commit {made['old'][:9]} against {made['new'][:9]}, stage beside stage: {size}.\n\n"
         + "\n".join(lines)
         + "\n"
     )
@@ -329,7 +330,9 @@ def main() -> None:
     if given.ways:
         text = compare_ways(given.folder, full=given.full)
     else:
-        text = against_page(against(given.old, given.folder, full=given.full), given.old, full=given.full)
+        made = {"old": of(given.old), "new": of("HEAD")}
+        found = against(made, given.folder, full=given.full)
+        text = against_page(found, made, given.old, full=given.full)
     print(text)
     if given.write:
         given.write.write_text("# bench/stages\n\n" + text)

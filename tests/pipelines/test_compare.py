@@ -264,6 +264,7 @@ def page(
     curve: pd.DataFrame | None = None,
     over_seeds: list[dict[str, Any]] | None = None,
     systems: dict[str, System] | None = None,
+    cpu_seconds: dict[str, float] | None = None,
     **settings: Any,
 ) -> str:
     results = Path(__file__).parents[2] / "conf" / "base" / "published_results.csv"
@@ -273,6 +274,7 @@ def page(
         INGESTED | (ingested or {}),
         {"labeler": "rules", "reports": 10, "known": 10, "agreement": {"Edema": 0.987}},
         systems or {},
+        cpu_seconds,
     )
     return nodes.write_page(
         comparison,
@@ -283,6 +285,17 @@ def page(
         beside,
         settled(scoring, settings),
     )
+
+
+class TestCost:
+    """What the stages before the page cost, in its header."""
+
+    def test_it_is_summed_by_group_the_most_first(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset, comparison: pd.DataFrame
+    ) -> None:
+        arms, seconds = {"sft": sft, "grpo": grpo}, {"label": 30.0, "train@deer": 60.0, "train@grpo": 90.0}
+        assert "<dd>3.0: train 2.5, label 0.5</dd>" in page(comparison, arms, corpus, cpu_seconds=seconds)
+        assert "CPU minutes" not in page(comparison, arms, corpus)
 
 
 class TestWithoutTrainingFilms:

@@ -15,8 +15,14 @@ from radrl.wiring import cpu
 from radrl.wiring.cpu import CPU_SECONDS, CpuHooks
 
 
+def work(given: object) -> object:
+    return given
+
+
 def made(stage: str, arm: str | None = None, outputs: str | None = "out") -> Node:
-    (only,) = pipeline([node(str, "given", outputs, name="work", tags=f"stage.{stage}")], namespace=arm).nodes
+    (only,) = pipeline(
+        [node(work, "given", outputs, name="work", tags=f"stage.{stage}")], namespace=arm
+    ).nodes
     return only
 
 
