@@ -59,7 +59,8 @@ class MeteorProcess:
         table = self._cut.enter_context(cut(_jar(), self._references, kept()))
         command = [
             "java", *(_SHORT if table else ()), "-Dfile.encoding=UTF-8", f"-Xmx{self._heap}",
-            "-jar", str(_jar()), "-", "-", "-stdio", "-l", "en", "-norm", *(("-a", str(table)) if table else ()),
+            "-jar", str(_jar()), "-", "-", "-stdio", "-l", "en", "-norm",
+            *(("-a", str(table)) if table else ()),
         ]  # fmt: skip
         # Errors go to a file, which cannot fill up and block as a pipe that nobody reads does.
         self._errors: IO[bytes] = tempfile.TemporaryFile()
