@@ -20,6 +20,7 @@ from transformers import PrinterCallback
 from transformers.utils import logging
 
 from grpo_steps import policies, scripts, ways
+from radrl.policy.processor import FilmProcessor
 from radrl.process import offline
 from radrl.process.runtime import pin
 from radrl.rewards.base import RewardSum
@@ -138,7 +139,8 @@ def train(way: str, job: Job) -> dict[str, Any]:
     """
     device = torch.device(job.device)
     logging.disable_progress_bar()
-    policy = policies.load(job.start, job.cell.size)
+    processor = FilmProcessor if way == "shared" else policies.EveryRow
+    policy = policies.load(job.start, job.cell.size, processor)
     lora = job.settings["tunes"] == "lora"
     tuning.freeze(policy.model, job.settings["tunes"], job.dtype)
     play = scripts.Play(job.scripts, policy.processor.tokenizer.pad_token_id)

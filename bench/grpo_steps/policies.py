@@ -13,6 +13,7 @@ from datasets import Dataset
 from PIL import Image
 from transformers import AutoTokenizer, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
+from transformers.processing_utils import ProcessorMixin
 
 from radrl.data.sources import phantom
 from radrl.labelers.rules.labeler import rules
@@ -49,12 +50,18 @@ def save(policy: Policy, start: Path) -> None:
     folder.save(policy, start)
 
 
-def load(start: Path, size: int) -> Policy:
+class EveryRow(FilmProcessor):  # type: ignore[misc]
+    """transformers' own: cuts a film into patches for each of the rows it is asked for."""
+
+    _process_images = ProcessorMixin._process_images
+
+
+def load(start: Path, size: int, processor: type[FilmProcessor] = FilmProcessor) -> Policy:
     """A saved policy as transformers loads it, for films of a size; what radrl adds, its trainer adds."""
     model = Qwen2_5_VLForConditionalGeneration.from_pretrained(start, dtype=torch.float32)
     image_processor = Qwen2VLImageProcessorPil.from_pretrained(start)
     image_processor.size = {"shortest_edge": size**2, "longest_edge": size**2}
-    return Policy(model.eval(), FilmProcessor(image_processor, AutoTokenizer.from_pretrained(start)))
+    return Policy(model.eval(), processor(image_processor, AutoTokenizer.from_pretrained(start)))
 
 
 def prompts(own: Sequence[Any], prompt: str) -> Dataset:
