@@ -35,6 +35,14 @@ def test_the_ends_of_the_numbers_find_tokens_that_are_possible() -> None:
     assert drawn(logits, torch.tensor([0.0, almost], dtype=torch.float64)).tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("top_p", [1.0, 0.9])
+@pytest.mark.parametrize("logits", [[0.0, torch.nan, 0.0], [0.0, torch.inf, 0.0], [-torch.inf] * 3])
+def test_logits_that_are_no_numbers_are_refused(logits: list[float], top_p: float) -> None:
+    rows = torch.tensor([[0.0, 1.0, 2.0], logits])
+    with pytest.raises(FloatingPointError, match="NaN or infinite"):
+        drawn(rows, torch.tensor([0.5, 0.5], dtype=torch.float64), top_p)
+
+
 def test_equally_likely_tokens_at_the_edge_of_the_nucleus_all_stay() -> None:
     own = torch.arange(4, dtype=torch.float64) / 4
     assert drawn(torch.zeros(4, 4), own, 0.5).tolist() == [0, 1, 2, 3]

@@ -83,15 +83,7 @@ def decode(
                 choose.select(stay)
                 cache.batch_select_indices(stay)
                 before = before.select(stay)
-            step = model(
-                input_ids=tokens[:, None],
-                position_ids=positions.expand(3, -1)[:, :, None],
-                attention_mask=dict.fromkeys(text.layer_types, before),
-                past_key_values=cache,
-                use_cache=True,
-                logits_to_keep=1,
-            )
-            logits, positions = step.logits[:, -1].float(), positions + 1
+            logits, positions = _step(model, tokens, positions, cache, before), positions + 1
 
 
 @torch.no_grad()
@@ -114,6 +106,22 @@ def prefilled(model: Any, inputs: Inputs, owners: torch.Tensor) -> tuple[torch.T
     layers = [(own.keys.to(own.values.dtype), own.values) for own in read.past_key_values.layers]
     padding = None if mask.all() else (mask == 0)[:, None, None]
     return read.logits[owners, -1].float(), positions[owners], Prompts.of(layers, padding, owners)
+
+
+def _step(
+    model: Any, tokens: torch.Tensor, positions: torch.Tensor, cache: DynamicCache, before: Prompts
+) -> torch.Tensor:
+    """Logits behind the token of each of B rows at its position, both (B,); float32, shape (B, V)."""
+    read = model(
+        input_ids=tokens[:, None],
+        position_ids=positions.expand(3, -1)[:, :, None],
+        attention_mask=dict.fromkeys(model.model.language_model.config.layer_types, before),
+        past_key_values=cache,
+        use_cache=True,
+        logits_to_keep=1,
+    )
+    logits: torch.Tensor = read.logits[:, -1].float()
+    return logits
 
 
 def _numbers(

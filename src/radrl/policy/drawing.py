@@ -57,6 +57,9 @@ def drawn(scores: torch.Tensor, numbers: torch.Tensor, top_p: float = 1.0) -> to
     Returns:
         The first token up to which the probabilities, in the vocabulary's order, sum to more than the
         number's share of all, shape (B,).
+
+    Raises:
+        FloatingPointError: when a row has a logit that is no number or infinite, or no possible token.
     """
     probabilities = scores.softmax(dim=-1)
     if top_p < 1:
@@ -64,7 +67,13 @@ def drawn(scores: torch.Tensor, numbers: torch.Tensor, top_p: float = 1.0) -> to
         probabilities = probabilities.masked_fill(rare, 0.0)
     sums = probabilities.cumsum(dim=-1, dtype=numbers.dtype)
     # below the last sum though it was rounded, so that a token is found, and one that is possible
-    return torch.searchsorted(sums, sums[:, -1:] * numbers[:, None], right=True)[:, 0]
+    found = torch.searchsorted(sums, sums[:, -1:] * numbers[:, None], right=True)[:, 0]
+    if bool((found == sums.shape[-1]).any()):  # no sum of NaNs is more than another
+        raise FloatingPointError(
+            "no token can be drawn: the policy's logits are NaN or infinite; its weights are spoilt, or its "
+            "dtype does not hold its numbers (set it to float32)"
+        )
+    return found
 
 
 def _least(probabilities: torch.Tensor, top_p: float) -> torch.Tensor:

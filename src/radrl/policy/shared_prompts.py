@@ -12,7 +12,7 @@ functions while tokens are decoded, so it is the model's public forward that is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -118,18 +118,32 @@ def attend(
     """
     prompts = attention_mask
     keys, values = prompts.layers[module.layer_idx]
-    asked = (query * scaling).reshape(*key.shape[:2], -1, query.shape[-1])  # (B, key heads, R, D)
-    sharing = asked.shape[2]
-    of_prompt = prompts.together(asked) @ keys.transpose(2, 3)  # (P, key heads, G R, L)
+    asked = query.reshape(*key.shape[:2], -1, query.shape[-1])  # (B, key heads, R, D)
+    sharing, dtype = asked.shape[2], value.dtype
+    with _exact(query.device.type):
+        asked, keys, key = (_widened(states.to(dtype)) for states in (asked, keys, key))
+        asked = asked * scaling
+        of_prompt = prompts.together(asked) @ keys.transpose(2, 3)  # (P, key heads, G R, L)
+        of_own = asked @ key.transpose(2, 3)
     if prompts.padding is not None:
         of_prompt = of_prompt.masked_fill(prompts.padding, -torch.inf)
-    scores = torch.cat([prompts.apart(of_prompt, sharing), asked @ key.transpose(2, 3)], dim=3)
+    scores = torch.cat([prompts.apart(of_prompt, sharing), of_own], dim=3)
     weights = scores.softmax(dim=3, dtype=torch.float32).to(value.dtype)  # (B, key heads, R, L + T)
     if dropout:
         weights = torch.nn.functional.dropout(weights, dropout)
     before, own = weights.split([keys.shape[2], key.shape[2]], dim=3)
     found = prompts.apart(prompts.together(before) @ values, sharing) + own @ value
     return found.reshape(len(query), 1, -1, query.shape[-1]), None
+
+
+def _exact(device: str) -> AbstractContextManager[object]:
+    """A block in which products keep the precision of their factors: autocast would round them."""
+    return torch.autocast(device, enabled=False) if torch.is_autocast_enabled(device) else nullcontext()
+
+
+def _widened(states: torch.Tensor) -> torch.Tensor:
+    """In float32 at least, as torch's attention keeps scores: bfloat16 has two digits of them."""
+    return states.float() if states.dtype in (torch.bfloat16, torch.float16) else states
 
 
 AttentionInterface.register(NAME, attend)
