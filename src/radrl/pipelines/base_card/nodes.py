@@ -115,7 +115,8 @@ def _groups(
             max_new_tokens=max_new_tokens,
             samples=ROLLOUTS,
             temperature=1.0,
-            seed=seed + number,
+            seed=seed,
+            first=number,
         )
         texts = [one.text for one in written]
         sample = [str(number)] * ROLLOUTS
