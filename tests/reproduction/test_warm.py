@@ -43,6 +43,20 @@ def test_kedro_is_found_in_path_and_reads_the_project_as_it_stands(running: Serv
     assert "label_reports" in done.stdout
 
 
+def test_stages_run_the_projects_package_where_another_is_installed(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for part in ("__init__.py", "process", "wiring"):  # enough for a server, not for a stage
+        found, copy = root / "src" / "radrl" / part, tmp_path / "radrl" / part
+        copy.parent.mkdir(exist_ok=True)
+        copy.symlink_to(found)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with server(root) as started:
+        command = ["sh", "-c", "kedro registry describe label"]
+        done = subprocess.run(command, cwd=root, env=started.variables, capture_output=True, text=True)
+    assert "label_reports" in done.stdout, done.stderr
+
+
 def test_a_failure_has_its_status_and_its_word(running: Server, root: Path) -> None:
     command = ["sh", "-c", "kedro run --pipelines=nosuch"]
     done = subprocess.run(command, cwd=root, env=running.variables, capture_output=True, text=True)
