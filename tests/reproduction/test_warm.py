@@ -87,6 +87,12 @@ def test_a_signal_reaches_the_forked_process_and_comes_back_as_its_end(running: 
     assert not forked.is_running()
 
 
+def test_a_stage_that_the_system_kills_for_memory_ends_as_killed(running: Server, root: Path) -> None:
+    asked, forked = waiting(running, root)
+    forked.kill()
+    assert asked.wait(timeout=60) == -signal.SIGKILL
+
+
 def test_who_is_killed_takes_the_forked_process_along(running: Server, root: Path) -> None:
     asked, forked = waiting(running, root)
     asked.kill()

@@ -153,7 +153,8 @@ def main() -> int:
         signal.signal(number, lambda given, _: _signal(running.pid, given))
     status, _ = running.wait()
     if status < 0:  # end as it did, for whoever looks at the status
-        signal.signal(-status, signal.SIG_DFL)
+        if -status != signal.SIGKILL:  # nobody may handle that one
+            signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     return status
 
