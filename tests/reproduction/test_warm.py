@@ -65,12 +65,14 @@ def test_a_failure_has_its_status_and_its_word(running: Server, root: Path) -> N
     assert "Traceback" not in done.stderr
 
 
-def waiting(running: Server, root: Path) -> tuple[subprocess.Popen[bytes], psutil.Process]:
+def waiting(
+    running: Server, root: Path, stderr: int | None = None
+) -> tuple[subprocess.Popen[bytes], psutil.Process]:
     """A program that waits for input which never comes, and the process that the server forked for it."""
     before = {child.pid for child in psutil.Process(running.pid).children()}
     reading, _ = os.pipe()
     asked = subprocess.Popen(
-        ["sh", "-c", "exec kedro ipython"], cwd=root, env=running.variables, stdin=reading
+        ["sh", "-c", "exec kedro ipython"], cwd=root, env=running.variables, stdin=reading, stderr=stderr
     )
     while not (new := [c for c in psutil.Process(running.pid).children() if c.pid not in before]):
         time.sleep(0.01)
@@ -99,6 +101,18 @@ def test_who_is_killed_takes_the_forked_process_along(running: Server, root: Pat
     asked.wait()
     psutil.wait_procs([forked], timeout=60)
     assert not forked.is_running()
+
+
+def test_a_server_that_is_killed_takes_its_stages_along(root: Path) -> None:
+    with server(root) as started:
+        asked, forked = waiting(started, root, stderr=subprocess.PIPE)
+        psutil.Process(started.pid).kill()
+        psutil.wait_procs([forked], timeout=60)
+        assert not forked.is_running()
+        _, said = asked.communicate()
+    assert asked.returncode == 1
+    assert "Traceback" not in said.decode()
+    assert said.decode().endswith("start again, nothing is lost\n")
 
 
 def test_without_a_server_the_program_runs_by_itself(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import gc
 import logging
 import os
@@ -60,6 +61,10 @@ _PATIENCE: Final = 30.0
 """Seconds that a process has to end by itself before it is killed."""
 
 
+_PR_SET_PDEATHSIG: Final = 1
+"""Linux's name for the signal that a process is sent when its parent ends (sys/prctl.h)."""
+
+
 class Server:
     """Forks a process for each request and tells how it ended.
 
@@ -106,8 +111,10 @@ class Server:
         except (OSError, ValueError):
             connection.close()
             return None
+        own = os.getpid()
         pid = os.fork()
         if pid == 0:
+            _end_with(own)
             self._leave(connection)
             return job, streams
         for stream in streams:
@@ -154,6 +161,13 @@ class Server:
                 os.kill(pid, number)
             time.sleep(0.1)
             self._tell_ends()
+
+
+def _end_with(parent: int) -> None:
+    """In a forked process: end as on a signal when the server is killed, instead of running on unseen."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # it was killed before
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def main() -> int:
