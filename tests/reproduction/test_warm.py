@@ -129,3 +129,14 @@ def test_a_server_is_for_several_stages_on_a_processor(monkeypatch: pytest.Monke
     assert not pays({"a", "b", "c"}, {"device": "cuda"})
     monkeypatch.setattr(sys, "platform", "darwin")
     assert not pays({"a", "b", "c"}, {"device": "cpu"})
+
+
+def test_a_library_that_is_missing_keeps_no_other_out() -> None:
+    script = """if True:
+        import sys
+        sys.modules["trl"] = sys.modules["kedro.config"] = None
+        from radrl.wiring import warm
+        warm._import_libraries()
+        print("peft" in sys.modules, "kedro.runner" in sys.modules)"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n"

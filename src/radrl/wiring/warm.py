@@ -230,14 +230,17 @@ def _import_libraries() -> None:
     # as radrl.settings sets it: read once, when torch is imported
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     gc.set_threshold(50_000)  # as radrl.settings
-    with warnings.catch_warnings(), contextlib.suppress(ImportError):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in LIBRARIES:
-            import_module(name)
+            with contextlib.suppress(ImportError):
+                import_module(name)
         # transformers and TRL import their parts by name, when they are first asked for
-        import_module("transformers").Trainer  # noqa: B018
-        import_module("trl").GRPOTrainer  # noqa: B018
-        import_module("sqlalchemy.orm").configure_mappers()
+        for name, part in (("transformers", "Trainer"), ("trl", "GRPOTrainer")):
+            with contextlib.suppress(ImportError, RuntimeError):
+                getattr(import_module(name), part)
+        with contextlib.suppress(ImportError):
+            import_module("sqlalchemy.orm").configure_mappers()
     gc.freeze()  # what is imported lives to the end: no collection need look at it, or copy its pages
 
 
