@@ -43,6 +43,20 @@ def test_kedro_is_found_in_path_and_reads_the_project_as_it_stands(running: Serv
     assert "label_reports" in done.stdout
 
 
+def test_stages_run_the_projects_package_where_another_is_installed(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for part in ("__init__.py", "process", "wiring"):  # enough for a server, not for a stage
+        found, copy = root / "src" / "radrl" / part, tmp_path / "radrl" / part
+        copy.parent.mkdir(exist_ok=True)
+        copy.symlink_to(found)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with server(root) as started:
+        command = ["sh", "-c", "kedro registry describe label"]
+        done = subprocess.run(command, cwd=root, env=started.variables, capture_output=True, text=True)
+    assert "label_reports" in done.stdout, done.stderr
+
+
 def test_a_failure_has_its_status_and_its_word(running: Server, root: Path) -> None:
     command = ["sh", "-c", "kedro run --pipelines=nosuch"]
     done = subprocess.run(command, cwd=root, env=running.variables, capture_output=True, text=True)
@@ -51,12 +65,14 @@ def test_a_failure_has_its_status_and_its_word(running: Server, root: Path) -> N
     assert "Traceback" not in done.stderr
 
 
-def waiting(running: Server, root: Path) -> tuple[subprocess.Popen[bytes], psutil.Process]:
+def waiting(
+    running: Server, root: Path, stderr: int | None = None
+) -> tuple[subprocess.Popen[bytes], psutil.Process]:
     """A program that waits for input which never comes, and the process that the server forked for it."""
     before = {child.pid for child in psutil.Process(running.pid).children()}
     reading, _ = os.pipe()
     asked = subprocess.Popen(
-        ["sh", "-c", "exec kedro ipython"], cwd=root, env=running.variables, stdin=reading
+        ["sh", "-c", "exec kedro ipython"], cwd=root, env=running.variables, stdin=reading, stderr=stderr
     )
     while not (new := [c for c in psutil.Process(running.pid).children() if c.pid not in before]):
         time.sleep(0.01)
@@ -73,12 +89,30 @@ def test_a_signal_reaches_the_forked_process_and_comes_back_as_its_end(running: 
     assert not forked.is_running()
 
 
+def test_a_stage_that_the_system_kills_for_memory_ends_as_killed(running: Server, root: Path) -> None:
+    asked, forked = waiting(running, root)
+    forked.kill()
+    assert asked.wait(timeout=60) == -signal.SIGKILL
+
+
 def test_who_is_killed_takes_the_forked_process_along(running: Server, root: Path) -> None:
     asked, forked = waiting(running, root)
     asked.kill()
     asked.wait()
     psutil.wait_procs([forked], timeout=60)
     assert not forked.is_running()
+
+
+def test_a_server_that_is_killed_takes_its_stages_along(root: Path) -> None:
+    with server(root) as started:
+        asked, forked = waiting(started, root, stderr=subprocess.PIPE)
+        psutil.Process(started.pid).kill()
+        psutil.wait_procs([forked], timeout=60)
+        assert not forked.is_running()
+        _, said = asked.communicate()
+    assert asked.returncode == 1
+    assert "Traceback" not in said.decode()
+    assert said.decode().endswith("start again, nothing is lost\n")
 
 
 def test_without_a_server_the_program_runs_by_itself(tmp_path: Path) -> None:
@@ -95,3 +129,14 @@ def test_a_server_is_for_several_stages_on_a_processor(monkeypatch: pytest.Monke
     assert not pays({"a", "b", "c"}, {"device": "cuda"})
     monkeypatch.setattr(sys, "platform", "darwin")
     assert not pays({"a", "b", "c"}, {"device": "cpu"})
+
+
+def test_a_library_that_is_missing_keeps_no_other_out() -> None:
+    script = """if True:
+        import sys
+        sys.modules["trl"] = sys.modules["kedro.config"] = None
+        from radrl.wiring import warm
+        warm._import_libraries()
+        print("peft" in sys.modules, "kedro.runner" in sys.modules)"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n"

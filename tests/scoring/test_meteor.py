@@ -1,3 +1,4 @@
+import os
 import subprocess
 import tempfile
 
@@ -100,6 +101,27 @@ def test_the_paraphrases_of_the_references_give_what_all_of_them_give(tmp_path, 
     with MeteorProcess(references=known.all()) as meteor:
         assert meteor.counts(references, hypotheses).tolist() == whole.tolist()
     assert table.stat().st_mtime_ns == written
+
+
+@needs_java
+def test_no_reference_is_left_where_a_scoring_is_killed(tmp_path, monkeypatch):
+    _project(tmp_path, monkeypatch)
+    left = tmp_path / "build" / "meteor" / "of a scoring that was killed long ago"
+    left.mkdir(parents=True)
+    os.utime(left, (0, 0))
+    written, run = [], subprocess.run
+
+    def killed(command, **how):
+        result = run(command, **how)
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        written.extend(path.name for path in files if b"clear lungs" in path.read_bytes())
+        return result
+
+    monkeypatch.setattr(subprocess, "run", killed)
+    with MeteorProcess(references=["clear lungs"]) as meteor:
+        assert meteor.score(["clear lungs"], ["clear lungs"])[0] > 0
+    assert written == []
+    assert not left.exists()
 
 
 def test_a_table_is_cut_to_few_references_in_ascii_alone(monkeypatch):

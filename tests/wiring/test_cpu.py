@@ -30,7 +30,11 @@ def made(stage: str, arm: str | None = None, outputs: str | None = "out") -> Nod
 def hooks(tmp_path: Path) -> CpuHooks:
     hooks = CpuHooks()
     hooks.after_context_created(
-        SimpleNamespace(config_loader={"globals": {"data": "data"}}, project_path=tmp_path)
+        SimpleNamespace(
+            config_loader={"globals": {"data": "data"}},
+            project_path=tmp_path,
+            params={"arms": {"grpo": {}}, "selection": {"own": {}}},
+        )
     )
     return hooks
 
@@ -61,3 +65,12 @@ def test_the_comparison_is_not_told_its_own_of_another_time(hooks: CpuHooks, tmp
     catalog = DataCatalog()
     hooks.after_catalog_created(catalog)
     assert catalog[CPU_SECONDS].load() == {"label": 2.0}
+
+
+def test_the_comparison_is_not_told_of_arms_that_are_gone(hooks: CpuHooks, tmp_path: Path) -> None:
+    folder = tmp_path / "data" / cpu_seconds.FOLDER
+    for stage in ("code", "train@grpo", "train@former"):
+        cpu_seconds.note(folder, stage, {cpu_seconds.OWN: 2.0})
+    catalog = DataCatalog()
+    hooks.after_catalog_created(catalog)
+    assert catalog[CPU_SECONDS].load() == {"code": 2.0, "train@grpo": 2.0}

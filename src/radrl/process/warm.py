@@ -151,9 +151,13 @@ def main() -> int:
         os.execv(sys.executable, [sys.executable, "-m", program, *arguments])
     for number in _PASSED_ON:
         signal.signal(number, lambda given, _: _signal(running.pid, given))
-    status, _ = running.wait()
+    try:
+        status, _ = running.wait()
+    except ConnectionError as error:
+        sys.exit(str(error))
     if status < 0:  # end as it did, for whoever looks at the status
-        signal.signal(-status, signal.SIG_DFL)
+        if -status != signal.SIGKILL:  # nobody may handle that one
+            signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     return status
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -71,7 +72,7 @@ def server(root: Path, **more: str) -> Iterator[Server]:
             process = subprocess.Popen(
                 [sys.executable, "-m", "radrl.wiring.warm", str(address)],
                 cwd=root,
-                env=environment(**more),
+                env=_of_project(root, environment(**more)),
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
@@ -87,3 +88,9 @@ def server(root: Path, **more: str) -> Iterator[Server]:
             yield Server(str(address), bin_, variables, process.pid)
         finally:
             process.communicate()  # closes its input, which ends it
+
+
+def _of_project(root: Path, variables: Mapping[str, str]) -> dict[str, str]:
+    """Variables under which `radrl` is the project's own, which Kedro runs whatever package is installed."""
+    path = [str(root / "src"), *filter(None, [variables.get("PYTHONPATH")])]
+    return {**variables, "PYTHONPATH": os.pathsep.join(path)}

@@ -13,8 +13,10 @@ could match, so this loses nothing of ASCII references; others take the whole ta
 from __future__ import annotations
 
 import hashlib
+import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +27,9 @@ MOST: Final = 5000
 
 _KEPT: Final = 16
 """Cut tables that stay, the oldest dropped first; one is 1 MB or less."""
+
+_FORSAKEN: Final = 3600.0
+"""Seconds after which nobody writes to a table's own folder any more: to cut one takes ten."""
 
 
 def plain(text: str) -> str:
@@ -99,11 +104,16 @@ def _found(jar: Path, whole: Path, references: Sequence[str], folder: Path, name
 
 
 def _filter(jar: Path, whole: Path, references: Sequence[str], work: Path) -> Path:
-    """Run METEOR's program; the references lie in the folder `work` meanwhile, which nobody else can read."""
-    texts, found = work / "references", work / "table.gz"
-    texts.write_text("".join(f"{text}\n" for text in references), encoding="ascii", newline="\n")
-    command = ["java", "-XX:+UseSerialGC", "-cp", str(jar), "FilterParaphrase"]
-    result = subprocess.run([*command, str(whole), str(found), str(texts)], capture_output=True, check=False)
+    """Run METEOR's program; references reach it by a file without a name, of which a kill leaves nothing."""
+    found = work / "table.gz"
+    command = ["java", "-XX:+UseSerialGC", "-cp", str(jar), "FilterParaphrase", str(whole), str(found)]
+    with tempfile.TemporaryFile(dir=work) as texts:
+        texts.write("".join(f"{text}\n" for text in references).encode("ascii"))
+        texts.seek(0)
+        number = texts.fileno()
+        result = subprocess.run(
+            [*command, f"/dev/fd/{number}"], pass_fds=[number], capture_output=True, check=False
+        )
     if result.returncode or not found.is_file():
         said = result.stderr.decode(errors="replace").strip()[:500]
         raise RuntimeError(f"METEOR's FilterParaphrase ended with {result.returncode}: {said or 'nothing'}")
@@ -111,6 +121,10 @@ def _filter(jar: Path, whole: Path, references: Sequence[str], work: Path) -> Pa
 
 
 def _drop_oldest(folder: Path) -> None:
+    """Drop tables, and what a scoring that was killed has left half-written."""
     tables = sorted(folder.glob("*.gz"), key=lambda path: path.stat().st_mtime)
     for path in tables[:-_KEPT]:
         path.unlink(missing_ok=True)
+    for path in folder.iterdir():
+        if path.is_dir() and path.stat().st_mtime < time.time() - _FORSAKEN:
+            shutil.rmtree(path, ignore_errors=True)

@@ -11,6 +11,7 @@ from kedro.io import CatalogProtocol, MemoryDataset
 from kedro.pipeline.node import Node
 
 from radrl.pipelines.stages import LAST
+from radrl.provenance.code import split, stages
 from radrl.storage import cpu_seconds
 from radrl.wiring.hooks import stage_of
 
@@ -30,16 +31,22 @@ class CpuHooks:
 
     @hook_impl
     def after_context_created(self, context: KedroContext) -> None:
-        """Find the folder of this environment's data."""
+        """Find the folder of this environment's data, and keep the parameters, unchecked as yet."""
+        self._params = context.params
         data = Path(context.config_loader["globals"]["data"])
         self._folder = Path(context.project_path) / data / cpu_seconds.FOLDER
 
     @hook_impl
     def after_catalog_created(self, catalog: CatalogProtocol) -> None:
-        """Hand the comparison what is known of the stages before it; of itself it knows nothing yet."""
+        """Hand the comparison what is known of the stages before it; of itself it knows nothing yet.
+
+        Notes of arms that params.yaml no longer lists stay where they lie, and are not told.
+        """
         known = cpu_seconds.read(self._folder)
-        known.pop(LAST, None)
-        catalog[CPU_SECONDS] = MemoryDataset(known)
+        there = {*stages(self._params)}
+        gone = {name for name in known if split(name)[1] and name not in there}
+        told = known.keys() - gone - {LAST}
+        catalog[CPU_SECONDS] = MemoryDataset({name: known[name] for name in known if name in told})
 
     @hook_impl
     def before_node_run(self, node: Node) -> None:

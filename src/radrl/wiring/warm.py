@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import gc
 import logging
 import os
@@ -60,6 +61,10 @@ _PATIENCE: Final = 30.0
 """Seconds that a process has to end by itself before it is killed."""
 
 
+_PR_SET_PDEATHSIG: Final = 1
+"""Linux's name for the signal that a process is sent when its parent ends (sys/prctl.h)."""
+
+
 class Server:
     """Forks a process for each request and tells how it ended.
 
@@ -106,8 +111,10 @@ class Server:
         except (OSError, ValueError):
             connection.close()
             return None
+        own = os.getpid()
         pid = os.fork()
         if pid == 0:
+            _end_with(own)
             self._leave(connection)
             return job, streams
         for stream in streams:
@@ -154,6 +161,13 @@ class Server:
                 os.kill(pid, number)
             time.sleep(0.1)
             self._tell_ends()
+
+
+def _end_with(parent: int) -> None:
+    """In a forked process: end as on a signal when the server is killed, instead of running on unseen."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # it was killed before
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def main() -> int:
@@ -216,14 +230,17 @@ def _import_libraries() -> None:
     # as radrl.settings sets it: read once, when torch is imported
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     gc.set_threshold(50_000)  # as radrl.settings
-    with warnings.catch_warnings(), contextlib.suppress(ImportError):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in LIBRARIES:
-            import_module(name)
+            with contextlib.suppress(ImportError):
+                import_module(name)
         # transformers and TRL import their parts by name, when they are first asked for
-        import_module("transformers").Trainer  # noqa: B018
-        import_module("trl").GRPOTrainer  # noqa: B018
-        import_module("sqlalchemy.orm").configure_mappers()
+        for name, part in (("transformers", "Trainer"), ("trl", "GRPOTrainer")):
+            with contextlib.suppress(ImportError, RuntimeError):
+                getattr(import_module(name), part)
+        with contextlib.suppress(ImportError):
+            import_module("sqlalchemy.orm").configure_mappers()
     gc.freeze()  # what is imported lives to the end: no collection need look at it, or copy its pages
 
 
