@@ -1191,6 +1191,7 @@ def test_pipeline_makes_every_output(
         "ceilings": NO_CEILINGS,
         "systems": systems,
         "labeler_models": NO_MODELS,
+        "cpu_seconds": {"train": 150.0},
         "labels": LABELS,
         "labeler_report": {"labeler": "rules"},
         "params:arms": ARMS,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from transformers import BertModel
 
 from radrl.labelers.chexbert.model import CheXbert
 
@@ -80,3 +81,18 @@ def test_embeddings_in_the_place_of_ids_give_the_same(exact: CheXbert) -> None:
         words = exact.bert.embeddings.word_embeddings(ids)
         for one, other in zip(exact(ids, mask), exact(None, mask, inputs_embeds=words), strict=True):
             assert torch.equal(one, other)
+
+
+def test_the_last_layer_reads_and_learns_as_transformers_own(make_model: Callable[..., CheXbert]) -> None:
+    found = make_model().double()
+    torch.manual_seed(0)
+    own = BertModel(found.bert.config).double()
+    own.load_state_dict(found.bert.state_dict())
+    ids = torch.tensor([[40, 3, 17, 5, 5, 9, 41], [40, 8, 41, 0, 0, 0, 0]])
+    mask = (ids > 0).long()
+    for mode in (False, True):
+        first = []
+        for bert in (own.train(mode), found.bert.train(mode)):
+            torch.manual_seed(1)  # of dropout, which draws as much in both
+            first.append(bert(ids, mask).last_hidden_state[:, 0])
+        torch.testing.assert_close(first[1], first[0], rtol=0, atol=1e-12)
