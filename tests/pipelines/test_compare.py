@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -37,18 +38,21 @@ from radrl.params.base import ParamsError
 from radrl.params.data import Ingest
 from radrl.parts.builtin import BUILTIN
 from radrl.pipelines.compare import arms as gathering
-from radrl.pipelines.compare import curves, figures, nodes, seeds
+from radrl.pipelines.compare import curves, figures, nodes, scores, seeds
 from radrl.pipelines.compare.facts import facts_of
 from radrl.pipelines.compare.page import _what as describe_row
 from radrl.pipelines.compare.page import draw_films
 from radrl.pipelines.compare.pipeline import create_pipeline
+from radrl.pipelines.compare.rows import Row
 from radrl.pipelines.compare.settings import ComparisonSettings
 from radrl.pipelines.compare.systems import System
+from radrl.pipelines.eval.texts import label_columns, texts_of
 from radrl.scoring import meteor_counts
 from radrl.scoring.base import Scores
 from radrl.scoring.build import build as build_scorers
 from radrl.scoring.meteor import MeteorProcess
 from radrl.scoring.names import group_names
+from radrl.scoring.nlg import Nlg
 from radrl.wiring.datasets import HtmlPage
 
 EFFUSION = "There is a small left pleural effusion."
@@ -276,14 +280,17 @@ def page(
         systems or {},
         cpu_seconds,
     )
+    histories = {"grpo": history() if curve is None else curve}
+    scoring_of = settled(scoring, settings)
     return nodes.write_page(
         comparison,
         gathering.gather_reports(**arms),
-        {"grpo": history() if curve is None else curve},
-        LABELS,
+        histories,
+        nodes.draw_comparison(comparison, scoring_of.compare)[1],
+        nodes.draw_curves(histories, LABELS)[1],
         corpus,
         beside,
-        settled(scoring, settings),
+        scoring_of,
     )
 
 
@@ -514,7 +521,7 @@ class TestReaders:
         assert said in text
         assert "a small network trained on labels; writes no text" in text
         assert '<tr class="reader first-of-kind' in text
-        drawn = nodes.draw_comparison(found, COMPARE)
+        drawn, _ = nodes.draw_comparison(found, COMPARE)
         assert [tick.get_text() for tick in drawn.axes[0].get_yticklabels()][-2:] == [
             "tower_probe",
             "label_network",
@@ -739,19 +746,90 @@ class TestGold:
         assert "<small>4 without a value</small>" in text
 
 
+class TestStoredScores:
+    """What eval stored of the arms is not computed again."""
+
+    def test_cider_is_asked_where_the_table_shows_it(self, sft: pd.DataFrame, grpo: pd.DataFrame) -> None:
+        arms = gathering.gather_reports(sft=sft, grpo=grpo)
+        for metrics, asked in ((["nlg_bleu2"], False), (["nlg_bleu2", "nlg_cider"], True)):
+            (group,) = scores.build_groups(
+                {"nlg": metrics}, arms, settings=EVAL, labeler=LABELER, models=None, device="cpu"
+            ).values()
+            assert isinstance(group.scorer, Nlg)
+            assert group.scorer.cider is asked
+
+    @pytest.mark.parametrize("metrics", [["nlg_bleu2", "nlg_rougel"], ["nlg_bleu4", "nlg_cider"]])
+    def test_arms_get_what_their_scorer_gives_to_the_last_bit(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame, metrics: list[str]
+    ) -> None:
+        arms = gathering.gather_reports(sft=sft, grpo=grpo)
+        groups = scores.build_groups(
+            {"nlg": metrics}, arms, settings=EVAL, labeler=LABELER, models=None, device="cpu"
+        )
+        stored = {arm: Row(texts_of(frame, "report"), stored=frame) for arm, frame in arms.items()}
+        unknown = {arm: Row(row.reports) for arm, row in stored.items()}
+        known, again = (
+            scores.score_rows(rows, groups["nlg"], texts_of(sft, "reference")) for rows in (stored, unknown)
+        )
+        assert [*known] == [*again] == ["sft", "grpo"]
+        for arm in arms:
+            assert known[arm].summed.values() == again[arm].summed.values()
+            assert [*known[arm].summed.values()] == metrics
+
+    def test_what_eval_stored_is_taken_as_it_is(self, sft: pd.DataFrame) -> None:
+        arms = {"sft": sft.assign(nlg_rougel=0.25)}
+        groups = scores.build_groups(
+            {"nlg": ["nlg_rougel"]}, arms, settings=EVAL, labeler=LABELER, models=None, device="cpu"
+        )
+        rows = {"sft": Row(texts_of(sft, "report"), stored=arms["sft"])}
+        found = scores.score_rows(rows, groups["nlg"], texts_of(sft, "reference"))
+        assert found["sft"].summed.values() == {"nlg_rougel": 0.25}
+
+    def test_stored_labels_of_a_second_labeler_are_not_read_again(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        columns = label_columns(1, "rules")
+        stored = {
+            arm: frame.assign(
+                **{columns["reference"]: frame["reference_labels"], columns["report"]: frame["labels"]}
+            )
+            for arm, frame in {"sft": sft, "grpo": grpo}.items()
+        }
+        monkeypatch.setattr(RulesLabeler, "label", lambda *_: pytest.fail("a stored report was read again"))
+        settings = EVAL | {"labelers": ["other", "rules"]}
+        names = {"ce_rules": ["ce_rules_micro14_f1"]}
+        groups = scores.build_groups(
+            names, stored, settings=settings, labeler=LABELER, models=None, device="cpu"
+        )
+        rows = {arm: Row(texts_of(frame, "report"), stored=frame) for arm, frame in stored.items()}
+        assert [*scores.score_rows(rows, groups["ce_rules"], texts_of(sft, "reference"))] == ["sft", "grpo"]
+
+
 class TestFigures:
     def test_forest_has_a_panel_a_metric_and_no_ceiling(self, comparison: pd.DataFrame) -> None:
-        drawn = nodes.draw_comparison(comparison, COMPARE)
+        drawn, _ = nodes.draw_comparison(comparison, COMPARE)
         assert [panel.get_title(loc="left") for panel in drawn.axes] == COMPARE["metrics"]
         names = [tick.get_text() for tick in drawn.axes[0].get_yticklabels()]
         assert names == ["sft", "grpo", *TRIVIAL]
 
     def test_two_runs_give_the_same_bytes(self, comparison: pd.DataFrame, tmp_path: Path) -> None:
         for name in ("one.png", "two.png"):
-            figure = nodes.draw_comparison(comparison, COMPARE)
+            figure, _ = nodes.draw_comparison(comparison, COMPARE)
             save_args = {"dpi": 60, "metadata": {"Software": None}}
             MatplotlibDataset(filepath=str(tmp_path / name), save_args=save_args).save(figure)
         assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+
+    def test_the_page_has_what_a_figure_of_its_own_would_give(self, comparison: pd.DataFrame) -> None:
+        figure, drawn = nodes.draw_comparison(comparison, COMPARE)
+        alone, buffer = figures.forest(comparison, reference="sft"), io.StringIO()
+        with mpl.rc_context({"svg.hashsalt": "forest", "svg.fonttype": "none"}):
+            plain = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+            alone.savefig(buffer, format="svg", transparent=True, metadata=plain)
+        assert buffer.getvalue().endswith(drawn)
+        # and the picture that is saved afterwards has the layout of the page
+        places = [panel.get_position().bounds for panel in figure.axes]
+        figure.savefig(io.BytesIO(), dpi=110)
+        assert [panel.get_position().bounds for panel in figure.axes] == places
 
 
 class TestCurves:
@@ -862,11 +940,11 @@ class TestCurves:
         assert not [title for title in panels if title.startswith("margin")]
 
     def test_no_curve_is_said_in_words(self) -> None:
-        drawn = nodes.draw_curves({}, LABELS)
+        drawn, _ = nodes.draw_curves({}, LABELS)
         assert [text.get_text() for text in drawn.texts] == ["no arm trained"]
 
     def test_two_runs_give_the_same_bytes(self) -> None:
-        drawn = {figures.svg(nodes.draw_curves({"grpo": watched()}, LABELS), name="curves") for _ in range(2)}
+        drawn = {nodes.draw_curves({"grpo": watched()}, LABELS)[1] for _ in range(2)}
         assert len(drawn) == 1
 
 
@@ -1255,7 +1333,7 @@ class TestSystems:
         assert page(saved, {"sft": sft, "grpo": grpo}, corpus, systems=systems) == text
         assert "<strong>MAIRA 2</strong>: outputs.csv (sha256" in text
         assert "from maira.json; rules {" in text.replace("&#34;", '"')
-        drawn = nodes.draw_comparison(beside, COMPARE).axes[0]
+        drawn = nodes.draw_comparison(beside, COMPARE)[0].axes[0]
         assert "MAIRA 2 (not ours)" in [label.get_text() for label in drawn.get_yticklabels()]
         compared({"sft": sft, "grpo": grpo}, corpus, systems=systems)
         said = " ".join(capsys.readouterr().out.split())

@@ -17,6 +17,7 @@ from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import INDEX, NEGATIVE, POSITIVE, UNCERTAIN
 from radrl.pipelines.eval.nodes import pick_headline, print_arms, score_reports
 from radrl.pipelines.eval.pipeline import create_pipeline, create_summary
+from radrl.pipelines.eval.texts import label_columns
 from radrl.scoring.names import COUNTS
 
 SETTINGS = {
@@ -100,6 +101,11 @@ def test_each_text_is_labelled_once(reports: pd.DataFrame, monkeypatch: pytest.M
     monkeypatch.setattr(RulesLabeler, "label", label)
     score_reports(reports, NO_MODELS, SETTINGS, LABELER)
     assert sorted(read) == sorted({*reports["reference"], *reports["report"]})
+
+
+def test_labels_of_every_labeler_are_stored_the_first_ones_without_its_name() -> None:
+    assert label_columns(0, "rules") == {"reference": "reference_labels", "report": "labels"}
+    assert label_columns(1, "own") == {"reference": "reference_labels_own", "report": "labels_own"}
 
 
 def test_labels_survive_parquet(reports: pd.DataFrame, tmp_path: Path) -> None:

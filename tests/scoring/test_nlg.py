@@ -12,7 +12,7 @@ from pycocoevalcap.cider.cider import Cider
 from pycocoevalcap.rouge.rouge import Rouge, my_lcs
 
 from radrl.scoring.meteor import MeteorProcess, meteor_missing
-from radrl.scoring.nlg import NlgCourse, basic, common_words, nlg_scores, sentence_bleu2, whitespace
+from radrl.scoring.nlg import Nlg, NlgCourse, basic, common_words, nlg_scores, sentence_bleu2, whitespace
 
 REFERENCES = ["no acute process .", "the lungs are clear . no effusion .", "small right effusion ."]
 HYPOTHESES = ["no acute change .", "the lungs are clear . small effusion .", "right effusion ."]
@@ -137,6 +137,36 @@ def test_what_is_skipped_is_named_and_has_no_number(monkeypatch):
         "nlg_meteor": "skipped (no java on PATH)",
     }
     assert not scores.skipped.keys() & (scores.corpus.keys() | scores.per_report.keys())
+
+
+def test_cider_that_is_not_asked_for_is_said_and_changes_no_other_figure():
+    asked, not_asked = (
+        nlg_scores(REFERENCES, HYPOTHESES, meteor=False, cider=each) for each in (True, False)
+    )
+    assert not_asked.skipped["nlg_cider"] == "skipped (not asked for)"
+    for each, other in ((asked.corpus, not_asked.corpus), (asked.per_report, not_asked.per_report)):
+        assert {*each} - {*other} == {"nlg_cider"}
+        assert all(np.array_equal(each[name], values) for name, values in other.items())
+
+
+def test_sums_of_stored_values_are_those_of_scoring_anew_to_the_last_bit():
+    references, first = _drawn(700)  # more than are remembered at once
+    rows = {"first": first, "second": first[::-1], "constant": ["no effusion ."] * len(references)}
+    scorer = Nlg(preparation="basic", meteor=False)
+    scores = {row: scorer.score(references, texts) for row, texts in rows.items()}
+    stored = {
+        row: (texts, {name: scores[row].per_report[name] for name in ("nlg_rougel", "nlg_cider")})
+        for row, texts in rows.items()
+    }
+    found = scorer.sums_of_stored(references, stored)
+    assert [*found] == [*rows]
+    for row, summed in found.items():
+        assert summed.per_study.tolist() == scores[row].summed.per_study.tolist()
+        assert summed.values() == scores[row].summed.values()
+    alone = scorer.sums_of_stored(references, {"first": (first, {})})
+    assert [*alone["first"].values()] == ["nlg_bleu1", "nlg_bleu2", "nlg_bleu3", "nlg_bleu4"]
+    with pytest.raises(ValueError, match="700 references, 1 hypotheses"):
+        scorer.sums_of_stored(references, {"short": (first[:1], {})})
 
 
 def test_agrees_with_the_vectors_to_6_digits():

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from radrl.training.callbacks import SUMMARY
-from radrl.training.finite import Finite, NotFinite, require_finite
+from radrl.training.finite import NotFinite, require_finite
+from radrl.training.reinforcement.finite import Finite
 
 
 @pytest.mark.parametrize("name", ["loss", "grad_norm", "kl"])

@@ -54,6 +54,7 @@ def bootstrap_intervals(
     level: float = 0.95,
     method: Method = "bca",
     seed: int,
+    by_run: Metrics | None = None,
 ) -> dict[str, Interval]:
     """Confidence intervals of every metric of an arm.
 
@@ -67,6 +68,7 @@ def bootstrap_intervals(
             resamples, and a label without a case scores 0. Of a label with a case or two no interval tells
             the truth.
         seed: decides the resamples.
+        by_run: `replicates` of these runs, where they are known; else they are drawn.
 
     Returns:
         An interval by metric name. A metric that is undefined in some resample has NaN ends.
@@ -76,7 +78,8 @@ def bootstrap_intervals(
     """
     _require_method(method)
     groups = patient_groups(patients)
-    by_run = replicates(runs, groups, resamples=resamples, seed=seed)
+    if by_run is None:
+        by_run = replicates(runs, groups, resamples=resamples, seed=seed)
     pooled = mean_of_runs(runs)
     estimates = pooled.values()
     draws = {name: drawn.mean(axis=0) for name, drawn in by_run.items()}

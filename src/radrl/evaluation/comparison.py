@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from radrl.algorithms.f_measure import Labels
-from radrl.evaluation.bootstrap import Interval, bootstrap_intervals
+from radrl.evaluation.bootstrap import Interval, bootstrap_intervals, patient_groups, replicates
 from radrl.evaluation.clinical_efficacy import clinical_efficacy_sums
 from radrl.evaluation.paired import PairedDifference, holm, paired_differences
 from radrl.evaluation.summed import SummedMetrics
@@ -73,12 +74,17 @@ def compare(
     unknown = sorted({reference, *trivial} - arms.keys())
     if unknown:
         raise ValueError(f"no such arm: {', '.join(unknown)}; arms: {', '.join(arms)}")
+    groups = patient_groups(patients)
+    options: dict[str, Any] = {"resamples": resamples, "level": level, "seed": seed}
+    drawn = {
+        arm: replicates(runs, groups, resamples=resamples, seed=seed) for arm, runs in arms.items()
+    }  # for intervals and differences alike
     values = {
-        arm: bootstrap_intervals(runs, patients, resamples=resamples, level=level, seed=seed)
-        for arm, runs in arms.items()
+        arm: bootstrap_intervals(runs, patients, **options, by_run=drawn[arm]) for arm, runs in arms.items()
     }
+    against = arms[reference], drawn[reference]
     differences = {
-        arm: paired_differences(runs, arms[reference], patients, resamples=resamples, level=level, seed=seed)
+        arm: paired_differences(runs, against[0], patients, **options, by_run=(drawn[arm], against[1]))
         for arm, runs in arms.items()
         if arm != reference
     }

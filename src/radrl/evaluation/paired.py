@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from radrl.evaluation.bootstrap import (
     over_runs,
@@ -53,6 +52,7 @@ def paired_differences(
     resamples: int = 1000,
     level: float = 0.95,
     seed: int,
+    by_run: tuple[Metrics, Metrics] | None = None,
 ) -> dict[str, PairedDifference]:
     """Compare two arms scored on the same studies.
 
@@ -63,6 +63,7 @@ def paired_differences(
         resamples: number of bootstrap resamples and of random swaps.
         level: coverage of the interval.
         seed: decides both.
+        by_run: `radrl.evaluation.bootstrap.replicates` of either, where they are known; else they are drawn.
 
     Returns:
         A paired difference by metric name.
@@ -74,7 +75,10 @@ def paired_differences(
     ours, theirs = mean_of_runs(arm).values(), mean_of_runs(reference).values()
     if ours.keys() != theirs.keys():
         raise ValueError(f"metrics of one arm only: {', '.join(sorted(ours.keys() ^ theirs.keys()))}")
-    draws = _bootstrapped(arm, reference, groups, resamples=resamples, seed=seed)
+    if by_run is None:
+        own, other = (replicates(runs, groups, resamples=resamples, seed=seed) for runs in (arm, reference))
+        by_run = own, other
+    draws = _bootstrapped(arm, reference, by_run, seed=seed)
     p_swapped: dict[str, float] = {}
     if len(arm) == len(reference):
         p_swapped = randomisation_p(arm, reference, groups_of=patients, resamples=resamples, seed=seed)
@@ -152,16 +156,13 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def _bootstrapped(
     arm: Sequence[SummedMetrics],
     reference: Sequence[SummedMetrics],
-    groups: npt.NDArray[np.int64],
+    by_run: tuple[Metrics, Metrics],
     *,
-    resamples: int,
     seed: int,
 ) -> Metrics:
-    """Replicates of the difference over patients, and over runs where there are several."""
-    ours, theirs = (
-        replicates(runs, groups, resamples=resamples, seed=seed) for runs in (arm, reference)
-    )  # by metric, (S, B)
-    means = _differences(*({name: x.mean(axis=0) for name, x in side.items()} for side in (ours, theirs)))
+    """Replicates of the difference over patients, by metric (S, B), and over runs where there are several."""
+    ours, theirs = by_run
+    means = _differences(*({name: x.mean(axis=0) for name, x in side.items()} for side in by_run))
     return over_runs(means, [(arm, ours), (reference, theirs)], seed=seed)
 
 

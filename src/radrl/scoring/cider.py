@@ -3,20 +3,24 @@
 `CiderScorer` keeps a dictionary of n-grams for every text, tens of kB a pair, because it counts document
 frequencies over the list of its references. Its `compute_cider`, however, reads nothing but those
 frequencies and the number of references: here they are counted first, compactly, and texts are then scored
-with its own code, some at a time.
+some at a time. It takes NumPy's logarithm anew for each n-gram of each text and adds up NumPy's scalars; here
+there is one logarithm a frequency and Python's floats, in the same order, which takes a third of the time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 ORDER: Final = 4
 """CIDEr's n-grams have 1 to 4 words."""
+SIGMA: Final = 6.0
+"""Of the Gaussian by which a difference of lengths takes from a score."""
 
 _NONE, _UNKNOWN, _FIRST = 0, 1, 2
 """Numbers of words: where an n-gram has ended, of a word in no reference, of the first word known."""
@@ -122,7 +126,7 @@ def cider_scores(
     hypotheses: Sequence[Mapping[Ngram, int]],
     frequencies: DocumentFrequencies,
 ) -> list[float]:
-    """CIDEr of each pair, by pycocoevalcap's code.
+    """CIDEr of each pair, to the last bit pycocoevalcap's.
 
     Args:
         references: the n-grams of N references and how often each stands there, in the order of
@@ -133,23 +137,43 @@ def cider_scores(
     Returns:
         N scores in [0, 10].
     """
-    from pycocoevalcap.cider.cider_scorer import CiderScorer
-
-    scorer = CiderScorer(n=ORDER)
-    scorer.ctest = list(hypotheses)
-    scorer.crefs = _Documents([[reference] for reference in references], frequencies.documents)
-    scorer.document_frequency = frequencies.of(list({}.fromkeys(chain(*references, *hypotheses))))
-    return [float(score) for score in scorer.compute_cider()]
+    found = frequencies.of(list({}.fromkeys(chain(*references, *hypotheses))))
+    of_all = np.log(float(frequencies.documents))
+    rarity = {count: float(of_all - np.log(max(1.0, count))) for count in {*found.values()}}
+    weights = {ngram: rarity[count] for ngram, count in found.items()}
+    return [_score(*pair, weights) for pair in zip(references, hypotheses, strict=True)]
 
 
-class _Documents:
-    """References at hand, and how many there are in all: the scorer reads that from their length."""
+class _Vector:
+    """TF-IDF of a text's n-grams by their order, the norms, and its length in bigrams."""
 
-    def __init__(self, at_hand: Sequence[Any], count: int) -> None:
-        self._at_hand, self._count = at_hand, count
+    __slots__ = ("bigrams", "norms", "of")
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._at_hand)
+    def __init__(self, ngrams: Mapping[Ngram, int], weights: Mapping[Ngram, float]) -> None:
+        self.of: list[dict[Ngram, float]] = [{} for _ in range(ORDER)]
+        squares, self.bigrams = [0.0] * ORDER, 0
+        for ngram, count in ngrams.items():
+            order = len(ngram) - 1
+            self.of[order][ngram] = value = count * weights[ngram]
+            squares[order] += value**2
+            if order == 1:
+                self.bigrams += count
+        self.norms = [math.sqrt(one) for one in squares]
 
-    def __len__(self) -> int:
-        return self._count
+
+def _score(
+    reference: Mapping[Ngram, int], hypothesis: Mapping[Ngram, int], weights: Mapping[Ngram, float]
+) -> float:
+    """Mean over the orders of the clipped cosine, less what the lengths differ by, times 10."""
+    known, said = _Vector(reference, weights), _Vector(hypothesis, weights)
+    shortened = math.e ** (-(float(said.bigrams - known.bigrams) ** 2) / (2 * SIGMA**2))
+    total = 0.0
+    for order in range(ORDER):
+        truth, cosine = known.of[order], 0.0
+        for ngram, value in said.of[order].items():
+            if ngram in truth:  # of an n-gram in one text alone pycocoevalcap adds 0
+                cosine += min(value, truth[ngram]) * truth[ngram]
+        if said.norms[order] != 0 and known.norms[order] != 0:
+            cosine /= said.norms[order] * known.norms[order]
+        total += cosine * shortened
+    return total / ORDER * 10.0

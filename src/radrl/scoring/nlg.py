@@ -19,6 +19,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, Final, Literal
 
@@ -238,24 +239,30 @@ class Nlg:
         return nlg_scores(references, hypotheses, preparation=self.preparation, **asked)
 
     def sums_of_stored(
-        self, references: Sequence[str], hypotheses: Sequence[str], values: Mapping[str, npt.ArrayLike]
-    ) -> SummedMetrics:
-        """BLEU, and metrics that are means of values known already.
+        self, references: Sequence[str], rows: Mapping[str, tuple[Sequence[str], Mapping[str, npt.ArrayLike]]]
+    ) -> dict[str, SummedMetrics]:
+        """BLEU, and metrics that are means of values known already, of several rows against one reference.
 
         Args:
-            references: N reference reports.
-            hypotheses: the N generated reports.
-            values: by metric name, what each report was given, shape (N,) each.
+            references: N reference reports; each is read once for all rows.
+            rows: by row, its N generated reports, and by metric name what each of them was given, shape (N,).
 
         Returns:
-            The metrics, to the last bit those of `score` where that gave the values.
+            By row the metrics, to the last bit those of `score` where that gave the values.
         """
-        require_pairs(references, hypotheses)
         prepare = PREPARATIONS[self.preparation]
-        pairs = zip(references, hypotheses, strict=True)
-        cooked = ([precook(prepare(text), BLEU_ORDER) for text in pair] for pair in pairs)
-        bleu = SummedMetrics(np.array([_bleu_counts(*pair) for pair in cooked], np.float64), _bleu_of_sums)
-        return join(bleu, mean_metrics(values)) if values else bleu
+        cooked = lru_cache(_AT_ONCE)(lambda text: precook(prepare(text), BLEU_ORDER))  # reports repeat
+        counts = {row: np.empty((len(references), 2 * BLEU_ORDER + 2)) for row in rows}
+        for hypotheses, _ in rows.values():
+            require_pairs(references, hypotheses)
+        for number, reference in enumerate(references):
+            known = precook(prepare(reference), BLEU_ORDER)
+            for row, (hypotheses, _) in rows.items():
+                counts[row][number] = _bleu_counts(known, cooked(hypotheses[number]))
+        return {
+            row: join(SummedMetrics(counts[row], _bleu_of_sums), *([mean_metrics(values)] if values else []))
+            for row, (_, values) in rows.items()
+        }
 
     def in_parts(self) -> Course:
         """See `radrl.scoring.course.InParts`."""

@@ -1,14 +1,10 @@
-"""A training ends at the first number that is none, before spoilt weights are saved."""
+"""Numbers that are none: a training ends at the first, and its history is searched for them (no torch)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from typing import Any, Final
-
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
-
-from radrl.training.callbacks import SUMMARY
 
 FINITE: Final = ("loss", "grad_norm", "kl")
 """What must be a number at every step that logs it."""
@@ -35,27 +31,3 @@ def require_finite(row: Mapping[str, Any]) -> None:
                 "training.learning_rate or training.gradient_clip, raise training.warmup_share, or set "
                 "training.bf16 to false; the last checkpoint is from before"
             )
-
-
-class Finite(TrainerCallback):
-    """Ends a training at a number that is none.
-
-    It comes after what reports a row, so that the row which ends the run is reported. The trainer saves after
-    it logs, so weights that are spoilt are in no checkpoint.
-    """
-
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: Mapping[str, Any] | None = None,
-        **_: Any,
-    ) -> None:
-        """Called by the trainer after each logging step.
-
-        Raises:
-            NotFinite: naming the step.
-        """
-        if logs is not None and SUMMARY not in logs:
-            require_finite({**logs, "step": state.global_step})

@@ -68,7 +68,7 @@ def curves(histories: Mapping[str, pd.DataFrame], rare: Mapping[str, int] | None
     """
     groups = _groups(histories, rare or {})
     if not groups:
-        figure = Figure(figsize=(5, 1), layout="constrained")
+        figure = Figure(figsize=(5, 1))
         figure.text(0.5, 0.5, "no arm trained", ha="center", va="center", color=INK)
         return figure
     styles = {

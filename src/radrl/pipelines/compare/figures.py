@@ -10,6 +10,7 @@ from typing import Any
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -50,6 +51,8 @@ def forest(comparison: pd.DataFrame, *, reference: str) -> Figure:
 def svg(figure: Figure, *, name: str) -> str:
     """The figure as an SVG element for a page, transparent, its text kept as text.
 
+    The figure is laid out for this, once: a picture saved of it afterwards has the page's layout.
+
     Args:
         figure: to render.
         name: makes its inner ids differ from another figure's.
@@ -57,12 +60,27 @@ def svg(figure: Figure, *, name: str) -> str:
     Returns:
         The element, the same for the same figure.
     """
+    _lay_out(figure)
     buffer = io.StringIO()
     plain: dict[str, Any] = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         figure.savefig(buffer, format="svg", transparent=True, metadata=plain)
     text = buffer.getvalue()
     return text[text.index("<svg") :]
+
+
+def _lay_out(figure: Figure) -> None:
+    """Lay the figure out as an SVG's text needs it, once: a layout is a third of the time of a picture."""
+    engine = figure.get_layout_engine()
+    if engine is None:
+        return
+    canvas, dpi = figure.canvas, figure.dpi
+    FigureCanvasSVG(figure)  # takes the canvas' place, and measures text
+    figure.set_dpi(FigureCanvasSVG.fixed_dpi)
+    engine.execute(figure)
+    figure.set_layout_engine("none")
+    figure.set_dpi(dpi)
+    figure.set_canvas(canvas)
 
 
 def _forest_panel(panel: Axes, lines: pd.DataFrame, rows: Sequence[str], reference: str) -> None:

@@ -120,28 +120,36 @@ def compare_arms(
     return comparison
 
 
-def draw_comparison(comparison: pd.DataFrame, settings: dict[str, Any]) -> Figure:
+def draw_comparison(comparison: pd.DataFrame, settings: dict[str, Any]) -> tuple[Figure, str]:
     """Draw every row's value and interval, a panel a metric.
 
     Args:
         comparison: of `compare_arms`.
         settings: the section `compare`.
+
+    Returns:
+        The figure, laid out, and the same as an SVG element for the page.
     """
     from radrl.pipelines.compare import figures
 
-    return figures.forest(comparison, reference=settings["reference"])
+    figure = figures.forest(comparison, reference=settings["reference"])
+    return figure, figures.svg(figure, name="forest")
 
 
-def draw_curves(arm_histories: ArmTables, labels: pd.DataFrame) -> Figure:
+def draw_curves(arm_histories: ArmTables, labels: pd.DataFrame) -> tuple[Figure, str]:
     """Draw the training curves of the arms that trained.
 
     Args:
         arm_histories: of `radrl.pipelines.compare.arms.gather_histories`.
         labels: of the reference reports, which say what labels are rare.
-    """
-    from radrl.pipelines.compare import curves
 
-    return curves.curves(arm_histories, curves.rare_labels(labels))
+    Returns:
+        The figure, laid out, and the same as an SVG element for the page; a line of text if no arm trained.
+    """
+    from radrl.pipelines.compare import curves, figures
+
+    figure = curves.curves(arm_histories, curves.rare_labels(labels))
+    return figure, figures.svg(figure, name="curves")
 
 
 def show_seeds(
@@ -209,7 +217,8 @@ def write_page(
     comparison: pd.DataFrame,
     arm_reports: ArmTables,
     arm_histories: ArmTables,
-    labels: pd.DataFrame,
+    forest: str,
+    curves: str,
     corpus: ds.Dataset,
     beside: Beside,
     settings: ComparisonSettings,
@@ -220,7 +229,8 @@ def write_page(
         comparison: of `compare_arms`.
         arm_reports: of `radrl.pipelines.compare.arms.gather_reports`.
         arm_histories: of `radrl.pipelines.compare.arms.gather_histories`.
-        labels: of the reference reports.
+        forest: of `draw_comparison`, the SVG element.
+        curves: of `draw_curves`, the SVG element.
         corpus: the films.
         beside: of `gather_beside`.
         settings: of `settle_comparison`; the seed decides which films are shown.
@@ -234,7 +244,8 @@ def write_page(
     return page.render(
         comparison,
         arm_reports,
-        curves=draw_curves(arm_histories, labels) if arm_histories else None,
+        forest=forest,
+        curves=curves if arm_histories else None,
         diagnoses=_diagnoses(arm_histories, settings.arms),
         films=corpora.pictures(corpus, shown),
         beside=beside,

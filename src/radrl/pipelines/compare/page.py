@@ -10,7 +10,6 @@ import jinja2
 import numpy as np
 import pandas as pd
 import yaml
-from matplotlib.figure import Figure
 
 from radrl.evaluation.clinical_efficacy import clinical_efficacy
 from radrl.evaluation.draws import Draw, generator
@@ -18,7 +17,6 @@ from radrl.evaluation.gold import GOLD
 from radrl.pages import examples
 from radrl.pages.caveats import NOT_OURS, OVER_PATIENTS
 from radrl.pages.page import banner, environment
-from radrl.pipelines.compare import figures
 from radrl.pipelines.compare.facts import facts_of
 from radrl.pipelines.compare.rows import CEILING, TRIVIAL
 from radrl.pipelines.compare.settings import Beside, ComparisonSettings
@@ -67,7 +65,8 @@ def render(
     comparison: pd.DataFrame,
     arm_reports: Mapping[str, pd.DataFrame],
     *,
-    curves: Figure | None,
+    forest: str,
+    curves: str | None,
     diagnoses: Mapping[str, Sequence[Finding]],
     films: Mapping[str, Sequence[bytes]],
     beside: Beside,
@@ -78,7 +77,8 @@ def render(
     Args:
         comparison: a line a row and metric.
         arm_reports: by arm, its reports with labels, over the same films in the same order.
-        curves: training curves; nothing where no arm trained.
+        forest: the table of arms, drawn, as an SVG element.
+        curves: training curves as an SVG element; nothing where no arm trained.
         diagnoses: what the histories of the arms that trained say.
         films: the films to show, as PNG, by sample_id: one, or all of a study.
         beside: what is told beside the arms' own results.
@@ -98,7 +98,8 @@ def render(
         **_arms(comparison, beside.systems, settings),
         caveat=OVER_PATIENTS,
         over_seeds=beside.over_seeds,
-        curves=figures.svg(curves, name="curves") if curves else None,
+        forest=forest,
+        curves=curves,
         diagnoses=diagnoses,
         labels=_labels(arm_reports, settings.eval["labelers"][0]),
         arm_names=list(arm_reports),
@@ -137,7 +138,7 @@ def _data(
 def _arms(
     comparison: pd.DataFrame, systems: Mapping[str, System], settings: ComparisonSettings
 ) -> dict[str, Any]:
-    """The table of arms, what it finds, and its figure."""
+    """The table of arms, and what it finds."""
     level = settings.compare["bootstrap"]["confidence"]
     return {
         "settings": settings.compare,
@@ -149,7 +150,6 @@ def _arms(
         "not_ours": NOT_OURS,
         "findings": _findings(comparison, settings.compare),
         "read_off": bool((comparison["kind"] == "reader").any()),
-        "forest": figures.svg(figures.forest(comparison, reference=settings.reference), name="forest"),
         "short": short,
     }
 

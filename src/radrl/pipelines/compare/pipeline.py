@@ -55,8 +55,8 @@ def _table() -> list[Node]:
 def _figures() -> list[Node]:
     compared = ["comparison", "params:compare"]
     return [
-        node(draw_comparison, compared, "comparison_figure", name="draw_comparison"),
-        node(draw_curves, ["arm_histories", "labels"], "curves_figure", name="draw_curves"),
+        node(draw_comparison, compared, ["comparison_figure", "comparison_svg"], name="draw_comparison"),
+        node(draw_curves, ["arm_histories", "labels"], ["curves_figure", "curves_svg"], name="draw_curves"),
     ]
 
 
@@ -69,7 +69,8 @@ def _page() -> list[Node]:
         "system_scores",
         "cpu_seconds",
     ]
-    told = {name: name for name in ("comparison", "arm_reports", "arm_histories", "labels", "corpus")}
+    told = {name: name for name in ("comparison", "arm_reports", "arm_histories", "corpus")}
+    told |= {"forest": "comparison_svg", "curves": "curves_svg"}
     told |= {"beside": "beside_comparison", "settings": "comparison_settings"}
     return [
         node(gather_beside, beside, "beside_comparison", name="gather_beside"),

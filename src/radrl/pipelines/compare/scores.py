@@ -130,7 +130,8 @@ def score_rows(rows: Mapping[str, Row], group: Group, references: Texts) -> dict
         radrl.scoring.base.ScoringError: when the scorer fails.
     """
     read = references.of(group.scorer)
-    found = {name: _score(row, group, read) for name, row in rows.items()}
+    found = _stored_nlg(rows, group, read) if isinstance(group.scorer, Nlg) else {}
+    found |= {name: _score(row, group, read) for name, row in rows.items() if name not in found}
     return {name: scores for name, scores in found.items() if scores is not None}
 
 
@@ -139,8 +140,6 @@ def _score(row: Row, group: Group, references: Sequence[str]) -> RowScores | Non
         return _score_labels(row, group, references)
     if row.stored is not None and not group.pooled:
         return _means(row.stored, group.metrics)
-    if row.stored is not None and isinstance(group.scorer, Nlg):
-        return _pooled(_stored_nlg(row.reports.of(group.scorer), row.stored, group, references), group)
     scores = group.scorer.score(references, row.reports.of(group.scorer))
     if group.pooled:
         return _pooled(scores.summed, group)
@@ -155,13 +154,18 @@ def _score_labels(row: Row, group: Group, references: Sequence[str]) -> RowScore
 
 
 def _stored_nlg(
-    reports: Sequence[str], stored: pd.DataFrame, group: Group, references: Sequence[str]
-) -> SummedMetrics:
-    """BLEU from its counts; what eval stored a report of the others."""
+    rows: Mapping[str, Row], group: Group, references: Sequence[str]
+) -> dict[str, RowScores | None]:
+    """Of the arms BLEU from its counts, and what eval stored a report of the others."""
     assert isinstance(group.scorer, Nlg)
-    known = [name for name in ("nlg_rougel", "nlg_cider") if name in stored]
-    means = {name: stored[name] for name in known if group.scorer.cider or name != "nlg_cider"}
-    return group.scorer.sums_of_stored(references, reports, means)
+    known = ("nlg_rougel", "nlg_cider") if group.scorer.cider else ("nlg_rougel",)
+    stored = {
+        name: (row.reports.of(group.scorer), {each: row.stored[each] for each in known if each in row.stored})
+        for name, row in rows.items()
+        if row.reports is not None and row.stored is not None
+    }
+    sums = group.scorer.sums_of_stored(references, stored)
+    return {name: _pooled(summed, group) for name, summed in sums.items()}
 
 
 def _pooled(summed: SummedMetrics, group: Group) -> RowScores:

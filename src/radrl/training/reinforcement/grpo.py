@@ -26,8 +26,8 @@ from radrl.process.ranks import processes
 from radrl.rewards.base import RewardSum
 from radrl.training import batches, course, placing, tuning
 from radrl.training.callbacks import Report, StepReport, history, silent
-from radrl.training.finite import Finite
 from radrl.training.preflight import check_films
+from radrl.training.reinforcement.finite import Finite
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
 from radrl.training.resume import last_checkpoint
