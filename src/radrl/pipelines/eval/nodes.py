@@ -54,7 +54,7 @@ def score_reports(
     from radrl.labelers.build import build as build_labeler
     from radrl.labelers.remembering import Remembering
     from radrl.pipelines.eval.gold import gold_of_reports
-    from radrl.pipelines.eval.texts import SIDES, label_columns, texts_of, with_both_forms
+    from radrl.pipelines.eval.texts import SIDES, texts_of, with_both_forms
     from radrl.scoring.build import build as build_scorers
     from radrl.scoring.gold import GoldEfficacy
 
@@ -72,17 +72,23 @@ def score_reports(
     found = [scorer.score(references.of(scorer), hypotheses.of(scorer)) for scorer in scorers]
     clinical = references.clinical, hypotheses.clinical
     labels = {reader.name: (reader.label(clinical[0]), reader.label(clinical[1])) for reader in readers}
-    columns = {
-        column: list(read)
-        for number, (name, both) in enumerate(labels.items())
-        for column, read in zip(label_columns(number, name).values(), both, strict=True)
-    }
-    per_report = reports.assign(**columns, **_merged(one.per_report for one in found))
+    per_report = reports.assign(**_columns_of(labels), **_merged(one.per_report for one in found))
     scores: Scores = _describe(reports) | _describe_gold(reports, gold) | _merged(one.corpus for one in found)
     about = {"cleaning": describe_cleaning(settings), "labels_of": settings["labels_of"]}
     about |= _merged(one.about for one in found)
     scores |= {"skipped": _merged(one.skipped for one in found), "about": about}
     return scores, _label_table(labels, gold), per_report
+
+
+def _columns_of(labels: Mapping[str, tuple[LabelMatrix, LabelMatrix]]) -> dict[str, list[Any]]:
+    """Labels of references and reports by every labeler, as columns of the table of reports."""
+    from radrl.pipelines.eval.texts import label_columns
+
+    return {
+        column: list(read)
+        for number, (name, both) in enumerate(labels.items())
+        for column, read in zip(label_columns(number, name).values(), both, strict=True)
+    }
 
 
 def pick_headline(scores: Scores, per_label: pd.DataFrame, settings: dict[str, Any]) -> dict[str, float]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
 from radrl.pipelines.generate.speed import Stopwatch, told
+
+if TYPE_CHECKING:
+    from radrl.policy.folder import Policy
 
 
 def write_reports(
@@ -46,11 +49,8 @@ def write_reports(
         whole of it stands in a further column, output.
     """
     from rich.console import Console
-    from tqdm import tqdm
 
     from radrl.policy import folder
-    from radrl.policy.encoding import decode_films
-    from radrl.policy.generation import write
     from radrl.process.devices import place
     from radrl.process.runtime import device_name, pin
     from radrl.reports.output import report_of
@@ -64,22 +64,8 @@ def write_reports(
     )
     form = (arm or {}).get("output", "plain")
     writer = folder.load(policy, dtype=dtype, device=where)
-    outputs: list[str] = []
     watch = Stopwatch()
-    for start in tqdm(range(0, len(frame), settings["batch_size"]), desc="generate", unit=" batches"):
-        chosen = frame["images"].iloc[start : start + settings["batch_size"]]
-        with watch.batch(sum(map(len, chosen))):
-            drawn = write(
-                writer,
-                [decode_films(own) for own in chosen],
-                prompts[form],
-                max_new_tokens=settings["max_new_tokens"],
-                temperature=settings["temperature"],
-                top_p=settings["top_p"],
-                seed=seed,
-                first=start,
-            )
-        outputs += [output.text for (output,) in drawn]
+    outputs = _written(writer, frame["images"], prompts[form], settings, seed, watch)
     numbers = watch.numbers()
     Console().print(told(numbers, device=device_name(writer.model.device), batch_size=settings["batch_size"]))
     if step_report is not None:
@@ -91,3 +77,35 @@ def write_reports(
         report=[report_of(output, form) for output in outputs],
     )
     return table if form == "plain" else table.assign(output=outputs)
+
+
+def _written(
+    writer: Policy,
+    images: pd.Series[Any],
+    prompt: str,
+    settings: Mapping[str, Any],
+    seed: int,
+    watch: Stopwatch,
+) -> list[str]:
+    """What a policy writes on the films of each sample."""
+    from tqdm import tqdm
+
+    from radrl.policy.encoding import decode_films
+    from radrl.policy.generation import write
+
+    outputs: list[str] = []
+    for start in tqdm(range(0, len(images), settings["batch_size"]), desc="generate", unit=" batches"):
+        chosen = images.iloc[start : start + settings["batch_size"]]
+        with watch.batch(sum(map(len, chosen))):
+            drawn = write(
+                writer,
+                [decode_films(own) for own in chosen],
+                prompt,
+                max_new_tokens=settings["max_new_tokens"],
+                temperature=settings["temperature"],
+                top_p=settings["top_p"],
+                seed=seed,
+                first=start,
+            )
+        outputs += [output.text for (output,) in drawn]
+    return outputs
