@@ -223,9 +223,8 @@ def words(options: argparse.Namespace, work: Path, said: list[str]) -> list[Task
     said.append(f"Overlap of words: {len(truth):,} pairs of phantom reports.")
 
     def cooked() -> list[float]:
-        return list(
-            Nlg(preparation="whitespace", meteor=False).sums_of_stored(truth, found, {}).values().values()
-        )
+        nlg = Nlg(preparation="whitespace", meteor=False)
+        return list(nlg.sums_of_stored(truth, {"found": (found, {})})["found"].values().values())
 
     def nlg(cider: bool) -> list[float]:
         return list(nlg_scores(truth, found, meteor=False, cider=cider).corpus.values())
