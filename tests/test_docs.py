@@ -11,7 +11,7 @@ import site_hook
 import yaml
 from docsite import commands, long_pages, packages
 
-from radrl.pipeline_registry import APART, ONCE, PER_ARM
+from radrl.pipelines.stages import APART, ONCE, PER_ARM
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = sorted((ROOT / "docs").rglob("*.md"))

@@ -17,7 +17,7 @@ from kedro.pipeline import Pipeline, pipeline
 
 from radrl.params.schema import Params, read
 from radrl.params.training import Arm
-from radrl.pipelines.stages import APART, LAST, ONCE, PER_ARM, PER_SELECTION
+from radrl.pipelines.stages import ALL, APART, LAST, PER_ARM, PER_SELECTION
 from radrl.settings import PARAMS_FILE
 
 # compare reads every arm's datasets under their namespaces, which is what the dot is for
@@ -35,11 +35,10 @@ def register_pipelines() -> dict[str, Pipeline]:
         nothing or something unknown is asked for.
     """
     params = read(PARAMS_FILE)
-    known = (*ONCE, PER_SELECTION, *PER_ARM, LAST, *APART)
     names = asked()
-    if names and {*names} <= {*known}:
+    if names and {*names} <= {*ALL}:
         return {name: _stage(name, params) for name in names}
-    stages = {name: _stage(name, params) for name in known}
+    stages = {name: _stage(name, params) for name in ALL}
     study = (stage for name, stage in stages.items() if name not in APART)
     return stages | {"__default__": sum(study, Pipeline([]))}
 

@@ -1,7 +1,5 @@
 """Kedro's project settings. The offline switches come first: libraries read them when they are imported."""
 
-import gc
-import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -9,15 +7,9 @@ from typing import Any
 from kedro.config import OmegaConfigLoader
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from radrl.process import offline
+from radrl.process import importing
 
-offline.apply()
-# Importing makes objects by the hundred thousand that all live to the end; looking them over again and again
-# for garbage is a fifth of a stage's start.
-gc.set_threshold(50_000)
-# Threads that wait by spinning make torch many times slower as soon as another process wants the core; the
-# OpenMP runtime reads this once, when torch is imported.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+importing.prepare()
 
 from radrl.wiring.cpu import CpuHooks  # noqa: E402
 from radrl.wiring.errors import say_plainly  # noqa: E402

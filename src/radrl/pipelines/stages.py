@@ -27,3 +27,6 @@ LAST: Final = "compare"
 
 APART: Final = ("base_card",)
 """Pipelines that are no stage of the study: `make base` runs this one."""
+
+ALL: Final = (*ONCE, PER_SELECTION, *PER_ARM, LAST, *APART)
+"""Every pipeline that can be asked for by name, in the order of the study."""

@@ -22,7 +22,7 @@ from kedro.pipeline.node import Node
 from radrl.params import schema
 from radrl.params.base import ParamsError, local_paths
 from radrl.parts.near import near
-from radrl.pipelines.stages import APART, LAST, ONCE, PER_ARM, PER_SELECTION
+from radrl.pipelines.stages import ALL, PER_SELECTION
 from radrl.provenance.started import Started, read_params, start
 from radrl.training import course
 from radrl.wiring.tracker import Tracker, record_root
@@ -54,9 +54,8 @@ class ProjectHooks:
         params = schema.validate(dict(context.params), source="params.yaml")
         _require_asked("namespaces", {**params.arms, **params.selection.own.parts()}, kind="arm")
         # Kedro's own refusal comes later, with a traceback and without the names there are
-        stages = (*ONCE, PER_SELECTION, *PER_ARM, LAST, *APART, "__default__")
         for option in ("pipeline", "pipelines"):
-            _require_asked(option, stages, kind="stage")
+            _require_asked(option, (*ALL, "__default__"), kind="stage")
         self._compare = context.params["compare"]
 
     @hook_impl

@@ -26,7 +26,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from radrl.process import offline, warm
+from radrl.process import importing, warm
 
 LIBRARIES: Final = (
     "dvc.cli.parser",
@@ -226,10 +226,7 @@ def _status(code: object) -> int:
 
 
 def _import_libraries() -> None:
-    offline.apply()
-    # as radrl.settings sets it: read once, when torch is imported
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    gc.set_threshold(50_000)  # as radrl.settings
+    importing.prepare()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in LIBRARIES:
