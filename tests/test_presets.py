@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from radrl import pipeline_registry
 from radrl.params.schema import read
+from radrl.pipelines.stages import LAST, ONCE, PER_ARM
 from radrl.settings import PARAMS_FILE
 
 PRESETS = yaml.safe_load((Path(__file__).resolve().parents[1] / "kedro.yml").read_text())
@@ -19,6 +19,6 @@ def test_the_preset_that_runs_is_one_of_those_named():
 @pytest.mark.parametrize("name", PRESETS["presets"])
 def test_a_preset_names_pipelines_and_arms_that_exist(name):
     preset = PRESETS["presets"][name]
-    known = {*pipeline_registry.ONCE, *pipeline_registry.PER_ARM, "compare"}
+    known = {*ONCE, *PER_ARM, LAST}
     assert set(preset["pipelines"].split(",")) <= known
     assert preset.get("namespaces") in (None, *read(PARAMS_FILE).arms)
