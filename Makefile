@@ -3,7 +3,7 @@
 PYTHON ?=
 VENV ?= .venv
 TORCH_INDEX ?=
-SEEDS ?= 0 1 2
+SEEDS ?= 0 1 2 3 4 5
 WORKERS ?= 2
 
 # "3.11 /usr/bin/python3.11", or nothing; the recipe of the environment repeats the search with its message.
