@@ -1,4 +1,4 @@
-"""`radrl study`: a study file in, its experiments by DVC, one table out."""
+"""`radrl study`: a study file in, its experiments by `radrl repro`, one table out."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from radrl.storage.locks import alone
 from radrl.storage.whole_files import whole_file
 from radrl.studies import clones
 from radrl.studies.budget import budgets, unequal
-from radrl.studies.execution import Dvc, Experiment, collect, experiments, run_all
+from radrl.studies.execution import Experiment, collect, experiments, run_all
 from radrl.studies.file import Study, read
 from radrl.studies.page import Described, page, table
+from radrl.studies.repro import Repro
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -94,7 +95,7 @@ def command(
         try:
             run_all(
                 planned,
-                Dvc(root, study.name),
+                Repro(root, study.name),
                 prepare=_preparing(root, changed),
                 say=lambda line: click.echo(line, err=True),
                 jobs=jobs,
