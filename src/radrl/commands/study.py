@@ -1,4 +1,4 @@
-"""`radrl study`: a study file in, its experiments by DVC, one table out."""
+"""`radrl study`: a study file in, its experiments by `radrl repro`, one table out."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from radrl.storage.whole_files import whole_file
 from radrl.studies import clones
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.claims.page import lines, summary
-from radrl.studies.claims.tested import test_all
-from radrl.studies.execution import COMPARISON, PAIRS, Dvc, Experiment, collect, experiments, run_all
+from radrl.studies.claims.tested import judge
+from radrl.studies.execution import COMPARISON, PAIRS, Experiment, collect, experiments, run_all
 from radrl.studies.file import Study, read
 from radrl.studies.page import Described, page, table
+from radrl.studies.repro import Repro
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -98,7 +99,7 @@ def command(
         try:
             run_all(
                 planned,
-                Dvc(root, study.name),
+                Repro(root, study.name),
                 prepare=_preparing(root, changed),
                 say=lambda line: click.echo(line, err=True),
                 jobs=jobs,
@@ -164,7 +165,7 @@ def _write(study: Study, planned: list[Experiment], out: Path, root: Path) -> No
 def _claims(study: Study, comparisons: DataFrame, planned: list[Experiment], said: Described) -> DataFrame:
     """What became of the study's claims, a line a claim and metric."""
     asked = study.hypotheses if len({one.seed for one in planned}) > 1 else ()
-    tested = test_all(asked, comparisons, collect(planned, PAIRS), level=said.level) if asked else []
+    tested = judge(asked, comparisons, collect(planned, PAIRS), level=said.level) if asked else []
     return lines(tested, study=study.name, command=said.command, drawn=said.drawn, published=study.published)
 
 
