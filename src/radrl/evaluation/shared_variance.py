@@ -127,9 +127,9 @@ def moderated(
     """Variance and degrees of freedom of each hypothesis, with a prior that is trusted within bounds.
 
     The variance is the larger of s^2 and Smyth's s~^2. The freedom is d + min(d0, most d) r^2 with r the
-    smaller of 1 and s0^2 / s^2: the prior adds `most` of the own freedom at most, and less where the hypothesis
-    spreads more than the others, as Phipson et al. (2016, Ann. Appl. Stat. 10:946) give outliers a smaller d0
-    of their own.
+    smaller of 1 and s0^2 / s^2: the prior adds `most` of the own freedom at most, and less where the
+    hypothesis spreads more than the others, as Phipson et al. (2016, Ann. Appl. Stat. 10:946) give outliers
+    a smaller d0 of their own.
 
     Args:
         variances: s^2, any shape.

@@ -10,6 +10,7 @@ import pandas as pd
 
 from radrl.evaluation.paired import holm
 from radrl.evaluation.pooling import pool_differences, standard_error
+from radrl.evaluation.shared_variance import Prior, variance_prior
 
 _ENDS: Final = ("difference_low", "difference_high")
 
@@ -79,13 +80,14 @@ def pooled(comparisons: pd.DataFrame, level: float) -> list[PooledRow]:
     rows: list[PooledRow] = []
     for run, own in comparisons.groupby("run", sort=False):
         seeds = own["seed"].nunique()
+        priors = {str(metric): _prior(values, seeds) for metric, values in own.groupby("metric")}
         for (metric, arm), values in own.groupby(["metric", "arm"], sort=False):
             if len(values) != seeds:
                 raise ValueError(
                     f"{arm} on {metric} is in {len(values)} of {seeds} seeds; run all of them again"
                 )
             _require_numbers(str(run), str(metric), str(arm), values)
-            rows.append(_row(str(run), str(metric), str(arm), values, level))
+            rows.append(_row(str(run), str(metric), str(arm), values, level, priors[str(metric)]))
     order = {metric: i for i, metric in enumerate(dict.fromkeys(row.metric for row in rows))}
     return _with_trivial(_with_holm(sorted(rows, key=lambda row: order[row.metric])))
 
@@ -121,7 +123,17 @@ def _require_numbers(run: str, metric: str, arm: str, values: pd.DataFrame) -> N
             )
 
 
-def _row(run: str, metric: str, arm: str, values: pd.DataFrame, level: float) -> PooledRow:
+def _prior(of_metric: pd.DataFrame, seeds: int) -> Prior | None:
+    """What the arms of a run say of the spread between seeds, each from its differences."""
+    arms = of_metric[(of_metric["kind"] == "arm") & of_metric["difference"].notna()]
+    if seeds == 1:
+        return None
+    return variance_prior(arms.groupby("arm")["difference"].std(ddof=1).tolist(), seeds - 1)
+
+
+def _row(
+    run: str, metric: str, arm: str, values: pd.DataFrame, level: float, prior: Prior | None
+) -> PooledRow:
     seeds = len(values)
     return PooledRow(
         run,
@@ -131,20 +143,20 @@ def _row(run: str, metric: str, arm: str, values: pd.DataFrame, level: float) ->
         seeds,
         float(values["value"].mean()),
         float(values["value"].std(ddof=1)) if seeds > 1 else None,
-        _gain(values, level),
+        _gain(values, level, prior),
         None,
         (),
     )
 
 
-def _gain(values: pd.DataFrame, level: float) -> Gain | None:
+def _gain(values: pd.DataFrame, level: float, prior: Prior | None) -> Gain | None:
     if values["difference"].isna().all():
         return None
     if len(values) == 1:  # nothing to pool: the seed's own interval over its patients
         return Gain(*(float(values[name].iloc[0]) for name in ("difference", *_ENDS, "p")))
     ends = zip(*(values[name] for name in _ENDS), strict=True)
     errors = [standard_error(low, high, level=level) for low, high in ends]
-    found = pool_differences(values["difference"].tolist(), errors, level=level)
+    found = pool_differences(values["difference"].tolist(), errors, level=level, prior=prior)
     return Gain(found.difference, found.low, found.high, found.p)
 
 
