@@ -133,3 +133,27 @@ def test_scaling_in_miniature(root: Path, tmp_path: Path) -> None:
     assert [name for name, *_ in rows] == stages[1:]
     for _, small, large, ratio in rows:  # the table's milliseconds are rounded to hundredths
         assert float(ratio) == pytest.approx(float(large) / float(small), rel=0.1, abs=0.01)
+
+
+def test_pooling_in_miniature(root: Path, tmp_path: Path) -> None:
+    written = tmp_path / "pooling.md"
+    command = [sys.executable, str(root / "bench/pooling.py"), "--write", str(written)]
+    sizes = ["--rounds", "400", "--seeds", "6", "--hypotheses", "8"]
+    subprocess.run([*command, *sizes], check=True, cwd=tmp_path, capture_output=True)
+    row = r"^\| ([\w ,/-]+) \| ([\d.]+), ([\d.]+); ([\d.]+) \|$"
+    found = {
+        name: [float(one) for one in numbers]
+        for name, *numbers in re.findall(row, written.read_text(), flags=re.MULTILINE)
+    }
+    assert len(found) == 11
+    assert found["patients alone"][0] > 40
+    assert found["Smyth, floor"][0] > 10  # the one wide hypothesis
+    for kept in ("t, floor", "bounded by d/2, floor"):
+        assert found[kept][0] < 9  # four standard errors of 400 studies, and the largest of 8 scenes
+        assert found[kept][1] < 9
+    assert found["bounded by d/2, floor"][2] < found["t, floor"][2]
+    bounds = re.findall(r"^\| [\d.]+ \| (\d+)% \| (\d+)% \|$", written.read_text(), flags=re.MULTILINE)
+    best, plain = ([int(one) for one in column] for column in zip(*bounds, strict=True))
+    assert best[0] == 80  # the variance is known: what the difference was chosen for
+    assert best == sorted(best, reverse=True)
+    assert min(best) >= max(plain)

@@ -66,6 +66,18 @@ def pool_differences(
     alone, 96 to 97 % with as much variance between seeds, 95 to 96 % with ten times as much. Three seeds are
     few: a difference is told from 0 when it exceeds 2.5 times the standard deviation of the seeds'.
 
+    With a prior, variance and freedom are those of `moderated`. Simulated studies of six seeds and 8 or 14
+    hypotheses with one reference (docs/bench/pooling.md: patients' standard error 0.011, spread between seeds
+    0 to 0.05, equal, 1:10 in variance, heavy tails) then see 0.034 and 0.038 with 80 % at Holm's first step
+    where the plain test sees 0.036 and 0.041, three seeds 0.11 and 0.13 for 0.14 and 0.19. The hypothesis
+    worst off is found at 5 % in 5.2 to 5.3 % when there is nothing, as against 5.0 %; by Holm 0.9 to 3.5 % of
+    studies find anything. The gain is in what most studies find; a difference that fewer than a quarter find
+    is found a little less often. Sharper ways pay with the hypothesis whose variance is largest: Smyth's own
+    test finds it in 19 to 26 %, random effects with a normal interval (DerSimonian and Laird) in 11 to 19 %,
+    a hierarchical bootstrap in 12 to 21 %, the patients of all seeds alone in 67 %. No test can do much
+    better: where a hypothesis' variance may be 4 times the least, the best one that keeps its rate has 38 %
+    power where the t test has 35 %. Fewer hypotheses in a family do more.
+
     Args:
         differences: of each seed, arm minus reference arm.
         errors: the standard error of each over the seed's own patients (`standard_error`).

@@ -16,8 +16,8 @@ from radrl.studies.published import OtherRows, Published
 from radrl.studies.tables import Gain, PooledRow, pooled, without_repeats
 
 POOLING: Final = """\
-Interval and p come from the t test of the S seeds' differences, whose spread is held against that of the other
-arms (`radrl.evaluation.shared_variance`), and are never surer than the seeds' patients allow
+Interval and p come from the t test of the S seeds' differences, whose spread is held against that of the
+other arms (`radrl.evaluation.shared_variance`), and are never surer than the seeds' patients allow
 (`radrl.evaluation.pooling`)."""
 FAMILY: Final = """\
 Holm's correction runs over the arms{runs} within a metric; rows that need no model are no hypotheses, and

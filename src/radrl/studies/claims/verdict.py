@@ -18,7 +18,7 @@ from typing import Final, Literal
 import numpy as np
 
 from radrl.evaluation.paired import holm
-from radrl.evaluation.pooling import PooledDifference, detectable, pool_differences
+from radrl.evaluation.pooling import PooledDifference, detectable, detectable_by, pool_differences
 from radrl.evaluation.shared_variance import Prior, variance_prior
 
 ALPHA: Final = 0.05
@@ -149,9 +149,7 @@ class _Test:
 
     def detectable(self, hypotheses: int) -> float:
         """The least difference seen at the spread found."""
-        asked = {"alpha": ALPHA / hypotheses, "power": POWER}
-        by_seeds = detectable(self.pooled.error_by_seeds, self.pooled.freedom, **asked)
-        return max(by_seeds, detectable(self.pooled.error, math.inf, **asked))
+        return detectable_by(self.pooled, alpha=ALPHA / hypotheses, power=POWER)
 
     def planned(self, hypotheses: int) -> float | None:
         """The least difference seen at the spread expected."""
