@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
 import sys
@@ -206,6 +207,17 @@ def compared(
     systems: dict[str, System] | None = None,
     **settings: Any,
 ) -> pd.DataFrame:
+    return with_pairs(arms, corpus, scoring, ceilings, systems, **settings)[0]
+
+
+def with_pairs(
+    arms: dict[str, pd.DataFrame],
+    corpus: ds.Dataset,
+    scoring: dict[str, Any] | None = None,
+    ceilings: pd.DataFrame = NO_CEILINGS,
+    systems: dict[str, System] | None = None,
+    **settings: Any,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     return nodes.compare_arms(
         gathering.gather_reports(**arms),
         ceilings,
@@ -382,6 +394,15 @@ class TestTable:
     ) -> None:
         line = at(compared({"sft": sft, "same": sft}, corpus), "same", "nlg_bleu2")
         assert line[["difference", "difference_low", "difference_high", "p_holm"]].tolist() == [0, 0, 0, 1]
+
+    def test_any_two_rows_with_a_model_or_without_are_a_pair(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        table, pairs = with_pairs({"sft": sft, "grpo": grpo}, corpus)
+        of_metric = pairs[pairs["metric"] == "ce_rules_micro5_f1"]
+        rows = table.loc[table["kind"].isin(["arm", "trivial"]), "arm"].drop_duplicates().tolist()
+        assert [*zip(of_metric["arm"], of_metric["other"], strict=True)] == [*itertools.combinations(rows, 2)]
+        assert (pairs["error"] >= 0).all()
 
     def test_the_reference_beats_everything_and_marks_nobody(self, comparison: pd.DataFrame) -> None:
         assert at(comparison, "reference_report", "nlg_bleu2")["value"] == pytest.approx(1.0)

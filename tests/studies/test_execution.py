@@ -77,7 +77,7 @@ def test_all_are_run_and_said(start: Callable[..., list[str]], planned: list[Exp
     done = [line for line in said if "done in" in line]
     assert [line.split("]")[0] for line in done] == ["[1/4", "[2/4", "[3/4", "[4/4"]
     assert not runner.ended.is_set()
-    assert collect(planned)[["run", "seed", "value"]].to_numpy().tolist() == [
+    assert collect(planned, COMPARISON)[["run", "seed", "value"]].to_numpy().tolist() == [
         ["few", 3, 3],
         ["many", 3, 3],
         ["few", 4, 4],

@@ -18,6 +18,7 @@ import click  # noqa: E402  (after the switches)
 from radrl.commands.project import INTERRUPTED  # noqa: E402
 
 _COMMANDS: Final = {
+    "claims": "Gather the verdicts of several studies in one table.",
     "code": "Digest what each stage's code does, or list the files of one.",
     "label": "Read the 14 CheXpert observations out of reports.",
     "parts": "List what params.yaml can name: rewards, credits, selections, sources, metrics, labelers.",

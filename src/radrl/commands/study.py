@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 import click
+from pandas import DataFrame
 
 from radrl.commands.project import project, stopped
 from radrl.data.sources.base import drawn
@@ -16,7 +18,9 @@ from radrl.storage.locks import alone
 from radrl.storage.whole_files import whole_file
 from radrl.studies import clones
 from radrl.studies.budget import budgets, unequal
-from radrl.studies.execution import Dvc, Experiment, collect, experiments, run_all
+from radrl.studies.claims.page import lines, summary
+from radrl.studies.claims.tested import test_all
+from radrl.studies.execution import COMPARISON, PAIRS, Dvc, Experiment, collect, experiments, run_all
 from radrl.studies.file import Study, read
 from radrl.studies.page import Described, page, table
 
@@ -140,16 +144,32 @@ def _preparing(root: Path, changed: list[str]) -> Callable[[Experiment], None]:
 
 
 def _write(study: Study, planned: list[Experiment], out: Path, root: Path) -> None:
-    comparisons = collect(planned)
+    comparisons = collect(planned, COMPARISON)
     file = study.file.resolve()
     shown = file.relative_to(root) if file.is_relative_to(root) else file.name
     said = describe(study, f"radrl study {shown}")
-    text, lines = page(comparisons, said), table(comparisons, said)
+    claims = _claims(study, comparisons, planned, said)
+    files = {out: page(comparisons, said, claims), out.with_suffix(".csv"): _csv(table(comparisons, said))}
+    if len(claims):
+        files[out.with_name(f"{out.stem}-claims.csv")] = _csv(claims)
     out.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(out) as stream, whole_file(out.with_suffix(".csv")) as beside:
-        stream.write(text.encode())
-        beside.write(lines.to_csv(index=False, lineterminator="\n").encode())
-    click.echo(f"{len(planned)} experiments -> {out}, {out.with_suffix('.csv')}", err=True)
+    with ExitStack() as stack:
+        for path, text in files.items():
+            stack.enter_context(whole_file(path)).write(text.encode())
+    click.echo(f"{len(planned)} experiments -> {', '.join(map(str, files))}", err=True)
+    if len(claims):
+        click.echo(summary(claims), err=True)
+
+
+def _claims(study: Study, comparisons: DataFrame, planned: list[Experiment], said: Described) -> DataFrame:
+    """What became of the study's claims, a line a claim and metric."""
+    asked = study.hypotheses if len({one.seed for one in planned}) > 1 else ()
+    tested = test_all(asked, comparisons, collect(planned, PAIRS), level=said.level) if asked else []
+    return lines(tested, study=study.name, command=said.command, drawn=said.drawn, published=study.published)
+
+
+def _csv(table: DataFrame) -> str:
+    return str(table.to_csv(index=False, lineterminator="\n"))
 
 
 def _dirty(changed: list[str]) -> str:

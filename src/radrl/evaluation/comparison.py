@@ -12,7 +12,7 @@ from radrl.algorithms.f_measure import Labels
 from radrl.evaluation.bootstrap import Interval, bootstrap_intervals, patient_groups, replicates
 from radrl.evaluation.clinical_efficacy import clinical_efficacy_sums
 from radrl.evaluation.paired import PairedDifference, holm, paired_differences
-from radrl.evaluation.summed import SummedMetrics
+from radrl.evaluation.summed import Metrics, SummedMetrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ def compare(
     resamples: int = 1000,
     level: float = 0.95,
     seed: int,
+    by_run: Mapping[str, Metrics] | None = None,
 ) -> list[ComparisonRow]:
     """Compare arms scored on the same studies with the same metrics, all of which are better when higher.
 
@@ -64,6 +65,7 @@ def compare(
         resamples: number of resamples of every interval and test.
         level: coverage of the intervals.
         seed: decides the resamples.
+        by_run: by arm, `radrl.evaluation.bootstrap.replicates`, where they are known; else they are drawn.
 
     Returns:
         A row per arm and metric, by arm in the given order.
@@ -74,11 +76,8 @@ def compare(
     unknown = sorted({reference, *trivial} - arms.keys())
     if unknown:
         raise ValueError(f"no such arm: {', '.join(unknown)}; arms: {', '.join(arms)}")
-    groups = patient_groups(patients)
     options: dict[str, Any] = {"resamples": resamples, "level": level, "seed": seed}
-    drawn = {
-        arm: replicates(runs, groups, resamples=resamples, seed=seed) for arm, runs in arms.items()
-    }  # for intervals and differences alike
+    drawn = by_run or drawn_alike(arms, patients, resamples=resamples, seed=seed)
     values = {
         arm: bootstrap_intervals(runs, patients, **options, by_run=drawn[arm]) for arm, runs in arms.items()
     }
@@ -105,6 +104,24 @@ def compare(
         for metric, value in values[arm].items()
     ]
     return _with_holm(rows)
+
+
+def drawn_alike(
+    arms: Mapping[str, Sequence[SummedMetrics]], patients: Sequence[str], *, resamples: int, seed: int
+) -> dict[str, Metrics]:
+    """Every arm's replicates over the same resamples of patients, for intervals and differences alike.
+
+    Args:
+        arms: as in `compare`.
+        patients: as in `compare`.
+        resamples: number of resamples, B.
+        seed: decides them.
+
+    Returns:
+        By arm and metric, shape (runs, B).
+    """
+    groups = patient_groups(patients)
+    return {arm: replicates(runs, groups, resamples=resamples, seed=seed) for arm, runs in arms.items()}
 
 
 def compare_labels(

@@ -11,7 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.optimize import brentq
+from scipy.special import nctdtr, ndtr, stdtr, stdtrit
+
+from radrl.evaluation.shared_variance import Prior, moderated
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,8 @@ class PooledDifference:
         std: sample standard deviation of the seeds' differences.
         error: standard error of `difference` by the patients of each seed alone.
         seeds: S.
+        error_by_seeds: standard error of `difference` by the spread between seeds, the prior's share in it.
+        freedom: degrees of freedom of `error_by_seeds`; S - 1 without a prior.
     """
 
     difference: float
@@ -35,10 +40,16 @@ class PooledDifference:
     std: float
     error: float
     seeds: int
+    error_by_seeds: float
+    freedom: float
 
 
 def pool_differences(
-    differences: Sequence[float], errors: Sequence[float], *, level: float = 0.95
+    differences: Sequence[float],
+    errors: Sequence[float],
+    *,
+    level: float = 0.95,
+    prior: Prior | None = None,
 ) -> PooledDifference:
     """Pool the seeds' paired differences.
 
@@ -59,6 +70,8 @@ def pool_differences(
         differences: of each seed, arm minus reference arm.
         errors: the standard error of each over the seed's own patients (`standard_error`).
         level: coverage of the interval.
+        prior: what the study's hypotheses on this metric say of the variance (`variance_prior`); nothing for
+            the t test of this hypothesis alone.
 
     Returns:
         The pooled difference.
@@ -77,10 +90,59 @@ def pool_differences(
         raise ValueError(f"differences {found.tolist()} with errors {within.tolist()}; give finite numbers")
     mean, std = float(found.mean()), float(found.std(ddof=1))
     error = math.sqrt(float(np.sum(within**2))) / seeds
-    by_seeds, p_by_seeds = _student(mean, std / math.sqrt(seeds), seeds - 1, level)
+    variance, freedom = _moderated(std**2, seeds - 1, prior)
+    error_by_seeds = math.sqrt(variance / seeds)
+    by_seeds, p_by_seeds = _student(mean, error_by_seeds, freedom, level)
     by_patients, p_by_patients = _student(mean, error, math.inf, level)
-    half = max(by_seeds, by_patients)
-    return PooledDifference(mean, mean - half, mean + half, max(p_by_seeds, p_by_patients), std, error, seeds)
+    half, p = max(by_seeds, by_patients), max(p_by_seeds, p_by_patients)
+    return PooledDifference(mean, mean - half, mean + half, p, std, error, seeds, error_by_seeds, freedom)
+
+
+def detectable(error: float, freedom: float, *, alpha: float, power: float = 0.8) -> float:
+    """The smallest true difference that a two-sided t test finds with the power asked for.
+
+    Args:
+        error: standard error of the pooled difference.
+        freedom: its degrees of freedom; infinite for the normal test.
+        alpha: level of the test. 0.05 by the number of hypotheses in the family is Holm's first step: what is
+            seen there is seen whatever the others show.
+        power: the share of repetitions in which it is found, with its sign.
+
+    Returns:
+        The difference, by the noncentral t distribution; 0 without any error.
+
+    Raises:
+        ValueError: when the error is negative or not finite, the freedom not above 0, or not
+            0 < alpha < power < 1.
+    """
+    if not (0 <= error < math.inf and freedom > 0 and 0 < alpha < power < 1):
+        raise ValueError(
+            f"error {error}, freedom {freedom}, alpha {alpha}, power {power}; give an error of 0 or more, "
+            "a freedom above 0, and 0 < alpha < power < 1"
+        )
+    critical = float(stdtrit(freedom, 1 - alpha / 2))
+    end = 1.0
+    while _power(end, critical, freedom) < power:
+        end *= 2
+    return error * float(brentq(lambda ratio: _power(ratio, critical, freedom) - power, 0.0, end))
+
+
+def detectable_by(found: PooledDifference, *, alpha: float, power: float = 0.8) -> float:
+    """What a study of this spread sees: the larger of `detectable` by its seeds and by its patients.
+
+    Args:
+        found: a pooled difference; of it the errors are read, not the difference.
+        alpha: as there.
+        power: as there.
+
+    Returns:
+        The difference.
+
+    Raises:
+        ValueError: as there.
+    """
+    by_seeds = detectable(found.error_by_seeds, found.freedom, alpha=alpha, power=power)
+    return max(by_seeds, detectable(found.error, math.inf, alpha=alpha, power=power))
 
 
 def standard_error(low: float, high: float, *, level: float = 0.95) -> float:
@@ -98,6 +160,19 @@ def standard_error(low: float, high: float, *, level: float = 0.95) -> float:
         ValueError: when the level lies outside (0, 1).
     """
     return (high - low) / (2 * _quantile(math.inf, level))
+
+
+def _moderated(variance: float, freedom: float, prior: Prior | None) -> tuple[float, float]:
+    if prior is None:
+        return variance, freedom
+    given = (np.asarray(one, np.float64) for one in (prior.freedom, prior.variance))
+    shared, more = moderated(np.asarray(variance), freedom, *given)
+    return float(shared), float(more)
+
+
+def _power(ratio: float, critical: float, freedom: float) -> float:
+    """Of a true difference of `ratio` standard errors to come out above `critical`."""
+    return float(ndtr(ratio - critical) if math.isinf(freedom) else 1 - nctdtr(freedom, ratio, critical))
 
 
 def _student(mean: float, error: float, freedom: float, level: float) -> tuple[float, float]:

@@ -17,6 +17,7 @@ from radrl.process.programs import Programs, duration, environment, tail, withou
 from radrl.studies.clones import GOAL
 
 COMPARISON: Final = Path("data/08_reporting/comparison/comparison.csv")
+PAIRS: Final = COMPARISON.with_name("pairs.csv")
 
 
 class StudyError(RuntimeError):
@@ -194,19 +195,17 @@ def _failure(experiment: Experiment, status: int) -> str:
     )
 
 
-def collect(given: Sequence[Experiment]) -> pd.DataFrame:
-    """The experiments' comparisons below one another.
+def collect(given: Sequence[Experiment], table: Path) -> pd.DataFrame:
+    """A table of every experiment, below one another.
 
     Args:
         given: experiments that have run.
+        table: which one, `COMPARISON` or `PAIRS`.
 
     Returns:
         Their lines with `run` and `seed`.
     """
-    frames = [
-        pd.read_csv(one.clone / COMPARISON, keep_default_na=True).assign(run=one.run, seed=one.seed)
-        for one in given
-    ]
+    frames = [pd.read_csv(one.clone / table).assign(run=one.run, seed=one.seed) for one in given]
     return pd.concat(frames, ignore_index=True)
 
 

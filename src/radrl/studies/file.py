@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -15,7 +15,8 @@ from radrl.params.base import ParamsError
 from radrl.params.messages import render
 from radrl.params.schema import Params, validate
 from radrl.parts.near import hint
-from radrl.parts.section import Section
+from radrl.parts.section import PositiveFloat, Section
+from radrl.studies.claims.stated import Claim, Hypothesis, hypotheses
 from radrl.studies.published import PaperTable, Published, find
 from radrl.studies.shares import require_passes
 
@@ -44,6 +45,8 @@ class StudyFile(Section):
     reference: str | None = None
     metrics: Annotated[list[str], Field(min_length=1)] | None = None
     runs: Annotated[dict[str, Run], Field(min_length=1)] | None = None
+    claims: Annotated[list[Claim], Field(min_length=1)] | None = None
+    spread: dict[str, PositiveFloat] = Field(default_factory=dict)
     paper: PaperTable | None = None
 
     @field_validator("seeds")
@@ -76,6 +79,7 @@ class Study:
         runs: by name, the whole parameters of each run but for the seed; one named `SINGLE` without `runs`.
         values: the same as they are written into params.yaml.
         variations: by run, what that run alone lays over the recipe.
+        hypotheses: the claims it tests, each on one metric.
         published: the paper's table, where the file names one.
     """
 
@@ -88,6 +92,7 @@ class Study:
     runs: Mapping[str, Params]
     values: Mapping[str, dict[str, Any]]
     variations: Mapping[str, Mapping[str, Any]]
+    hypotheses: Sequence[Hypothesis]
     published: Published | None
 
     @property
@@ -121,10 +126,11 @@ def read(path: Path, root: Path) -> Study:
         for name, own_values in values.items()
     }
     require_passes(params, given.arms is not None, where=path.name)
+    arms = {name: list(one.arms) for name, one in params.items()}
+    compared = next(iter(params.values())).compare
+    _require_metrics(given.spread, compared.metrics, path.name)
     published = None
     if given.paper is not None:
-        arms = {name: list(one.arms) for name, one in params.items()}
-        compared = next(iter(params.values())).compare
         published = find(
             given.paper, root / RESULTS, arms, compared.metrics, compared.reference, where=path.name
         )
@@ -138,8 +144,15 @@ def read(path: Path, root: Path) -> Study:
         params,
         values,
         {name: run.set for name, run in runs.items()},
+        hypotheses(given.claims or (), arms, compared.metrics, given.spread, where=path.name),
         published,
     )
+
+
+def _require_metrics(spread: Mapping[str, float], metrics: Sequence[str], where: str) -> None:
+    for metric in spread:
+        if metric not in metrics:
+            raise ParamsError(f"{where}: spread: {metric!r} is none of the study's{hint(metric, metrics)}")
 
 
 def _values(given: StudyFile, run: Run, recipe: Mapping[str, Any], where: str) -> dict[str, Any]:

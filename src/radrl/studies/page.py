@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pandas as pd
 
+from radrl.pages import markdown
 from radrl.pages.caveats import DRAWN_FILMS, NOT_OURS, ONE_SEED_STUDY
 from radrl.studies.budget import Budget, Place, unequal
+from radrl.studies.claims import page as claims_page
 from radrl.studies.published import OtherRows, Published
 from radrl.studies.tables import Gain, PooledRow, pooled, without_repeats
 
@@ -56,12 +58,13 @@ class Described:
     published: Published | None
 
 
-def page(comparisons: pd.DataFrame, study: Described) -> str:
+def page(comparisons: pd.DataFrame, study: Described, claims: pd.DataFrame | None = None) -> str:
     """The whole page in Markdown.
 
     Args:
         comparisons: the experiments' comparisons below one another, with `run` and `seed`.
         study: what is said of them.
+        claims: of `radrl.studies.claims.page.lines`; nothing for a study that asks nothing, or has one seed.
 
     Returns:
         The text.
@@ -72,6 +75,7 @@ def page(comparisons: pd.DataFrame, study: Described) -> str:
     seeds = sorted(comparisons["seed"].unique())
     several = len(study.variations) > 1
     parts = [f"# {study.title}", *([DRAWN_FILMS] if study.drawn else []), _made(study, seeds)]
+    parts += [] if claims is None or claims.empty else claims_page.section(claims)
     parts += ["## Budget", _budget_table(study), *_some(unequal(study.budgets)), *_some(_drawn(study))]
     parts += [f"## Over {len(seeds)} seeds" if len(seeds) > 1 else f"## Seed {seeds[0]}"]
     parts += [
@@ -146,7 +150,7 @@ def _budget_table(study: Described) -> str:
         header.append("paper's row")
         for row, place in zip(rows, study.budgets, strict=True):
             row.append(study.published.rows.get(place, "-"))
-    return _markdown(*_with_runs(header, rows, [run for run, _ in study.budgets], study))
+    return markdown.table(*_with_runs(header, rows, [run for run, _ in study.budgets], study))
 
 
 def _drawn(study: Described) -> str | None:
@@ -188,7 +192,7 @@ def _others(study: Described) -> list[str]:
 def _published_table(other: OtherRows) -> str:
     metrics = list(dict.fromkeys(metric for row in other.rows.values() for metric in row))
     header = [f"{other.table} ({other.protocol})", *metrics]
-    return _markdown(
+    return markdown.table(
         header,
         [
             [name, *(_printed(row[metric]) if metric in row else "-" for metric in metrics)]
@@ -224,7 +228,7 @@ def _table(rows: Sequence[PooledRow], study: Described, seeds: int) -> str:
         header.append("paper")
         for row, own in zip(shown, cells, strict=True):
             own.append(_paper_cell(row, study.published))
-    return _markdown(*_with_runs(header, cells, [row.run for row in shown], study))
+    return markdown.table(*_with_runs(header, cells, [row.run for row in shown], study))
 
 
 def _cells(row: PooledRow) -> list[str]:
@@ -261,7 +265,7 @@ def _seed_table(comparisons: pd.DataFrame, study: Described, seeds: Sequence[int
             rows.append([metric, str(arm), *gains])
             runs.append(str(run))
     header = ["metric", "arm", *(f"seed {seed}" for seed in seeds)]
-    return _markdown(*_with_runs(header, rows, runs, study))
+    return markdown.table(*_with_runs(header, rows, runs, study))
 
 
 def _with_runs(
@@ -274,11 +278,6 @@ def _with_runs(
     for row, run in zip(rows, runs, strict=True):
         row.insert(at, run)
     return [*header[:at], "run", *header[at:]], rows
-
-
-def _markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def _some(text: str | None) -> list[str]:

@@ -74,7 +74,7 @@ def compare_arms(
     labeler_models: Path,
     systems: dict[str, System],
     settings: ComparisonSettings,
-) -> pd.DataFrame:
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Compare arms and the rows beside them on the metrics of `compare.metrics`, and print the table.
 
     Args:
@@ -86,7 +86,8 @@ def compare_arms(
         settings: of `settle_comparison`.
 
     Returns:
-        A line a row and metric, as `radrl.pipelines.compare.rows.tabulate` gives them.
+        A line a row and metric, and a line a pair of them, as `radrl.pipelines.compare.rows.tabulate` gives
+        them.
 
     Raises:
         ValueError: when a metric is unknown or has no interval, listing the valid ones; or a system bears the
@@ -106,7 +107,7 @@ def compare_arms(
             f"compare.systems.{min(taken)}: the table has a row of this name; give it another one"
         )
     films = next(iter(arm_reports.values()))
-    comparison = rows.tabulate(
+    comparison, pairs = rows.tabulate(
         [scores.score_rows(every, group, texts_of(films, "reference")) for group in groups.values()],
         [*arm_reports, *systems, *(name for name in every if name not in arm_reports)],
         settings.compare["metrics"],
@@ -117,7 +118,7 @@ def compare_arms(
         apart=lines(systems, settings.compare["metrics"]),
     )
     table.show(comparison, names, settings.compare)
-    return comparison
+    return comparison, pairs
 
 
 def draw_comparison(comparison: pd.DataFrame, settings: dict[str, Any]) -> tuple[Figure, str]:

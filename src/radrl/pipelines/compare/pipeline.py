@@ -46,7 +46,7 @@ def _table() -> list[Node]:
     histories = ["comparison", "arm_histories", "params:arms"]
     return [
         node(read_systems, read, "system_scores", name="read_systems"),
-        node(compare_arms, compared, "comparison", name="compare_arms"),
+        node(compare_arms, compared, ["comparison", "comparison_pairs"], name="compare_arms"),
         node(show_seeds, over_seeds, "over_seeds", name="show_seeds"),
         node(show_findings, histories, None, name="show_findings"),
     ]

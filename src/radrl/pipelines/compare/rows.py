@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,7 +13,8 @@ import pandas as pd
 from radrl.algorithms.f_measure import BoolArray
 from radrl.evaluation import baselines
 from radrl.evaluation.bootstrap import Interval, bootstrap_intervals
-from radrl.evaluation.comparison import ComparisonRow, compare
+from radrl.evaluation.comparison import ComparisonRow, compare, drawn_alike
+from radrl.evaluation.pairs import Pair, pair_errors
 from radrl.evaluation.summed import SummedMetrics
 from radrl.labelers.base import LabelMatrix
 from radrl.observations import OBSERVATIONS
@@ -120,7 +122,7 @@ def tabulate(
     bootstrap: Mapping[str, Any],
     seed: int,
     apart: Sequence[Mapping[str, Any]] = (),
-) -> pd.DataFrame:
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Compare the rows on the metrics.
 
     Args:
@@ -138,16 +140,20 @@ def tabulate(
         interval, number of runs, reports without a value, difference from the reference arm with interval, p
         of the paired bootstrap and of approximate randomisation, Holm's correction of the former over the
         arms, and the trivial rows that beat it. Systems, readers and the ceiling are tested against nothing
-        and beat nobody. With lines from elsewhere, their source and what differs.
+        and beat nobody. With lines from elsewhere, their source and what differs. And a line a metric and
+        pair of arms or rows that need no model: `radrl.evaluation.pairs.Pair`.
     """
     lines: list[Mapping[str, Any]] = [*apart]
+    pairs: list[Pair] = []
     options = {"resamples": bootstrap["resamples"], "level": bootstrap["confidence"], "seed": seed}
     for family in scores:
         untested = {name: "reader" for name in READERS if name in family} | {CEILING: "ceiling"}
         own = {name: [row.summed] for name, row in family.items() if name not in untested}
         trivial = [name for name in TRIVIAL if name in own]
         who = _patients(family[reference], patients)
-        found = compare(own, who, reference=reference, trivial=trivial, **options)
+        drawn = drawn_alike(own, who, resamples=options["resamples"], seed=seed)
+        found = compare(own, who, reference=reference, trivial=trivial, **options, by_run=drawn)
+        pairs += pair_errors(drawn)
         lines += [_line(row, family[row.arm]) for row in found]
         # apart from `compare`, whose Holm correction would count each as one more hypothesis
         for name, kind in untested.items():
@@ -159,7 +165,8 @@ def tabulate(
     frame = pd.DataFrame(lines).assign(
         _row=lambda t: t["arm"].map(list(rows).index), _column=lambda t: t["metric"].map(list(metrics).index)
     )
-    return frame.sort_values(["_row", "_column"]).drop(columns=["_row", "_column"]).reset_index(drop=True)
+    frame = frame.sort_values(["_row", "_column"]).drop(columns=["_row", "_column"]).reset_index(drop=True)
+    return frame, pd.DataFrame([dataclasses.asdict(pair) for pair in pairs])
 
 
 def _readers(ceilings: pd.DataFrame, sample_ids: pd.Series) -> dict[str, Row]:

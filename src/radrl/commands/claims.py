@@ -1,0 +1,96 @@
+"""`radrl claims`: what several studies found of the papers' claims, in one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from radrl.storage.whole_files import whole_file
+
+BEGIN: Final = "<!-- radrl claims: begin -->"
+END: Final = "<!-- radrl claims: end -->"
+
+_EXAMPLES: Final = """\b
+Examples:
+  radrl claims docs/results/*-claims.csv
+  radrl claims docs/results/*-claims.csv --into docs/results.md"""
+
+
+@click.command("claims", epilog=_EXAMPLES)
+@click.argument(
+    "files",
+    nargs=-1,
+    required=True,
+    metavar="FILE...",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
+@click.option(
+    "--into",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help=f"Write the table into this page, between {BEGIN} and {END}.  [default: print it]",
+)
+def command(files: tuple[Path, ...], into: Path | None) -> None:
+    """Gather the verdicts of several studies in one table.
+
+    FILE is a NAME-claims.csv that `radrl study` wrote beside a study's page. The table has a line a claim and
+    metric: verdict, effect with interval, p corrected within the claim's family, the least effect that the
+    study could see, the place in the paper, and the study.
+    """
+    found = gathered(files)
+    if into is None:
+        click.echo(found)
+        return
+    page = into.read_text(encoding="utf-8")
+    text = between(page, found, into)
+    with whole_file(into) as stream:
+        stream.write(text.encode())
+    click.echo(f"{len(files)} studies -> {into}", err=True)
+
+
+def gathered(files: tuple[Path, ...]) -> str:
+    """The table of all files, with how many verdicts there are of each kind.
+
+    Args:
+        files: as `radrl study` writes them, at least one.
+
+    Returns:
+        Markdown.
+
+    Raises:
+        click.ClickException: when a file is no such table.
+    """
+    import pandas as pd
+
+    from radrl.studies.claims.page import EXPLAINED, summary, verdicts
+
+    tables = []
+    for file in files:
+        own = pd.read_csv(file)
+        if "verdict" not in own:
+            raise click.ClickException(f"{file} has no column verdict: give NAME-claims.csv of `radrl study`")
+        tables.append(own)
+    found = pd.concat(tables, ignore_index=True).sort_values("where", kind="stable")
+    return "\n\n".join([summary(found), verdicts(found, studies=True), EXPLAINED])
+
+
+def between(page: str, table: str, file: Path) -> str:
+    """A page with the table in its place.
+
+    Args:
+        page: its text.
+        table: what goes between the marks.
+        file: named in the error.
+
+    Returns:
+        The text.
+
+    Raises:
+        click.ClickException: when the page lacks the marks.
+    """
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise click.ClickException(f"{file} has no place for the table: write {BEGIN} and {END} into it")
+    return f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"

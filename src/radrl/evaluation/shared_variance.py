@@ -1,0 +1,166 @@
+"""What the spread of a study's other hypotheses says of a hypothesis' own: Smyth's prior, and how far it counts.
+
+Smyth (2004, Stat. Appl. Genet. Mol. Biol. 3:1): the true variances of many hypotheses are draws from
+s0^2 d0 / chi^2(d0), d0 and s0^2 come from the spread of the log sample variances, and with them each
+hypothesis has d0 more degrees of freedom. That holds its error rate over all hypotheses together. A hypothesis
+whose true variance is larger than the others' pays: it is given away as false more often than 5 %. `moderated`
+therefore takes of the prior less than Smyth; what each choice costs stands in docs/bench/pooling.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.special import digamma, polygamma
+
+from radrl.evaluation.summed import FloatArray
+
+FEWEST: Final = 3
+"""Hypotheses that a prior needs: of two, the spread of the variances has one degree of freedom."""
+
+MOST: Final = 0.5
+"""The prior's degrees of freedom that count, as a share of the hypothesis' own, at most."""
+
+_NOTHING: Final = 1e-12
+"""A variance below this share of the largest is an arm equal to its reference, or rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """What the hypotheses of a study on one metric say of the variance of each.
+
+    Args:
+        freedom: d0, its degrees of freedom; 0 where it says nothing, infinite where the variances differ no
+            more than chance.
+        variance: s0^2, of a seed's difference.
+    """
+
+    freedom: float
+    variance: float
+
+
+def variance_prior(stds: Sequence[float], freedom: float) -> Prior:
+    """The prior of one metric's hypotheses by Smyth's moments of log s^2 (2004, section 6.2).
+
+    A hypothesis without any spread (an arm equal to its reference in every seed) is left out. Take together
+    only hypotheses with one reference and the same seeds; arms known beforehand to spread otherwise, as those
+    without a cold start, have a prior of their own.
+
+    Args:
+        stds: of each hypothesis, the sample standard deviation of its seeds' differences.
+        freedom: d of each of them, S - 1.
+
+    Returns:
+        The prior; with fewer than 3 hypotheses that spread, one that says nothing.
+
+    Raises:
+        ValueError: when a standard deviation is negative or not finite, or the freedom not above 0.
+    """
+    found = np.asarray(stds, np.float64)
+    if not (np.isfinite(found).all() and (found >= 0).all()):
+        raise ValueError(f"standard deviations {found.tolist()}; give finite numbers of 0 or more")
+    if not 0 < freedom < np.inf:
+        raise ValueError(f"freedom is {freedom}; give S - 1 of 2 seeds or more")
+    if np.sum(found > 0) < FEWEST:
+        return Prior(0.0, 0.0)
+    freedoms, variances = variance_priors(found[None, :] ** 2, freedom)
+    return Prior(float(freedoms[0]), float(variances[0]))
+
+
+def variance_priors(variances: FloatArray, freedom: float) -> tuple[FloatArray, FloatArray]:
+    """The priors of many studies at once.
+
+    With e = log s^2 - psi(d/2) + log(d/2): trigamma(d0/2) = var(e) - trigamma(d/2), infinite d0 where that is
+    not above 0, and log s0^2 = mean(e) + psi(d0/2) - log(d0/2).
+
+    Args:
+        variances: sample variances s^2, shape (R, H): R studies of H hypotheses.
+        freedom: d of each.
+
+    Returns:
+        d0 and s0^2, shape (R,); both 0 for a study with fewer than 3 hypotheses that spread.
+    """
+    used = variances > _NOTHING * variances.max(axis=1, keepdims=True)
+    count = used.sum(axis=1)
+    known = count >= FEWEST
+    e = np.log(np.where(used, variances, 1.0)) - digamma(freedom / 2) + np.log(freedom / 2)
+    mean = np.sum(e * used, axis=1) / np.maximum(count, 1)
+    scatter = np.sum((e - mean[:, None]) ** 2 * used, axis=1) / np.maximum(count - 1, 1)
+    excess = scatter - polygamma(1, freedom / 2)
+    differ = excess > 0
+    half = trigamma_inverse(np.where(differ, excess, 1.0))
+    moved = np.where(differ, digamma(half) - np.log(half), 0.0)
+    freedoms = np.where(differ, 2 * half, np.inf)
+    return np.where(known, freedoms, 0.0), np.where(known, np.exp(mean + moved), 0.0)
+
+
+def posterior_variances(
+    variances: FloatArray, freedom: float, prior_freedoms: FloatArray, prior_variances: FloatArray
+) -> FloatArray:
+    """Smyth's moderated variances s~^2 = (d0 s0^2 + d s^2) / (d0 + d); s0^2 where d0 is infinite.
+
+    Args:
+        variances: s^2, any shape.
+        freedom: d.
+        prior_freedoms: d0, of a shape that broadcasts to it.
+        prior_variances: s0^2, likewise.
+
+    Returns:
+        s~^2, in the shape of `variances`.
+    """
+    share = 1 / (1 + freedom / np.maximum(prior_freedoms, np.finfo(np.float64).tiny))
+    return share * prior_variances + (1 - share) * variances
+
+
+def moderated(
+    variances: FloatArray,
+    freedom: float,
+    prior_freedoms: FloatArray,
+    prior_variances: FloatArray,
+    *,
+    most: float = MOST,
+) -> tuple[FloatArray, FloatArray]:
+    """Variance and degrees of freedom of each hypothesis, with a prior that is trusted within bounds.
+
+    The variance is the larger of s^2 and Smyth's s~^2. The freedom is d + min(d0, most d) min(1, s0^2 / s^2)^2:
+    the prior adds `most` of the own freedom at most, and less where the hypothesis spreads more than the
+    others, as Phipson et al. (2016, Ann. Appl. Stat. 10:946) give outliers a smaller d0 of their own.
+
+    Args:
+        variances: s^2, any shape.
+        freedom: d.
+        prior_freedoms: d0, of a shape that broadcasts to it.
+        prior_variances: s0^2, likewise.
+        most: the bound on the prior's freedom, as a share of d.
+
+    Returns:
+        Variances and degrees of freedom, in the shape of `variances`.
+    """
+    smyth = posterior_variances(variances, freedom, prior_freedoms, prior_variances)
+    wider = variances > prior_variances
+    ratio = np.where(wider, prior_variances / np.where(wider, variances, 1.0), 1.0)
+    counted = np.minimum(prior_freedoms, most * freedom) * ratio**2
+    return np.maximum(variances, smyth), freedom + counted
+
+
+def trigamma_inverse(values: FloatArray) -> FloatArray:
+    """The x with trigamma(x) = y, by Newton's method on 1 / trigamma, which is convex (Smyth 2004, appendix).
+
+    Args:
+        values: y, above 0.
+
+    Returns:
+        x, in the same shape.
+    """
+    x = 0.5 + 1 / values
+    for _ in range(50):
+        now = polygamma(1, x)
+        step = now * (1 - now / values) / polygamma(2, x)
+        x = x + step
+        if np.all(np.abs(step) <= 1e-10 * x):
+            break
+    # at the ends, where the polygamma functions lose digits, by the leading terms
+    return np.where(values > 1e7, 1 / np.sqrt(values), np.where(values < 1e-6, 1 / values, x))

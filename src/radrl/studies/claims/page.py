@@ -1,0 +1,142 @@
+"""Claims and verdicts as a table: in the study's page, as CSV, and of several studies together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pandas as pd
+
+from radrl.pages.markdown import table
+from radrl.studies.claims.tested import Tested
+from radrl.studies.claims.verdict import Verdict
+from radrl.studies.published import Published
+
+EXPLAINED: Final = """\
+**Supported**: a difference of 0 or less is ruled out ("as good": one of -m or less). **Contradicted**: one
+of m, the least that matters, or more is ruled out ("as good": one of 0 or more). **Not decidable**: neither
+is. p is corrected by Holm within the family. *Sees*: the least difference that four of five studies of this
+size find, as expected before the study ran, and with the spread found."""
+
+
+def lines(
+    tested: Sequence[Tested], *, study: str, command: str, drawn: bool, published: Published | None
+) -> pd.DataFrame:
+    """The verdicts, a line a claim and metric, unrounded.
+
+    Args:
+        tested: what became of the study's claims.
+        study: its name.
+        command: what makes its page.
+        drawn: whether its films are drawn.
+        published: the paper's rows, where the study has any.
+
+    Returns:
+        The lines, as the CSV beside the study's page has them.
+    """
+    about = {"study": study, "command": command, "drawn": drawn}
+    return pd.DataFrame([about | _line(one, published) for one in tested])
+
+
+def section(found: pd.DataFrame) -> list[str]:
+    """A study's claims as paragraphs of its page.
+
+    Args:
+        found: of `lines`, at least one.
+
+    Returns:
+        The paragraphs.
+    """
+    return ["## Claims", summary(found), EXPLAINED, verdicts(found)]
+
+
+def summary(found: pd.DataFrame) -> str:
+    """How many verdicts of each kind.
+
+    Args:
+        found: of `lines`, of one or more studies.
+
+    Returns:
+        A sentence.
+    """
+    counts = found["verdict"].value_counts()
+    said = ", ".join(f"{counts.get(verdict.value, 0)} {verdict.value}" for verdict in Verdict)
+    claims = found[["study", "where", "claim"]].drop_duplicates()
+    return f"{len(claims)} claims, {len(found)} hypotheses: {said}."
+
+
+def verdicts(found: pd.DataFrame, *, studies: bool = False) -> str:
+    """The table of claims.
+
+    Args:
+        found: of `lines`, of one or more studies.
+        studies: whether each line names its study.
+
+    Returns:
+        Markdown.
+    """
+    header = ["claim", "metric", "verdict", "effect (95 %)", "p by Holm", "sees: planned, found", "where"]
+    rows = [_cells(line) for line in found.to_dict("records")]
+    if studies:
+        header.append("study")
+        for row, study in zip(rows, found["study"], strict=True):
+            row.append(f"`{study}`")
+    return table(header, rows)
+
+
+def _line(one: Tested, published: Published | None) -> dict[str, Any]:
+    hypothesis, answer = one.hypothesis, one.answer
+    return {
+        "where": hypothesis.claim.where,
+        "claim": hypothesis.claim.says,
+        "family": hypothesis.family,
+        "run": hypothesis.arm[0],
+        "arm": hypothesis.arm[1],
+        "over_run": hypothesis.over[0],
+        "over": hypothesis.over[1],
+        "metric": hypothesis.metric,
+        "expects": hypothesis.claim.expects,
+        "margin": hypothesis.claim.margin,
+        "seeds": len(one.seeds),
+        "difference": answer.pooled.difference,
+        "difference_low": answer.pooled.low,
+        "difference_high": answer.pooled.high,
+        "p": answer.p,
+        "p_family": answer.p_family,
+        "planned": answer.planned,
+        "detectable": answer.detectable,
+        "verdict": answer.verdict.value,
+        "differences": " ".join(f"{difference:+.4f}" for difference in one.differences),
+        "paper_difference": _printed(hypothesis.arm, hypothesis.over, hypothesis.metric, published),
+    }
+
+
+def _printed(
+    arm: tuple[str, str], over: tuple[str, str], metric: str, published: Published | None
+) -> float | None:
+    """The paper's own difference between its two rows, where it prints both."""
+    values = [published.values.get(place, {}).get(metric) for place in (arm, over)] if published else [None]
+    ours, theirs = values[0], values[-1]
+    return None if ours is None or theirs is None else ours - theirs
+
+
+def _cells(line: Mapping[Any, Any]) -> list[str]:
+    effect = f"{line['difference']:+.3f} ({line['difference_low']:+.3f} to {line['difference_high']:+.3f})"
+    if pd.notna(line["paper_difference"]):
+        effect += f"; paper {line['paper_difference']:+.3f}"
+    planned = "-" if pd.isna(line["planned"]) else f"{line['planned']:.3f}"
+    bound = f", m {line['margin']:g}" if line["expects"] == "more" else f", as good, m {line['margin']:g}"
+    return [
+        f"{line['claim']} (`{_named(line, '')}` over `{_named(line, 'over')}`{bound})",
+        f"`{line['metric']}`",
+        f"**{line['verdict']}**",
+        effect,
+        f"{line['p_family']:.3f}",
+        f"{planned}, {line['detectable']:.3f}",
+        line["where"],
+    ]
+
+
+def _named(line: Mapping[Any, Any], row: str) -> str:
+    run, name = (line["run"], line["arm"]) if not row else (line["over_run"], line["over"])
+    return name if pd.isna(run) or run == "" else f"{run}.{name}"

@@ -1,0 +1,127 @@
+"""A claim as a study file states it: before the study has run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from radrl.params.base import ParamsError
+from radrl.parts.near import hint
+from radrl.parts.section import PositiveFloat, Section
+
+Place = tuple[str, str]
+"""A run and an arm."""
+
+WITHOUT_MODEL: Final = (
+    "constant_normal_report",
+    "every_label_positive",
+    "random_training_report",
+    "nearest_training_film",
+)
+"""Rows that a claim may set an arm over, besides other arms."""
+
+
+class Claim(Section):
+    """That one row is above another one, or as good.
+
+    Args:
+        says: the claim in one sentence.
+        where: the paper and the place in it, or who else says so.
+        arm: an arm, or `run.arm` of a study with runs.
+        over: another one, or a row that needs no model.
+        metrics: on which, each a hypothesis of its own.
+        expects: `more`: above by anything; `as_much`: below by less than `margin`.
+        margin: the least difference that matters.
+        family: hypotheses of one family are corrected together; by default those of one `where`.
+        spread: by metric, the standard deviation of a seed's difference that was expected, instead of the
+            study's.
+    """
+
+    says: Annotated[str, Field(min_length=1)]
+    where: Annotated[str, Field(min_length=1)]
+    arm: str
+    over: str
+    metrics: Annotated[list[str], Field(min_length=1)]
+    expects: Literal["more", "as_much"] = "more"
+    margin: PositiveFloat = 0.01
+    family: str | None = None
+    spread: dict[str, PositiveFloat] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A claim on one metric.
+
+    Args:
+        claim: the claim.
+        metric: the metric.
+        arm: the run and arm it is about.
+        over: the run and row it is set against.
+        family: which hypotheses are corrected together.
+        expected_spread: standard deviation of a seed's difference that was expected, where one was.
+    """
+
+    claim: Claim
+    metric: str
+    arm: Place
+    over: Place
+    family: str
+    expected_spread: float | None
+
+
+def hypotheses(
+    claims: Sequence[Claim],
+    arms: Mapping[str, Sequence[str]],
+    metrics: Sequence[str],
+    spread: Mapping[str, float],
+    *,
+    where: str,
+) -> list[Hypothesis]:
+    """Every claim on each of its metrics.
+
+    Args:
+        claims: the section `claims` of a study file.
+        arms: the study's arms by run.
+        metrics: the study's metrics.
+        spread: by metric, the standard deviation of a seed's difference that is expected.
+        where: begins the messages.
+
+    Returns:
+        The hypotheses in the order of claims and metrics.
+
+    Raises:
+        ParamsError: when a claim names an arm, row or metric that the study has not.
+    """
+    found = []
+    for i, claim in enumerate(claims):
+        at = f"{where}: claims[{i}]"
+        arm = _place(claim.arm, None, arms, f"{at}.arm")
+        over = _place(claim.over, arm[0], arms, f"{at}.over")
+        if over == arm:
+            raise ParamsError(f"{at}.over: {claim.over!r} is the claim's own arm; name another row")
+        for metric in claim.metrics:
+            if metric not in metrics:
+                raise ParamsError(f"{at}.metrics: {metric!r} is none of the study's{hint(metric, metrics)}")
+            expected = claim.spread.get(metric, spread.get(metric))
+            found.append(Hypothesis(claim, metric, arm, over, claim.family or claim.where, expected))
+    return found
+
+
+def _place(name: str, run: str | None, arms: Mapping[str, Sequence[str]], where: str) -> Place:
+    """What `arm` or `run.arm` names; without a run that of the claim's arm, or the one run that has it."""
+    own, _, arm = name.rpartition(".")
+    rows = {one: (*there, *(WITHOUT_MODEL if run is not None else ())) for one, there in arms.items()}
+    if own and own not in arms:
+        raise ParamsError(f"{where}: there is no run {own!r}{hint(own, arms)}")
+    places = [one for one in ([own] if own else arms) if arm in rows[one]]
+    if not own and run in places:
+        return run, arm
+    if not places:
+        there = dict.fromkeys(row for one in ([own] if own else arms) for row in rows[one])
+        raise ParamsError(f"{where}: {arm!r} is no row of the study{hint(arm, there)}")
+    if len(places) > 1:
+        raise ParamsError(f"{where}: {arm!r} is in runs {', '.join(places)}; write {places[0]}.{arm}")
+    return places[0], arm

@@ -1,0 +1,105 @@
+"""A study's claims held against what its seeds gave."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from radrl.studies.claims.stated import Hypothesis, Place
+from radrl.studies.claims.verdict import Answer, Question, answer
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A hypothesis and what became of it.
+
+    Args:
+        hypothesis: the claim on one metric.
+        seeds: that it was tested on.
+        differences: of each of them, the arm minus the other row.
+        answer: what they say.
+    """
+
+    hypothesis: Hypothesis
+    seeds: tuple[int, ...]
+    differences: tuple[float, ...]
+    answer: Answer
+
+
+def test_all(
+    given: Sequence[Hypothesis], comparisons: pd.DataFrame, pairs: pd.DataFrame, *, level: float
+) -> list[Tested]:
+    """Test every hypothesis.
+
+    Args:
+        given: the study's hypotheses.
+        comparisons: the experiments' comparisons below one another, with `run` and `seed`.
+        pairs: the errors over patients of any two rows, likewise.
+        level: coverage of the intervals.
+
+    Returns:
+        The hypotheses in their order; none where the study has one seed, which says nothing of training.
+
+    Raises:
+        ValueError: when a seed lacks a value that a claim is about.
+    """
+    seeds = tuple(sorted(int(seed) for seed in comparisons["seed"].unique()))
+    if len(seeds) < 2 or not given:
+        return []
+    values = comparisons.set_index(["run", "arm", "metric", "seed"])["value"].sort_index()
+    errors = _both_ways(pairs)
+    questions = [_question(one, values, errors, seeds) for one in given]
+    return [
+        Tested(one, seeds, tuple(asked.differences), found)
+        for one, asked, found in zip(given, questions, answer(questions, level=level), strict=True)
+    ]
+
+
+def _question(
+    one: Hypothesis, values: pd.Series, errors: dict[tuple[object, ...], float], seeds: Sequence[int]
+) -> Question:
+    differences = [
+        _value(values, one.arm, one.metric, seed) - _value(values, one.over, one.metric, seed)
+        for seed in seeds
+    ]
+    (run, arm), (other_run, other) = one.arm, one.over
+    # rows of two runs are scored apart, so that no error of their pair is known: seeds alone decide then
+    of_patients = [errors[run, seed, one.metric, arm, other] if run == other_run else 0.0 for seed in seeds]
+    return Question(
+        differences,
+        of_patients,
+        one.claim.expects,
+        one.claim.margin,
+        one.family,
+        f"{one.metric} over {other_run}.{other}",
+        one.expected_spread,
+    )
+
+
+def _value(values: pd.Series, place: Place, metric: str, seed: int) -> float:
+    run, arm = place
+    try:
+        found = float(values.loc[run, arm, metric, seed])
+    except KeyError:
+        found = math.nan
+    if math.isnan(found):
+        named = f"run {run}, " if run else ""
+        raise ValueError(
+            f"{named}{arm} on {metric}: no value in seed {seed}, which a claim of the study needs; leave the "
+            "metric out of the claim, or run other seeds"
+        )
+    return found
+
+
+def _both_ways(pairs: pd.DataFrame) -> dict[tuple[object, ...], float]:
+    """The errors by run, seed, metric and both rows, in either order."""
+    columns = ("run", "seed", "metric", "arm", "other", "error")
+    lines = [*zip(*(pairs[column].tolist() for column in columns), strict=True)]
+    return {
+        (run, seed, metric, *both): error
+        for run, seed, metric, arm, other, error in lines
+        for both in ((arm, other), (other, arm))
+    }

@@ -1,0 +1,99 @@
+"""Claims held against the comparisons of several seeds, and their table."""
+
+import pandas as pd
+import pytest
+
+from radrl.studies.claims.page import lines, section, summary, verdicts
+from radrl.studies.claims.stated import Claim, hypotheses
+from radrl.studies.claims.tested import test_all as tested_claims
+
+VALUES = {  # by arm, f1 of seeds 0 to 3
+    "sft": [0.50, 0.52, 0.49, 0.51],
+    "grpo": [0.56, 0.57, 0.56, 0.57],
+    "nearest_training_film": [0.56, 0.58, 0.55, 0.57],
+}
+ARMS = {"": ["sft", "grpo"]}
+
+
+def claim(**changed):
+    given = {"says": "Rewards help", "where": "DEER, table 1", "arm": "grpo", "over": "sft"}
+    return Claim.model_validate(given | {"metrics": ["f1"]} | changed)
+
+
+@pytest.fixture
+def comparisons():
+    return pd.DataFrame(
+        [
+            {"run": "", "seed": seed, "arm": arm, "metric": "f1", "value": value}
+            for arm, values in VALUES.items()
+            for seed, value in enumerate(values)
+        ]
+    )
+
+
+@pytest.fixture
+def pairs():
+    both = [("sft", "grpo"), ("sft", "nearest_training_film"), ("grpo", "nearest_training_film")]
+    return pd.DataFrame(
+        [
+            {"run": "", "seed": seed, "metric": "f1", "arm": arm, "other": other, "error": 0.004}
+            for arm, other in both
+            for seed in range(4)
+        ]
+    )
+
+
+def found(comparisons, pairs, *claims):
+    asked = hypotheses(claims, ARMS, ["f1"], {"f1": 0.01}, where="study.yaml")
+    return tested_claims(asked, comparisons, pairs, level=0.95)
+
+
+def test_a_claim_is_about_the_seeds_differences(comparisons, pairs):
+    (one,) = found(comparisons, pairs, claim())
+    assert one.seeds == (0, 1, 2, 3)
+    assert one.differences == pytest.approx((0.06, 0.05, 0.07, 0.06))
+    assert one.answer.pooled.difference == pytest.approx(0.06)
+    assert one.answer.pooled.error == pytest.approx(0.002)  # 0.004 over the root of four seeds
+    assert one.answer.verdict == "supported"
+
+
+def test_the_pair_is_found_in_either_order(comparisons, pairs):
+    (one,) = found(comparisons, pairs, claim(over="nearest_training_film", expects="as_much", margin=0.05))
+    assert one.differences == pytest.approx((0.0, -0.01, 0.01, 0.0))
+    assert one.answer.verdict == "supported"
+
+
+def test_one_seed_says_nothing_of_training(comparisons, pairs):
+    assert found(comparisons[comparisons["seed"] == 0], pairs, claim()) == []
+
+
+def test_a_missing_value_is_named(comparisons, pairs):
+    lost = comparisons[(comparisons["arm"] != "grpo") | (comparisons["seed"] != 2)]
+    with pytest.raises(ValueError, match="grpo on f1: no value in seed 2"):
+        found(lost, pairs, claim())
+
+
+def test_rows_of_two_runs_have_no_error_over_patients(comparisons, pairs):
+    both = pd.concat([comparisons.assign(run="few"), comparisons.assign(run="all")])
+    asked = hypotheses(
+        [claim(arm="all.grpo", over="few.sft")],
+        {"few": ["sft", "grpo"], "all": ["sft", "grpo"]},
+        ["f1"],
+        {},
+        where="study.yaml",
+    )
+    (one,) = tested_claims(asked, both, pairs.assign(run="few"), level=0.95)
+    assert one.answer.pooled.error == 0
+    assert one.answer.planned is None
+
+
+def test_the_lines_hold_what_the_table_rounds(comparisons, pairs):
+    asked = found(comparisons, pairs, claim(), claim(says="A film is as good", over="nearest_training_film"))
+    table = lines(asked, study="study-trial", command="radrl study x.yaml", drawn=True, published=None)
+    assert table["difference"].tolist() == pytest.approx([0.06, 0.0])
+    assert table.loc[0, "differences"] == "+0.0600 +0.0500 +0.0700 +0.0600"
+    assert summary(table) == "2 claims, 2 hypotheses: 1 supported, 1 contradicted, 0 not decidable."
+    text = verdicts(table, studies=True)
+    assert "| Rewards help (`grpo` over `sft`, m 0.01) | `f1` | **supported** | +0.060 (" in text
+    assert text.endswith("| DEER, table 1 | `study-trial` |")
+    assert section(table)[0] == "## Claims"
