@@ -70,6 +70,23 @@ def test_warnings_of_a_stage_are_said_and_nothing_else(tmp_path, capsys):
     assert "kedro" not in said
 
 
+def test_verbose_prints_each_line_of_a_stage_once_and_none_of_an_earlier_start(tmp_path, capsys):
+    runner, log = repro.DvcStages(tmp_path, tmp_path), tmp_path / "label.log"
+    log.write_text("of yesterday\n")
+    with repro._Bar(2, runner, repro._Printed(runner, {"label", "eval@sft"})) as bar:
+        bar.running({"label": 0.0})
+        assert capsys.readouterr().err == ""
+        log.write_text("12:00:01 WARNING one\nhal")
+        bar.running({"label": 1.0})
+        assert capsys.readouterr().err == "12:00:01 WARNING one\n"
+        log.write_text("12:00:01 WARNING one\nhalf\nend")
+        bar.done("label", 2.0)
+        assert capsys.readouterr().err == "half\nend\nlabel                    2 s\n"
+        bar.running({"eval@sft": 0.0})
+        (tmp_path / "eval@sft.log").write_text("failed")  # nobody says that it is done
+    assert capsys.readouterr().err == "failed\n"
+
+
 @pytest.mark.parametrize(
     ("end", "status", "said"),
     [

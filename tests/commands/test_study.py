@@ -23,7 +23,7 @@ def project(root, tmp_path, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setattr(module.clones, "uncommitted", lambda root: [])
     monkeypatch.setattr(module.clones, "prepare", lambda root, clone, params, changed: clone.mkdir())
-    monkeypatch.setattr(module, "Dvc", Pretended)
+    monkeypatch.setattr(module, "Repro", Pretended)
     return folder
 
 

@@ -101,6 +101,7 @@ def project(tmp_path: Path) -> Path:
     (folder / "conf" / "base").mkdir(parents=True)
     (folder / "conf" / "base" / "catalog.yml").touch()
     (folder / "conf" / "recipes").mkdir()
+    (folder / "conf" / "recipes" / ".gitkeep").touch()  # a clone is a project by it
     (folder / "params.yaml").write_text("seed: 0\n")
     stage = {
         "cmd": f"{sys.executable} src/script.py",

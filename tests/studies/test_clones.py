@@ -1,4 +1,4 @@
-"""Clones with git and DVC themselves, on a project whose study is one script."""
+"""Clones with git and `radrl repro` themselves, on a project whose study is one script."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from radrl.studies.clones import CloneError, out_of_date, prepare, uncommitted
-from radrl.studies.execution import COMPARISON, Dvc, Experiment, StudyError, run_all
+from radrl.studies.execution import COMPARISON, Experiment, StudyError, run_all
+from radrl.studies.repro import Repro
 
 from .conftest import commit
 
@@ -24,7 +25,7 @@ def experiment(project: Path, params: dict[str, Any]) -> Experiment:
 def run(project: Path, one: Experiment) -> str:
     run_all(
         [one],
-        Dvc(project, "study-trial"),
+        Repro(project, "study-trial"),
         prepare=lambda given: prepare(project, given.clone, given.params),
         say=lambda line: None,
     )
@@ -76,8 +77,10 @@ def test_a_failed_stage_shows_the_end_of_its_log(project: Path) -> None:
     one = experiment(project, {"seed": 1})
     prepare(project, one.clone, one.params)
     (one.clone / "broken").touch()
-    with pytest.raises(StudyError, match="the films are gone"):
+    said = r"the stage compare ended with \d+; the end of .*/compare\.log:(?s:.*)the films are gone"
+    with pytest.raises(StudyError, match=said):
         run(project, one)
+    assert "the films are gone" in one.log.read_text().split("Error: ")[0]  # the log has all that it printed
     (one.clone / "broken").unlink()
     assert run(project, one) == "sft,arm,f1,1"
 
@@ -86,7 +89,7 @@ def test_a_stop_ends_dvc_and_what_it_started(project: Path) -> None:
     one = experiment(project, {"seed": 1})
     prepare(project, one.clone, one.params)
     (one.clone / "slow").touch()
-    runner = Dvc(project, "study-trial")
+    runner = Repro(project, "study-trial")
     with ThreadPoolExecutor() as pool:
         status = pool.submit(runner, one)
         while not (one.clone / "working").exists():

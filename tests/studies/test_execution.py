@@ -28,7 +28,8 @@ class Pretended:
     def __call__(self, experiment: Experiment) -> int:
         self.asked.append(experiment.title)
         if experiment.title in self.failing:
-            experiment.log.write_text("".join(f"line {i}\n" for i in range(30)) + "no space left\n")
+            with experiment.log.open("a") as log:
+                log.write("".join(f"line {i}\n" for i in range(30)) + "no space left\n")
             return 1
         target = experiment.clone / COMPARISON
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -90,11 +91,35 @@ def test_a_failure_stops_the_study_and_says_how_to_go_on(start: Callable[..., li
     with pytest.raises(StudyError, match="no space left") as failed:
         start(runner)
     said = str(failed.value)
-    assert "many, seed 3: `dvc repro`" in said
+    assert "many, seed 3: `radrl repro` in" in said
     assert "line 29" in said
     assert "line 5\n" not in said  # the end alone
     assert "start the study again" in said
     assert runner.asked == ["few, seed 3", "many, seed 3"]
+
+
+def test_a_failed_stage_is_named_with_the_end_of_its_own_log(
+    start: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    own = tmp_path / "few-seed-3" / "build" / "train@grpo.log"
+    ended = f"the stage train@grpo ended with -9; the end of {own}"
+
+    class Failing(Pretended):
+        def __call__(self, experiment: Experiment) -> int:
+            own.parent.mkdir(parents=True)
+            own.write_text("no film left\n")
+            with experiment.log.open("a") as log:
+                log.write(f"Error: {ended}:\n    cut\nMend that\n")
+            return 1
+
+    with pytest.raises(StudyError) as failed:
+        start(Failing())
+    said = str(failed.value)
+    assert said.startswith(f"few, seed 3: {ended}:\n    no film left\n")
+    assert said.count("Mend that") == 1
+    # the next start fails in another way: what is said of it is its own
+    with pytest.raises(StudyError, match=r"`radrl repro` in .* ended with 1(?s:.*)no space left"):
+        start(Pretended(failing=("few, seed 3",)))
 
 
 def test_started_again_it_asks_for_all_and_ends_well(start: Callable[..., list[str]]) -> None:

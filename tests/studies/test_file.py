@@ -216,17 +216,26 @@ REWARD = {"weight": 1.0, "uncertain_as_positive": False, "both_empty": 1.0}
     [
         (
             {"arms": arms("random"), "runs": SHARES},  # 60 x 8 films of 600 and 1,200
-            r"run whole: .* 60 steps of 8 films do not pass the about 1,200 of arm on_random \(selection "
-            r"random\) once, .* Set training\.steps to 150 or more, or to null and training\.epochs to 1",
+            r"arm on_random of run half \(480 of about 600\) and arm on_random of run whole \(480 of about "
+            r"1,200\) see equally many .* Set training\.steps to 150 or more, or to null and "
+            r"training\.epochs to 1",
         ),
-        ({"arms": arms("random"), "set": {"training.steps": 149}, "runs": SHARES}, "149 steps"),
-        ({"arms": arms("full", "random")}, "about 1,200 of arm on_full"),
-        ({"arms": arms("full", "random", credit=TF_IDF)}, "about 1,200 of arm on_full"),
+        (
+            {"arms": arms("random"), "set": {"training.steps": 75}, "runs": SHARES},
+            r"run half \(about 600, once\) and .* run whole \(600 of about 1,200\)",
+        ),
+        (
+            {"arms": arms("full", "random", credit=TF_IDF), "set": {"selection.random.share": 0.5}},
+            r"arm on_random \(480 of about 600\) and arm on_full \(480 of about 1,200\)",
+        ),
         (
             {"recipe": "csv-laptop.yaml", "arms": arms("random"), "runs": SHARES},
-            r"nobody knows yet .* Set training\.steps to null and training\.epochs to 1",
+            r"run whole: .* nobody knows yet .* Set training\.steps to null and training\.epochs to 1",
         ),
-        ({"arms": arms("balanced"), "set": {"training.steps": 31}, "runs": BALANCED}, "about 250 of arm"),
+        (
+            {"arms": arms("balanced"), "set": {"training.steps": 12}, "runs": BALANCED},
+            r"run few \(96 of about 100\) and arm on_balanced of run many \(96 of about 250\)",
+        ),
     ],
 )
 def test_a_study_of_shares_that_varies_nothing_is_refused(study: Read, keys: Any, said: str) -> None:
@@ -240,14 +249,15 @@ EPOCHS = {"training.steps": None, "training.epochs": 0.5}
 @pytest.mark.parametrize(
     "keys",
     [
-        {"arms": arms("random"), "set": {"training.steps": 150}, "runs": SHARES},
+        {"arms": arms("random"), "set": {"training.steps": 76}, "runs": SHARES},  # 600 films and 608
+        {"arms": arms("full", "random")},  # 480 of 1,200 films, and 240 twice
         {"arms": arms("random"), "set": EPOCHS, "runs": SHARES},
-        {"arms": arms("balanced"), "runs": BALANCED},  # 480 films of 250
+        {"arms": arms("balanced"), "set": {"training.steps": 13}, "runs": BALANCED},  # 104 films, 100
         {"arms": arms("full", "random", start="base")},  # not the same aim
         {"arms": arms("full")},  # one amount alone
     ],
 )
-def test_a_study_that_passes_its_largest_share_or_varies_none_is_read(study: Read, keys: Any) -> None:
+def test_a_study_whose_arms_see_different_amounts_or_that_varies_none_is_read(study: Read, keys: Any) -> None:
     assert study(reference="sft", **keys).runs
 
 
@@ -284,3 +294,19 @@ def test_budgets_count_updates_and_rollouts(study: Read) -> None:
     assert (found["a", "grpo"].updates, found["a", "grpo"].rollouts) == (5, 36)
     assert (found["a", "sft"].updates, found["a", "sft"].rollouts) == (0, 0)
     assert (found["a", "deer"].drawn_before, found["a", "grpo"].drawn_before) == (10, 0)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({}, {"sft": "-", "grpo": "480 of about 1,200", "deer": "about 240, 2 times"}),
+        ({"set": EPOCHS}, {"grpo": "600 of about 1,200", "deer": "120 of about 240"}),
+        # each batch of rollouts serves two updates
+        ({"set": {"training.iterations": 2}}, {"grpo": "240 of about 1,200", "deer": "about 240, once"}),
+        ({"set": {"training.steps": 50}}, {"orapo": "about 250, 1.6 times"}),
+        ({"recipe": "deer-mimic_cxr.yaml"}, {"deer": "-"}),
+    ],
+)
+def test_budgets_say_which_films_are_seen_and_how_often(study: Read, keys: Any, said: dict[str, str]) -> None:
+    found = budgets(study(reference="sft", **keys).runs)
+    assert {arm: found["", arm].films for arm in said} == said

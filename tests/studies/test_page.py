@@ -13,6 +13,7 @@ from radrl.evaluation.pooling import pool_differences, standard_error
 from radrl.studies.budget import Budget
 from radrl.studies.page import Described, page, table
 from radrl.studies.published import OtherRows, Published
+from radrl.studies.seen import Seen
 from radrl.studies.tables import pooled
 
 Make = Callable[..., Described]
@@ -156,7 +157,7 @@ def test_the_papers_value_is_another_quantity(rows: pd.DataFrame, described: Mak
         "CheXbert example-based",
     ):
         assert said in text
-    assert "| grpo | sft | full | 50 | 3,200 | GRPO, 100% |" in text
+    assert "| grpo | sft | full | 50 | 3,200 | - | GRPO, 100% |" in text
 
 
 def test_other_systems_are_listed_as_published_and_not_ours(rows: pd.DataFrame, described: Make) -> None:
@@ -172,6 +173,13 @@ def test_other_systems_are_listed_as_published_and_not_ours(rows: pd.DataFrame, 
     assert "| R2Gen | 0.5188 | - |" in part
     assert "| OISA, 100% | - | 0.327 |" in part
     assert text.index("## Seed by seed") < text.index(heading)
+
+
+def test_the_films_an_arm_sees_stand_in_its_budget(rows: pd.DataFrame, described: Make) -> None:
+    budgets = {("", "grpo"): Budget("sft", "full", 50, 3200, 0, seen=Seen(1200, 1 / 3, 400))}
+    text = page(rows, described(budgets=budgets))
+    assert "| arm | starts from | trains on | updates | rollouts | films seen |" in text
+    assert "| grpo | sft | full | 50 | 3,200 | 400 of about 1,200 |" in text
 
 
 def test_unequal_budgets_are_said(rows: pd.DataFrame, described: Make) -> None:

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final
@@ -55,12 +55,13 @@ _WARNING: Final = re.compile(r"\d\d:\d\d:\d\d (?:WARNING|ERROR) +(.*)")
     help="Stages that run at once.  [default: cores / `threads` for a laptop's policy, else 1]",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
-def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool) -> None:
+@click.option("--verbose", is_flag=True, help="Print all that stages print, too, while they run.")
+def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool, verbose: bool) -> None:
     """Run every stage that is out of date, or STAGE and what it needs, several at once.
 
     DVC runs each stage and records it in dvc.lock, so the outcome is that of `dvc repro`, byte for byte; what
     is new is that stages which do not wait for one another run side by side. What a stage prints goes to
-    build/repro/STAGE.log, its warnings also here.
+    build/repro/STAGE.log, its warnings, or with --verbose all of it, also here.
 
     Kill it when you like: finished stages are kept, and training goes on from its last checkpoint.
     """
@@ -75,7 +76,8 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool) -> None:
     began = time.monotonic()
     with alone(root / LOGS, "radrl repro"), server(root) if pays(chosen, params) else nullcontext() as warm:
         runner = DvcStages(root, root / LOGS, warm)
-        with _Bar(len(chosen), runner) as bar:
+        printed = _Printed(runner, chosen) if verbose else None
+        with _Bar(len(chosen), runner, printed) as bar:
             try:
                 run_stages(graph, chosen, runner, bar, jobs=jobs)
             except (KeyboardInterrupt, SystemExit) as end:
@@ -138,11 +140,39 @@ def _bytes_of_weights(folder: Path) -> float:
     return sum(file.stat().st_size for file in files) if files else math.inf
 
 
-class _Bar:
-    """Stages that are done and those that run, on the terminal; one line a stage anywhere else."""
+class _Printed:
+    """What stages print, in whole lines, each once."""
 
-    def __init__(self, total: int, runner: DvcStages) -> None:
-        self._runner = runner
+    def __init__(self, runner: DvcStages, chosen: Iterable[str]) -> None:
+        self._logs = {stage: runner.log(stage) for stage in chosen}
+        self._read = dict.fromkeys(self._logs, 0)
+        for log in self._logs.values():  # of an earlier start, until the stage begins
+            log.unlink(missing_ok=True)
+
+    def more(self, stage: str, *, ended: bool = False) -> str:
+        """What a stage has printed since it was last asked; an unfinished line only where it has ended."""
+        if not self._logs[stage].is_file():
+            return ""
+        with self._logs[stage].open("rb") as stream:
+            stream.seek(self._read[stage])
+            new = stream.read()
+        new = new if ended else new[: new.rfind(b"\n") + 1]
+        self._read[stage] += len(new)
+        return new.decode(errors="replace") + ("\n" if new and not new.endswith(b"\n") else "")
+
+
+class _Bar:
+    """Stages that are done and those that run, on the terminal; one line a stage anywhere else.
+
+    Args:
+        total: how many stages run.
+        runner: runs them.
+        printed: with it all that they print is shown, else warnings alone.
+    """
+
+    def __init__(self, total: int, runner: DvcStages, printed: _Printed | None = None) -> None:
+        self._runner, self._printed = runner, printed
+        self._running: set[str] = set()
         self._bar = tqdm(
             total=total,
             desc="stages",
@@ -156,19 +186,31 @@ class _Bar:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for stage in self._running:  # one that failed or was ended
+            self._print(stage, ended=True)
         self._bar.close()
 
     def running(self, times: Mapping[str, float]) -> None:
+        self._running = set(times)
+        for stage in times:
+            self._print(stage)
         self._bar.set_postfix_str(
             ", ".join(f"{stage} {duration(seconds)}" for stage, seconds in times.items())
         )
 
     def done(self, stage: str, seconds: float) -> None:
+        self._print(stage, ended=True)
         self._bar.update()
         self._bar.write(f"{stage:24s} {duration(seconds)}", file=sys.stderr)
+        if self._printed:
+            return
         for line in self._runner.log(stage).read_text(encoding="utf-8", errors="replace").splitlines():
             if found := _WARNING.fullmatch(line):
                 self._bar.write(f"    {found[1]}", file=sys.stderr)
+
+    def _print(self, stage: str, *, ended: bool = False) -> None:
+        if self._printed and (more := self._printed.more(stage, ended=ended)):
+            self._bar.write(more, file=sys.stderr, end="")
 
 
 def _show(graph: Graph, chosen: set[str], jobs: int) -> None:

@@ -1,4 +1,4 @@
-"""`radrl study`: a study file in, its experiments by DVC, one table out."""
+"""`radrl study`: a study file in, its experiments by `radrl repro`, one table out."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from radrl.studies import clones
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.claims.page import lines, summary
 from radrl.studies.claims.tested import test_all
-from radrl.studies.execution import COMPARISON, PAIRS, Dvc, Experiment, collect, experiments, run_all
+from radrl.studies.execution import COMPARISON, PAIRS, Experiment, collect, experiments, run_all
 from radrl.studies.file import Study, read
 from radrl.studies.page import Described, page, table
+from radrl.studies.repro import Repro
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -98,7 +99,7 @@ def command(
         try:
             run_all(
                 planned,
-                Dvc(root, study.name),
+                Repro(root, study.name),
                 prepare=_preparing(root, changed),
                 say=lambda line: click.echo(line, err=True),
                 jobs=jobs,

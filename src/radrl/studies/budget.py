@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from radrl.params import films
 from radrl.params.schema import Params
+from radrl.studies.seen import Seen, seen
 from radrl.training import course
 
 Place = tuple[str, str]
@@ -26,6 +26,7 @@ class Budget:
         epochs: passes over its films, where it trains by them; its updates are then those of about as many
             films as parameters say.
         drawn_before: reports sampled for each training film before it trains, to choose its films by.
+        seen: how many different films it sees, and how often; nothing where they are not counted yet.
     """
 
     start: str
@@ -34,6 +35,7 @@ class Budget:
     rollouts: int | None
     drawn_before: int
     epochs: float | None = None
+    seen: Seen | None = None
 
     @property
     def trains(self) -> bool:
@@ -55,6 +57,11 @@ class Budget:
         if self.rollouts is None:
             return "as many as its films need"
         return f"{'' if self.epochs is None else 'about '}{self.rollouts:,}"
+
+    @property
+    def films(self) -> str:
+        """The films it sees, in words."""
+        return str(self.seen or "-")
 
 
 def budgets(runs: Mapping[str, Params]) -> dict[Place, Budget]:
@@ -93,10 +100,10 @@ def _budget(params: Params, arm: str) -> Budget:
     if own.reward is None:
         return Budget(own.start, "-", 0, 0, 0)
     settings = course.of_arm(params.training.model_dump(), own.training)
-    count = films.expected(params, own.selection)
+    sees = seen(params, arm)
     epochs = settings["epochs"]
-    if epochs is not None and count is None:
+    if epochs is not None and sees is None:
         return Budget(own.start, own.selection, None, None, drawn, epochs)
-    count = count or 0  # of no matter to an arm that trains by steps
+    count = sees.subset if sees else 0  # of no matter to an arm that trains by steps
     rollouts = course.batches(settings, count) * settings["prompts_per_step"] * settings["rollouts"]
-    return Budget(own.start, own.selection, course.steps(settings, count), rollouts, drawn, epochs)
+    return Budget(own.start, own.selection, course.steps(settings, count), rollouts, drawn, epochs, sees)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,11 +13,13 @@ from typing import Any, Final, Protocol
 
 import pandas as pd
 
-from radrl.process.programs import Programs, duration, environment, tail, without_git
-from radrl.studies.clones import GOAL
+from radrl.process.programs import duration, tail
 
 COMPARISON: Final = Path("data/08_reporting/comparison/comparison.csv")
 PAIRS: Final = COMPARISON.with_name("pairs.csv")
+
+_STAGE_FAILED: Final = re.compile(r"the stage (\S+) ended with (-?\d+); the end of (.+):$", re.MULTILINE)
+"""What `radrl repro` says of a stage that failed (`radrl.reproduction.stage`)."""
 
 
 class StudyError(RuntimeError):
@@ -86,42 +88,6 @@ class Runner(Protocol):
         ...
 
 
-class Dvc:
-    """`dvc repro` in the clone, up to the comparison; stages that ran before, wherever, are restored.
-
-    Args:
-        root: the project's folder; its MLflow record takes the runs of all experiments.
-        study: the study's name, which tags them.
-    """
-
-    def __init__(self, root: Path, study: str) -> None:
-        self._root, self._study, self._programs = root, study, Programs()
-
-    def __call__(self, experiment: Experiment) -> int:
-        """Run the experiment."""
-        ended = self._programs.run(
-            ["repro", GOAL],
-            folder=experiment.clone,
-            log=experiment.log,
-            environment=self._environment(experiment),
-            append=True,
-        )
-        return ended.status
-
-    def stop(self) -> None:
-        """End what runs; DVC and the stages leave their checkpoints."""
-        self._programs.stop()
-
-    def _environment(self, experiment: Experiment) -> dict[str, str]:
-        source = str(experiment.clone / "src")  # the clone's code, not the installed one
-        made = environment(
-            PYTHONPATH=os.pathsep.join(part for part in (source, os.environ.get("PYTHONPATH")) if part),
-            DVC_ROOT=str(self._root),
-            DVC_EXP_NAME=f"{self._study}/{experiment.clone.name}",
-        )
-        return without_git(made)
-
-
 def run_all(
     given: Sequence[Experiment],
     runner: Runner,
@@ -178,19 +144,30 @@ def _run_one(
     began = time.monotonic()
     say(f"{experiment.title}: started, log {experiment.log}")
     prepare(experiment)
+    begins = experiment.log.stat().st_size if experiment.log.is_file() else 0
     status = runner(experiment)
     if stopped.is_set():  # it was ended because another failed
         return
     if status or not (experiment.clone / COMPARISON).is_file():
         stopped.set()
-        raise StudyError(_failure(experiment, status))
+        raise StudyError(_failure(experiment, status, begins))
     say(f"[{count.next()}] {experiment.title}: done in {duration(time.monotonic() - began)}")
 
 
-def _failure(experiment: Experiment, status: int) -> str:
+def _failure(experiment: Experiment, status: int, begins: int) -> str:
+    """What failed, with the end of the failed stage's own log, or of the experiment's where no stage did.
+
+    Args:
+        experiment: the one that failed.
+        status: of its runner.
+        begins: the byte of its log at which this start's output begins.
+    """
+    said = experiment.log.read_bytes()[begins:].decode(errors="replace")
+    what, log = f"`radrl repro` in {experiment.clone} ended with {status}", experiment.log
+    for stage, own, file in _STAGE_FAILED.findall(said):
+        what, log = f"the stage {stage} ended with {own}", Path(file)
     return (
-        f"{experiment.title}: `dvc repro` in {experiment.clone} ended with {status}; the end of "
-        f"{experiment.log}:\n{tail(experiment.log)}\n"
+        f"{experiment.title}: {what}; the end of {log}:\n{tail(log)}\n"
         "Mend that and start the study again: finished stages are kept, training goes on from its checkpoint."
     )
 

@@ -142,9 +142,10 @@ def _keys(values: Mapping[str, Any]) -> str:
 
 
 def _budget_table(study: Described) -> str:
-    header = ["arm", "starts from", "trains on", "updates", "rollouts"]
+    header = ["arm", "starts from", "trains on", "updates", "rollouts", "films seen"]
     rows = [
-        [arm, one.start, one.selection, one.length, one.sampled] for (_, arm), one in study.budgets.items()
+        [arm, one.start, one.selection, one.length, one.sampled, one.films]
+        for (_, arm), one in study.budgets.items()
     ]
     if study.published:
         header.append("paper's row")

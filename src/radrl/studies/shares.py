@@ -1,7 +1,8 @@
 """Whether a study that varies how much data arms see lets them see it.
 
-An arm that trains by `steps` sees steps x prompts_per_step films. Where that is less than its subset has, how
-large the subset is makes no difference: arms on a half and on all of the films then see equally many.
+An arm that trains by `steps` sees steps x prompts_per_step films, at most those of its subset. Where that is
+less than each of two subsets has, it makes no difference how large they are: arms on a half and on all of the
+films then see equally many.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from radrl.params import films
 from radrl.params.base import ParamsError
 from radrl.params.schema import Params
 from radrl.params.training import Arm
+from radrl.studies.seen import Seen, seen
 from radrl.training import course
 
 Place = tuple[str, str]
@@ -21,7 +22,7 @@ Place = tuple[str, str]
 
 
 def require_passes(runs: Mapping[str, Params], own_arms: bool, *, where: str) -> None:
-    """Refuse a study that varies the amount of data without a pass over the largest subset.
+    """Refuse a study that varies the amount of data where two arms would see the same amount of it.
 
     Compared are an arm's subsets in two runs, and of a study with arms of its own two arms of a run with
     the same start and reward. Of films that are not drawn nobody knows the number, so subsets that are chosen
@@ -38,14 +39,13 @@ def require_passes(runs: Mapping[str, Params], own_arms: bool, *, where: str) ->
     for pair in itertools.chain(_between_runs(runs), _between_arms(runs) if own_arms else ()):
         if not all(runs[run].arms[arm].reward for run, arm in pair):
             continue
-        counts = {place: _films(runs, place) for place in pair}
-        uncounted = [place for place, count in counts.items() if count is None]
-        if uncounted and _subset(runs, pair[0]) == _subset(runs, pair[1]):
-            continue
-        run, arm = uncounted[-1] if uncounted else max(pair, key=lambda place: counts[place] or 0)
-        if uncounted or len(set(counts.values())) == 2:
-            count = counts[run, arm]
-            _require_pass(runs[run], arm, count, where=f"{where}, run {run}" if run else where)
+        found = [(place, seen(runs[place[0]], place[1])) for place in pair]
+        counted = [(place, one) for place, one in found if one]
+        uncounted = [place for place, one in found if not one]
+        if not uncounted:
+            _require_difference(runs, *sorted(counted, key=lambda one: one[1].subset), where=where)
+        elif _subset(runs, pair[0]) != _subset(runs, pair[1]):
+            _require_epochs(runs, uncounted[-1], where=where)
 
 
 def _between_runs(runs: Mapping[str, Params]) -> Iterator[Sequence[Place]]:
@@ -64,12 +64,6 @@ def _aim(arm: Arm) -> dict[str, Any]:
     return arm.model_dump(include={"start", "reward", "output"})
 
 
-def _films(runs: Mapping[str, Params], place: Place) -> int | None:
-    """About how many films an arm trains on; nothing where nobody knows."""
-    run, arm = place
-    return films.expected(runs[run], runs[run].arms[arm].selection)
-
-
 def _subset(runs: Mapping[str, Params], place: Place) -> Any:
     """What says which films an arm trains on: the selection and its settings."""
     run, arm = place
@@ -77,23 +71,37 @@ def _subset(runs: Mapping[str, Params], place: Place) -> Any:
     return selection, runs[run].selection.model_dump().get(selection)
 
 
-def _require_pass(params: Params, arm: str, count: int | None, *, where: str) -> None:
-    settings = course.of_arm(params.training.model_dump(), params.arms[arm].training)
+def _require_difference(
+    runs: Mapping[str, Params], less: tuple[Place, Seen], more: tuple[Place, Seen], *, where: str
+) -> None:
+    (_, few), (place, many) = less, more
+    if few.subset == many.subset or few.films != many.films:
+        return
+    settings = _settings(runs, place)
+    enough = course.steps({**settings, "steps": None, "epochs": 1}, many.subset)
+    raise ParamsError(
+        f"{where}: the study varies how many films arms train on, but {_named(less)} and {_named(more)} see "
+        f"equally many different ones, so that their number varies nothing. Set training.steps to {enough} "
+        "or more, or to null and training.epochs to 1"
+    )
+
+
+def _require_epochs(runs: Mapping[str, Params], place: Place, *, where: str) -> None:
+    settings, (run, arm) = _settings(runs, place), place
     if settings["steps"] is None:
         return
-    if count is None:
-        raise ParamsError(
-            f"{where}: the study varies how many films arms train on, and nobody knows yet whether "
-            f"{settings['steps']} steps pass those of arm {arm} (selection {params.arms[arm].selection}) "
-            "once. Set training.steps to null and training.epochs to 1"
-        )
-    if course.passes(settings, count) >= 1:
-        return
-    step = settings["prompts_per_step"]
-    enough = course.steps({**settings, "steps": None, "epochs": 1}, count)
     raise ParamsError(
-        f"{where}: the study varies how many films arms train on, but {settings['steps']} steps of {step} "
-        f"films do not pass the about {count:,} of arm {arm} (selection {params.arms[arm].selection}) once, "
-        f"so that their number varies nothing. Set training.steps to {enough} or more, or to null and "
-        "training.epochs to 1"
+        f"{where}{f', run {run}' if run else ''}: the study varies how many films arms train on, and nobody "
+        f"knows yet whether {settings['steps']} steps pass those of arm {arm} (selection "
+        f"{runs[run].arms[arm].selection}) once. Set training.steps to null and training.epochs to 1"
     )
+
+
+def _settings(runs: Mapping[str, Params], place: Place) -> dict[str, Any]:
+    run, arm = place
+    return course.of_arm(runs[run].training.model_dump(), runs[run].arms[arm].training)
+
+
+def _named(found: tuple[Place, Seen]) -> str:
+    (run, arm), one = found
+    return f"arm {arm}{f' of run {run}' if run else ''} ({one})"
