@@ -61,7 +61,7 @@ def test_an_arm_of_one_run_needs_no_run():
         ({"over": "grpo"}, ARMS, r"claims\[0\]\.over: 'grpo' is the claim's own arm"),
         ({"over": "normal_report"}, ARMS, r"'normal_report' is no row.*constant_normal_report"),
         ({"arm": "every_label_positive"}, ARMS, r"claims\[0\]\.arm: 'every_label_positive' is no row"),
-        ({"metrics": ["f2"]}, ARMS, r"claims\[0\]\.metrics: 'f2' is none of the study's.*'f1'"),
+        ({"metrics": ["f2"]}, ARMS, r"claims\[0\]\.metrics: 'f2' is none of the study's.*f1, bleu"),
     ],
 )
 def test_what_the_study_has_not_is_refused_by_name(changed, arms, said):

@@ -5,7 +5,7 @@ import pytest
 
 from radrl.studies.claims.page import lines, section, summary, verdicts
 from radrl.studies.claims.stated import Claim, hypotheses
-from radrl.studies.claims.tested import test_all as tested_claims
+from radrl.studies.claims.tested import judge
 
 VALUES = {  # by arm, f1 of seeds 0 to 3
     "sft": [0.50, 0.52, 0.49, 0.51],
@@ -45,7 +45,7 @@ def pairs():
 
 def found(comparisons, pairs, *claims):
     asked = hypotheses(claims, ARMS, ["f1"], {"f1": 0.01}, where="study.yaml")
-    return tested_claims(asked, comparisons, pairs, level=0.95)
+    return judge(asked, comparisons, pairs, level=0.95)
 
 
 def test_a_claim_is_about_the_seeds_differences(comparisons, pairs):
@@ -82,7 +82,7 @@ def test_rows_of_two_runs_have_no_error_over_patients(comparisons, pairs):
         {},
         where="study.yaml",
     )
-    (one,) = tested_claims(asked, both, pairs.assign(run="few"), level=0.95)
+    (one,) = judge(asked, both, pairs.assign(run="few"), level=0.95)
     assert one.answer.pooled.error == 0
     assert one.answer.planned is None
 
@@ -92,7 +92,7 @@ def test_the_lines_hold_what_the_table_rounds(comparisons, pairs):
     table = lines(asked, study="study-trial", command="radrl study x.yaml", drawn=True, published=None)
     assert table["difference"].tolist() == pytest.approx([0.06, 0.0])
     assert table.loc[0, "differences"] == "+0.0600 +0.0500 +0.0700 +0.0600"
-    assert summary(table) == "2 claims, 2 hypotheses: 1 supported, 1 contradicted, 0 not decidable."
+    assert summary(table) == "2 claims, 2 hypotheses: 1 supported, 0 contradicted, 1 not decidable."
     text = verdicts(table, studies=True)
     assert "| Rewards help (`grpo` over `sft`, m 0.01) | `f1` | **supported** | +0.060 (" in text
     assert text.endswith("| DEER, table 1 | `study-trial` |")

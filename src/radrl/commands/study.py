@@ -19,7 +19,7 @@ from radrl.storage.whole_files import whole_file
 from radrl.studies import clones
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.claims.page import lines, summary
-from radrl.studies.claims.tested import test_all
+from radrl.studies.claims.tested import judge
 from radrl.studies.execution import COMPARISON, PAIRS, Experiment, collect, experiments, run_all
 from radrl.studies.file import Study, read
 from radrl.studies.page import Described, page, table
@@ -165,7 +165,7 @@ def _write(study: Study, planned: list[Experiment], out: Path, root: Path) -> No
 def _claims(study: Study, comparisons: DataFrame, planned: list[Experiment], said: Described) -> DataFrame:
     """What became of the study's claims, a line a claim and metric."""
     asked = study.hypotheses if len({one.seed for one in planned}) > 1 else ()
-    tested = test_all(asked, comparisons, collect(planned, PAIRS), level=said.level) if asked else []
+    tested = judge(asked, comparisons, collect(planned, PAIRS), level=said.level) if asked else []
     return lines(tested, study=study.name, command=said.command, drawn=said.drawn, published=study.published)
 
 

@@ -1,9 +1,9 @@
-"""What the spread of a study's other hypotheses says of a hypothesis' own: Smyth's prior, and how far it counts.
+"""What the spread of a study's other hypotheses says of a hypothesis' own: Smyth's prior, within bounds.
 
 Smyth (2004, Stat. Appl. Genet. Mol. Biol. 3:1): the true variances of many hypotheses are draws from
 s0^2 d0 / chi^2(d0), d0 and s0^2 come from the spread of the log sample variances, and with them each
-hypothesis has d0 more degrees of freedom. That holds its error rate over all hypotheses together. A hypothesis
-whose true variance is larger than the others' pays: it is given away as false more often than 5 %. `moderated`
+hypothesis has d0 more degrees of freedom. That holds its error rate over all hypotheses together. One whose
+true variance is larger than the others' pays: it is given away as false more often than 5 %. `moderated`
 therefore takes of the prior less than Smyth; what each choice costs stands in docs/bench/pooling.md.
 """
 
@@ -111,7 +111,8 @@ def posterior_variances(
     Returns:
         s~^2, in the shape of `variances`.
     """
-    share = 1 / (1 + freedom / np.maximum(prior_freedoms, np.finfo(np.float64).tiny))
+    finite = np.where(np.isinf(prior_freedoms), 1.0, prior_freedoms)
+    share = np.where(np.isinf(prior_freedoms), 1.0, finite / (finite + freedom))
     return share * prior_variances + (1 - share) * variances
 
 
@@ -125,9 +126,10 @@ def moderated(
 ) -> tuple[FloatArray, FloatArray]:
     """Variance and degrees of freedom of each hypothesis, with a prior that is trusted within bounds.
 
-    The variance is the larger of s^2 and Smyth's s~^2. The freedom is d + min(d0, most d) min(1, s0^2 / s^2)^2:
-    the prior adds `most` of the own freedom at most, and less where the hypothesis spreads more than the
-    others, as Phipson et al. (2016, Ann. Appl. Stat. 10:946) give outliers a smaller d0 of their own.
+    The variance is the larger of s^2 and Smyth's s~^2. The freedom is d + min(d0, most d) r^2 with r the
+    smaller of 1 and s0^2 / s^2: the prior adds `most` of the own freedom at most, and less where the hypothesis
+    spreads more than the others, as Phipson et al. (2016, Ann. Appl. Stat. 10:946) give outliers a smaller d0
+    of their own.
 
     Args:
         variances: s^2, any shape.

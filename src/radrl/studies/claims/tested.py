@@ -29,10 +29,10 @@ class Tested:
     answer: Answer
 
 
-def test_all(
+def judge(
     given: Sequence[Hypothesis], comparisons: pd.DataFrame, pairs: pd.DataFrame, *, level: float
 ) -> list[Tested]:
-    """Test every hypothesis.
+    """Test every hypothesis of a study.
 
     Args:
         given: the study's hypotheses.
