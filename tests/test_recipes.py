@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from radrl.params.schema import read
+from radrl.studies.file import read as read_study
 
 FILES = sorted((Path(__file__).parents[1] / "conf" / "recipes").glob("*.yaml"))
 STUDIES = [path for path in FILES if path.stem.startswith("study-")]
@@ -96,6 +98,49 @@ def test_an_arm_of_a_study_has_the_parts_of_the_recipes_arm_of_that_name(study: 
     for name, arm in (given.get("arms") or {}).items():
         for part in PARTS if name in shipped else ():
             assert arm.get(part) == shipped[name].get(part), (name, part)
+
+
+def drawn() -> list[Path]:
+    """Studies on the shipped recipe, whose trainings the run cache shares."""
+    return [file for file in STUDIES if yaml.safe_load(file.read_text())["recipe"] == "phantom-laptop.yaml"]
+
+
+def test_an_arm_has_the_same_settings_in_every_study_on_the_shipped_films(root: Path) -> None:
+    """So that it is trained once: the run cache knows a training by its arm's name and settings."""
+    recipe = root / "conf/recipes/phantom-laptop.yaml"
+    told: dict[str, dict[str, list[str]]] = {}
+    for file in (recipe, *drawn()):
+        for name, arm in (yaml.safe_load(file.read_text()).get("arms") or {}).items():
+            told.setdefault(name, {}).setdefault(json.dumps(arm, sort_keys=True), []).append(file.stem)
+    assert {name: list(by.values()) for name, by in told.items() if len(by) > 1} == {}
+
+
+@pytest.mark.parametrize("study", drawn(), ids=lambda path: path.stem)
+def test_what_an_arm_on_the_shipped_films_trains_with_is_its_own(study: Path) -> None:
+    """A setting of the whole file would train every arm anew; a run may vary one."""
+    changed = yaml.safe_load(study.read_text()).get("set") or {}
+    assert [key for key in changed if key.split(".")[0] in ("training", "sft", "policy", "selection")] == []
+
+
+COUNTS = (
+    (1, "one"),
+    (3, "three"),
+    (5, "five"),
+    (6, "six"),
+    (8, "eight"),
+    (9, "nine"),
+    (10, "ten"),
+    (12, "twelve"),
+)
+NUMBERS = dict(COUNTS) | {30: "thirty"}
+
+
+@pytest.mark.parametrize("study", drawn(), ids=lambda path: path.stem)
+def test_a_study_that_says_how_many_trainings_it_needs_is_right(study: Path, root: Path) -> None:
+    said = re.search(r"(\w+) trainings? a seed", study.read_text())
+    if said:
+        runs = read_study(study, root).runs.values()
+        assert NUMBERS[sum(bool(arm.reward) for run in runs for arm in run.arms.values())] == said[1].lower()
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.stem)

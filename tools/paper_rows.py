@@ -38,9 +38,9 @@ at the paper's scale, those that give it on drawn films, and the page of a run o
 "never". On drawn films a row shows that the machinery works and says nothing about patients; **at
 the papers' scale nothing has been run**.
 
-**A like arm is no run of a row**: it is the arm of `{LIKE}` that comes nearest, at a
-laptop's size and at the settings of that study, most of which are others (60 updates where the
-row's study has 150, another learning rate, batch or set of studies).
+**A like arm is no run of a row**: it is the arm of `{LIKE}` that comes nearest. Where it
+has the name of the row's own arm it was trained alike; its page has other arms beside it, other
+seeds and tests, and not the paper's figure.
 
 | paper | rows | with an arm or stage of ours | other systems | run, on drawn films | a like arm alone |
 | --- | --- | --- | --- | --- | --- |
