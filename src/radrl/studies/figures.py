@@ -142,14 +142,15 @@ def rare(curves: pd.DataFrame, places: Collection[Place]) -> Figure:
 
     looks = _styles(_places(curves), _whole)  # an arm looks as in the picture of all of them
     styles = {place: look for place, look in looks.items() if place in places}
-    names = dict.fromkeys(found[1] for what in curves["what"] if (found := re.fullmatch(OF_LABEL, what)))
+    own = curves[[place in styles for place in zip(curves["run"], curves["arm"], strict=True)]]
+    names = dict.fromkeys(found[1] for what in own["what"] if (found := re.fullmatch(OF_LABEL, what)))
     ordered = [*FIGURE_2, *(name for name in names if name not in FIGURE_2)]
     labels = [
         Panel(rf"watch/ce_\w+_f1/{re.escape(name)}", f"F1 {name}, watched films")
         for name in ordered
         if name in names
     ]
-    return _grid(curves, {"": [*styles]}, [*ZERO, *labels], styles)
+    return _grid(own, {"": [*styles]}, [*ZERO, *labels], styles)
 
 
 def _grid(
