@@ -76,11 +76,12 @@ def section(drawn: Sequence[Picture]) -> list[str]:
 
 _ROWS = """\
 Mark: mean over seeds. Bar: one standard deviation between them to each side. Dots: the seeds. Dashed: the
-reference arm. Bars are no intervals of a difference; those stand in the tables."""
+reference arm. A seed has other films, which all its rows share: bars of two arms may overlap whose difference
+is sure, and the tables have that difference with its interval."""
 _TRAINING = """\
 Line: mean over seeds. Band: one standard deviation between them to each side. A point of the reward is the
 mean of five steps; rewards of different arms are different quantities. Watched films are validation films on
-which the arm writes greedily."""
+which the arm writes greedily; a seed has others, so that bands are wider than differences between arms are."""
 _RARE = """\
 OraPO's figure 2: how often a rollout's clinical reward is 0, and F1 of Pneumonia, of Fracture and of the two
 rarest other labels that the watched films of every seed have. A label with two positives there has an F1 of
