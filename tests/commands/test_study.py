@@ -5,6 +5,7 @@ import yaml
 
 from radrl.commands import study as module
 from radrl.storage.locks import alone
+from radrl.studies.curves import HISTORIES
 from radrl.studies.execution import COMPARISON
 
 ARMS = ("sft", "grpo")
@@ -53,6 +54,9 @@ class Pretended:
         target = experiment.clone / COMPARISON
         target.parent.mkdir(parents=True)
         target.write_text("\n".join([HEADER, *lines]) + "\n")
+        history = experiment.clone / HISTORIES / "grpo.csv"
+        history.parent.mkdir(parents=True)
+        history.write_text(f"step,reward\n1,{0.2 + experiment.seed / 10}\n2,0.5\n")
         return 0
 
     def stop(self):
@@ -78,12 +82,28 @@ def test_a_study_is_run_and_written(radrl, file, project, tmp_path):
     assert len(lines) == 5
 
 
+def test_curves_and_pictures_lie_beside_the_page(radrl, file, tmp_path):
+    result = radrl("study", file, "--out", tmp_path / "page.md")
+    assert result.exit_code == 0, result.output
+    made = {path.name: path for path in tmp_path.iterdir() if path.is_file()}
+    assert sorted(made) == ["page-curves.csv", "page-curves.png", "page.csv", "page.md", "page.png"]
+    # (0.2 + 0.5) / 2 and (0.3 + 0.5) / 2 in the two seeds
+    header, few, _ = made["page-curves.csv"].read_text().splitlines()
+    assert header == "run,arm,step,what,mean,sd,seeds"
+    assert few == "few,grpo,5,reward,0.375,0.03536,2"
+    for name in ("page.png", "page-curves.png"):
+        assert f"]({name})" in made["page.md"].read_text()
+        assert made[name].read_bytes().startswith(b"\x89PNG")
+        assert name in result.stderr
+
+
 def test_without_out_the_page_lies_with_the_clones(radrl, file, project):
     assert radrl("study", file, "--seeds", "5").exit_code == 0
     folder = project / "data" / ".studies" / "study-trial"
     assert sorted(path.name for path in folder.iterdir()) == [
         "all-seed-5",
         "few-seed-5",
+        "results-curves.csv",
         "results.csv",
         "results.md",
     ]

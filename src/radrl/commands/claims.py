@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from radrl.storage.whole_files import whole_file
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 BEGIN: Final = "<!-- radrl claims: begin -->"
 END: Final = "<!-- radrl claims: end -->"
@@ -15,7 +18,8 @@ END: Final = "<!-- radrl claims: end -->"
 _EXAMPLES: Final = """\b
 Examples:
   radrl claims docs/results/*-claims.csv
-  radrl claims docs/results/*-claims.csv --into docs/results.md"""
+  radrl claims docs/results/*-claims.csv --into docs/results.md
+  radrl claims docs/results/*-claims.csv --figure docs/results/claims.png"""
 
 
 @click.command("claims", epilog=_EXAMPLES)
@@ -31,13 +35,20 @@ Examples:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help=f"Write the table into this page, between {BEGIN} and {END}.  [default: print it]",
 )
-def command(files: tuple[Path, ...], into: Path | None) -> None:
+@click.option(
+    "--figure",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw all hypotheses into this PNG: effect, interval, verdict.",
+)
+def command(files: tuple[Path, ...], into: Path | None, figure: Path | None) -> None:
     """Gather the verdicts of several studies in one table.
 
     FILE is a NAME-claims.csv that `radrl study` wrote beside a study's page. The table has a line a claim and
     metric: verdict, effect with interval, p corrected within the claim's family, the least effect that the
     study could see, the place in the paper, and the study.
     """
+    if figure is not None:
+        _draw(files, figure)
     found = gathered(files)
     if into is None:
         click.echo(found)
@@ -61,17 +72,9 @@ def gathered(files: tuple[Path, ...]) -> str:
     Raises:
         click.ClickException: when a file is no such table.
     """
-    import pandas as pd
-
     from radrl.studies.claims.page import EXPLAINED, summary, verdicts
 
-    tables = []
-    for file in files:
-        own = pd.read_csv(file)
-        if "verdict" not in own:
-            raise click.ClickException(f"{file} has no column verdict: give NAME-claims.csv of `radrl study`")
-        tables.append(own)
-    found = pd.concat(tables, ignore_index=True).sort_values("where", kind="stable")
+    found = _read(files)
     return "\n\n".join([summary(found), verdicts(found, studies=True), EXPLAINED])
 
 
@@ -94,3 +97,27 @@ def between(page: str, table: str, file: Path) -> str:
     if not (begin and end):
         raise click.ClickException(f"{file} has no place for the table: write {BEGIN} and {END} into it")
     return f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"
+
+
+def _read(files: tuple[Path, ...]) -> DataFrame:
+    """The lines of all files, by their place in the papers."""
+    import pandas as pd
+
+    tables = []
+    for file in files:
+        own = pd.read_csv(file)
+        if "verdict" not in own:
+            raise click.ClickException(f"{file} has no column verdict: give NAME-claims.csv of `radrl study`")
+        tables.append(own)
+    return pd.concat(tables, ignore_index=True).sort_values("where", kind="stable")
+
+
+def _draw(files: tuple[Path, ...], figure: Path) -> None:
+    from radrl.pages.pictures import png
+    from radrl.studies.claims.figure import forest
+
+    found = _read(files)
+    figure.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(figure) as stream:
+        stream.write(png(forest(found)))
+    click.echo(f"{len(found)} hypotheses -> {figure}", err=True)

@@ -20,9 +20,11 @@ from radrl.studies import clones
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.claims.page import lines, summary
 from radrl.studies.claims.tested import judge
+from radrl.studies.curves import over_seeds
 from radrl.studies.execution import COMPARISON, PAIRS, Experiment, collect, experiments, run_all
 from radrl.studies.file import Study, read
 from radrl.studies.page import Described, page, table
+from radrl.studies.pictures import draw, section
 from radrl.studies.repro import Repro
 
 _EXAMPLES: Final = """\b
@@ -55,7 +57,8 @@ class _Seeds(click.ParamType[tuple[int, ...]]):
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help=f"The page, Markdown; the table goes beside it as CSV.  [default: {FOLDER}/NAME/results.md]",
+    help="The page, Markdown, with its pictures; tables go beside it as CSV.  "
+    f"[default: {FOLDER}/NAME/results.md, without pictures]",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
 @click.option(
@@ -79,7 +82,9 @@ def command(
 
     The page has for every metric and arm the mean and spread over seeds, the difference from the reference
     arm with interval, p and Holm's p, the rows that need no model and score higher, each arm's budget, and
-    the paper's rows where FILE names them.
+    the paper's rows where FILE names them. NAME-curves.csv has the arms' training curves over the seeds. With
+    --out pictures lie beside the page NAME.md and stand in it: all rows (NAME.png), training curves
+    (NAME-curves.png), and of arms with an oracle or FactS zero rewards and rare labels (NAME-rare.png).
     """
     root = project(Path.cwd())
     study = read(file, root)
@@ -94,7 +99,7 @@ def command(
         raise click.ClickException(_dirty(changed))
     if changed:
         click.echo(f"note: {len(changed)} uncommitted files are taken along", err=True)
-    out = out or folder / "results.md"
+    pictures, out = out is not None, out or folder / "results.md"
     with alone(folder, "radrl study"):
         try:
             run_all(
@@ -106,7 +111,7 @@ def command(
             )
         except (KeyboardInterrupt, SystemExit) as end:
             raise stopped(end) from None
-        _write(study, planned, out, root)
+        _write(study, planned, out, root, pictures=pictures)
 
 
 def describe(study: Study, command: str) -> Described:
@@ -144,19 +149,24 @@ def _preparing(root: Path, changed: list[str]) -> Callable[[Experiment], None]:
     return prepare
 
 
-def _write(study: Study, planned: list[Experiment], out: Path, root: Path) -> None:
+def _write(study: Study, planned: list[Experiment], out: Path, root: Path, *, pictures: bool) -> None:
     comparisons = collect(planned, COMPARISON)
     file = study.file.resolve()
     shown = file.relative_to(root) if file.is_relative_to(root) else file.name
     said = describe(study, f"radrl study {shown}")
     claims = _claims(study, comparisons, planned, said)
-    files = {out: page(comparisons, said, claims), out.with_suffix(".csv"): _csv(table(comparisons, said))}
-    if len(claims):
-        files[out.with_name(f"{out.stem}-claims.csv")] = _csv(claims)
+    curves = over_seeds(planned)
+    drawn = draw(comparisons, curves, study.runs, said, stem=out.stem) if pictures else []
+    text = page(comparisons, said, claims, section(drawn) if drawn else ())
+    files = {out: text.encode(), out.with_suffix(".csv"): _csv(table(comparisons, said))}
+    for name, lines_of in {"claims": claims, "curves": curves.round(5)}.items():
+        if len(lines_of):
+            files[out.with_name(f"{out.stem}-{name}.csv")] = _csv(lines_of)
+    files |= {out.with_name(one.name): one.content for one in drawn}
     out.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        for path, text in files.items():
-            stack.enter_context(whole_file(path)).write(text.encode())
+        for path, content in files.items():
+            stack.enter_context(whole_file(path)).write(content)
     click.echo(f"{len(planned)} experiments -> {', '.join(map(str, files))}", err=True)
     if len(claims):
         click.echo(summary(claims), err=True)
@@ -169,8 +179,8 @@ def _claims(study: Study, comparisons: DataFrame, planned: list[Experiment], sai
     return lines(tested, study=study.name, command=said.command, drawn=said.drawn, published=study.published)
 
 
-def _csv(table: DataFrame) -> str:
-    return str(table.to_csv(index=False, lineterminator="\n"))
+def _csv(table: DataFrame) -> bytes:
+    return str(table.to_csv(index=False, lineterminator="\n")).encode()
 
 
 def _dirty(changed: list[str]) -> str:

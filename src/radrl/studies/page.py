@@ -59,13 +59,19 @@ class Described:
     published: Published | None
 
 
-def page(comparisons: pd.DataFrame, study: Described, claims: pd.DataFrame | None = None) -> str:
+def page(
+    comparisons: pd.DataFrame,
+    study: Described,
+    claims: pd.DataFrame | None = None,
+    pictures: Sequence[str] = (),
+) -> str:
     """The whole page in Markdown.
 
     Args:
         comparisons: the experiments' comparisons below one another, with `run` and `seed`.
         study: what is said of them.
         claims: of `radrl.studies.claims.page.lines`; nothing for a study that asks nothing, or has one seed.
+        pictures: paragraphs of `radrl.studies.pictures.section`.
 
     Returns:
         The text.
@@ -77,6 +83,7 @@ def page(comparisons: pd.DataFrame, study: Described, claims: pd.DataFrame | Non
     several = len(study.variations) > 1
     parts = [f"# {study.title}", *([DRAWN_FILMS] if study.drawn else []), _made(study, seeds)]
     parts += [] if claims is None or claims.empty else claims_page.section(claims)
+    parts += pictures
     parts += ["## Budget", _budget_table(study), *_some(unequal(study.budgets)), *_some(_drawn(study))]
     parts += [f"## Over {len(seeds)} seeds" if len(seeds) > 1 else f"## Seed {seeds[0]}"]
     parts += [

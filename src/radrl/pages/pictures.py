@@ -1,0 +1,75 @@
+"""Pictures that stand beside a page as files: how many lines in one are told apart, and their bytes."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import Any, Final
+
+from matplotlib.figure import Figure
+
+from radrl.pages.colours import INK
+
+APART: Final = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#000000")
+"""Okabe and Ito's colours but for the yellow, which is too pale on white: apart for colour-blind eyes too."""
+DASHES: Final[tuple[Any, ...]] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)))
+MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+DPI: Final = 110
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a line looks.
+
+    Args:
+        colour: of line and markers.
+        dash: as matplotlib's `linestyle`.
+        marker: as matplotlib's `marker`.
+    """
+
+    colour: str
+    dash: Any
+    marker: str
+
+
+def style(number: int) -> Style:
+    """The look of a picture's n-th line: neighbours differ in colour, dash and marker alike.
+
+    Args:
+        number: from 0; 252 lines differ, the first seven in colour.
+    """
+    return Style(APART[number % len(APART)], DASHES[number % len(DASHES)], MARKERS[number % len(MARKERS)])
+
+
+def legend(figure: Figure, handles: list[Any], *, columns: int) -> None:
+    """Explain the lines above the panels.
+
+    Args:
+        figure: laid out with constraints, which make room.
+        handles: artists with labels.
+        columns: of the legend, at most.
+    """
+    figure.legend(
+        handles=handles,
+        loc="outside upper left",
+        ncols=min(columns, len(handles)),
+        frameon=False,
+        fontsize=8.5,
+        labelcolor=INK,
+        handlelength=2.6,
+        columnspacing=1.4,
+    )
+
+
+def png(figure: Figure) -> bytes:
+    """The figure as a PNG file.
+
+    Args:
+        figure: to render.
+
+    Returns:
+        The bytes, the same for the same figure: neither time nor program is written into them.
+    """
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=DPI, metadata={"Software": None})
+    return stream.getvalue()
