@@ -125,8 +125,10 @@ def test_what_an_arm_on_the_shipped_films_trains_with_is_its_own(study: Path) ->
 COUNTS = (
     (1, "one"),
     (3, "three"),
+    (4, "four"),
     (5, "five"),
     (6, "six"),
+    (7, "seven"),
     (8, "eight"),
     (9, "nine"),
     (10, "ten"),
