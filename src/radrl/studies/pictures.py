@@ -58,7 +58,8 @@ def draw(
     if len(curves):
         training = png(figures.training(curves))
         drawn.append(Picture(f"{stem}-curves.png", "Training curves", _TRAINING, training))
-        if places := with_and_without(runs):
+        trained = {*zip(curves["run"], curves["arm"], strict=True)}
+        if places := [place for place in with_and_without(runs) if place in trained]:
             rare = png(figures.rare(curves, places))
             drawn.append(Picture(f"{stem}-rare.png", "Zero rewards and rare labels", _RARE, rare))
     return drawn
@@ -81,7 +82,7 @@ is sure, and the tables have that difference with its interval."""
 _TRAINING = """\
 Line: mean over seeds. Band: one standard deviation between them to each side. A point of the reward is the
 mean of five steps; rewards of different arms are different quantities. Watched films are validation films on
-which the arm writes greedily; a seed has others, so that bands are wider than differences between arms."""
+which the arm writes greedily; a seed has others, so that bands are wider than differences of arms are."""
 _RARE = """\
 OraPO's figure 2: how often a rollout's clinical reward is 0, and F1 of Pneumonia, of Fracture and of the two
 rarest other labels that the watched films of every seed have. A label with two positives there has an F1 of
