@@ -26,7 +26,7 @@ def hypothesis(where: str, claim: str, difference: float, verdict: Verdict, **ch
 def found() -> pd.DataFrame:
     return pd.DataFrame(
         [
-            hypothesis("OraPO, table 4", "OraPO is above GRPO", 0.002, Verdict.OPEN, arm="orapo"),
+            hypothesis("OraPO", "OraPO is above GRPO", 0.002, Verdict.OPEN, arm="orapo"),
             hypothesis(
                 "DEER, table 4", "DEER is above GRPO", 0.04, Verdict.SUPPORTED, paper_difference=0.045
             ),
@@ -56,7 +56,7 @@ def test_claims_stand_below_their_paper(found: pd.DataFrame) -> None:
     assert (
         said["DEER"] < said["DEER is above GRPO (table 4)"] < said["A fifth does (figure 1)"] < said["OraPO"]
     )
-    assert said["OraPO"] < said["OraPO is above GRPO (table 4)"]
+    assert said["OraPO"] < said["OraPO is above GRPO"]
     assert said["+0.040 (+0.030 to +0.050)"] == said["DEER is above GRPO (table 4)"]
     assert said["nlg_bleu4"] == said["-0.030 (-0.040 to -0.020)"] == said["+0.040 (+0.030 to +0.050)"] + 1
 
@@ -100,9 +100,10 @@ def test_what_lies_beyond_the_scale_is_an_arrow_at_its_edge(found: pd.DataFrame)
 
 
 def test_sixty_lines_do_not_lie_on_one_another() -> None:
-    verdicts = [*Verdict] * 20
+    verdicts, longest = [*Verdict] * 20, "ce_rules_micro14_precision_uncertain_pos"
     many = [
-        hypothesis(f"DEER, table {i % 7}", "word " * (5 + i % 9), 0.01, own) for i, own in enumerate(verdicts)
+        hypothesis(f"DEER, table {i % 7}", "word " * (5 + 2 * (i % 9)), 0.01, own, metric=longest)
+        for i, own in enumerate(verdicts)
     ]
     figure = forest(pd.DataFrame(many))
     (panel,) = figure.axes

@@ -25,11 +25,11 @@ LOOKS: Final = {
 }
 """Colour and marker of a verdict."""
 PAPERS_OWN: Final = (APART[4], "D")
-LINE: Final = 0.17
+LINE: Final = 0.165
 """Height of a line in inches."""
-WRITTEN: Final = 64
+WRITTEN: Final = 82
 """Letters of a claim on a line."""
-LEFT: Final = -1.87
+LEFT: Final = -2.28
 """Where claims begin, in widths of the panel from its left edge."""
 LEAST_SCALE: Final = 0.05
 _IMPLIED: Final = "ce_rules_"
@@ -66,21 +66,23 @@ def forest(found: pd.DataFrame) -> Figure:
         and in full beside it.
     """
     headings, claims, count = _laid_out(found)
-    height = LINE * (count + 5.5)
+    height = LINE * (count + 6.5)
     figure = Figure(figsize=(11, height))
-    panel = figure.add_axes((0.53, 2.2 * LINE / height, 0.28, LINE * (count + 0.5) / height))
+    panel = figure.add_axes((0.575, 2.2 * LINE / height, 0.25, LINE * (count + 0.5) / height))
     dress(panel)
     limit = _limit(found)
     panel.set(xlim=(-limit, limit), ylim=(count, -0.5))
     panel.set_yticks([])
+    panel.tick_params(labeltop=True)
     panel.axvline(0, color=INK, linewidth=1)
-    for at, paper in headings.items():
+    for at, (paper, verdicts) in headings.items():
         _write(panel, LEFT, at, paper, weight="bold", size=9)
+        _write(panel, -0.03, at, verdicts, align="right")
     for claim in claims:
-        rule = {"xmin": LEFT, "xmax": 1.62, "clip_on": False}
+        rule = {"xmin": LEFT, "xmax": 1.68, "clip_on": False}
         panel.axhline(claim.top - 0.5, color=INK, linewidth=0.5, alpha=0.3, **rule)
         for number, line in enumerate(claim.said):
-            _write(panel, LEFT, claim.top + number, line)
+            _write(panel, LEFT, claim.top + number, line, size=7.5)
         for number, hypothesis in enumerate(claim.lines):
             _draw(panel, claim.top + number, hypothesis, limit)
     panel.set_xlabel("difference, the arm minus the row that it is set over", fontsize=8, color=INK)
@@ -88,16 +90,17 @@ def forest(found: pd.DataFrame) -> Figure:
     return figure
 
 
-def _laid_out(found: pd.DataFrame) -> tuple[dict[int, str], list[_Claim], int]:
-    """Headings by line, the claims below them, and the number of all lines."""
+def _laid_out(found: pd.DataFrame) -> tuple[dict[int, tuple[str, str]], list[_Claim], int]:
+    """Headings by line, each a paper and its verdicts; the claims below them, and the number of all lines."""
     headings, claims, at = {}, [], 0
-    papers = found["where"].str.split(",").str[0].str.strip()
-    for paper, own in found.groupby(papers, sort=True):
-        headings[at] = str(paper)
+    places = found["where"].str.partition(";")[0].str.partition(",")  # a paper, and the place in it
+    for paper, own in found.assign(place=places[2].str.strip()).groupby(places[0].str.strip(), sort=True):
+        counts = own["verdict"].value_counts()
+        headings[at] = str(paper), ", ".join(f"{counts.get(one.value, 0)} {one.value}" for one in Verdict)
         at += 1
         for lines in _claims(own):
-            said = f"{lines[0]['claim']} ({lines[0]['where'].removeprefix(str(paper)).strip(', ')})"
-            said = said.removesuffix(" ()")
+            place = f" ({lines[0]['place']})" if lines[0]["place"] else ""
+            said = f"{lines[0]['claim']}{place}"
             claims.append(_Claim(at, textwrap.wrap(said, WRITTEN), lines))
             at += claims[-1].height
         at += 1
@@ -123,7 +126,7 @@ def _draw(panel: Axes, at: int, line: Mapping[Any, Any], limit: float) -> None:
         _mark(panel, line["paper_difference"], at, limit, colour=colour, marker=marker, hollow=True)
     _write(panel, -0.03, at, line["metric"].removeprefix(_IMPLIED), align="right", size=7)
     effect = f"{line['difference']:+.3f} ({line['difference_low']:+.3f} to {line['difference_high']:+.3f})"
-    _write(panel, 1.03, at, effect, size=7.5)
+    _write(panel, 1.03, at, effect, size=7)
 
 
 def _mark(
