@@ -82,7 +82,7 @@ is sure, and the tables have that difference with its interval."""
 _TRAINING = """\
 Line: mean over seeds. Band: one standard deviation between them to each side. A point of the reward is the
 mean of five steps; rewards of different arms are different quantities. Watched films are validation films on
-which the arm writes greedily; a seed has others, so that bands are wider than differences of arms are."""
+which the arm writes greedily; a seed has others, so that bands are wider than differences between arms."""
 _RARE = """\
 OraPO's figure 2: how often a rollout's clinical reward is 0, and F1 of Pneumonia, of Fracture and of the two
 rarest other labels that the watched films of every seed have. A label with two positives there has an F1 of
