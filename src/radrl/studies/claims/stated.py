@@ -23,6 +23,9 @@ WITHOUT_MODEL: Final = (
 )
 """Rows that a claim may set an arm over, besides other arms."""
 
+BEST: Final = "best_without_model"
+"""Of these the one with the highest value, in each seed anew: an arm above it is above all of them."""
+
 
 class Claim(Section):
     """That one row is above another one, or as good.
@@ -31,7 +34,7 @@ class Claim(Section):
         says: the claim in one sentence.
         where: the paper and the place in it, or who else says so.
         arm: an arm, or `run.arm` of a study with runs.
-        over: another one, or a row that needs no model.
+        over: another one, a row that needs no model, or `best_without_model`.
         metrics: on which, each a hypothesis of its own.
         expects: `more`: above by anything; `as_much`: below by less than `margin`.
         margin: the least difference that matters.
@@ -113,7 +116,9 @@ def hypotheses(
 def _place(name: str, run: str | None, arms: Mapping[str, Sequence[str]], where: str) -> Place:
     """What `arm` or `run.arm` names; without a run that of the claim's arm, or the one run that has it."""
     own, _, arm = name.rpartition(".")
-    rows = {one: (*there, *(WITHOUT_MODEL if run is not None else ())) for one, there in arms.items()}
+    rows = {
+        one: (*there, *((*WITHOUT_MODEL, BEST) if run is not None else ())) for one, there in arms.items()
+    }
     if own and own not in arms:
         raise ParamsError(f"{where}: there is no run {own!r}{hint(own, arms)}")
     places = [one for one in ([own] if own else arms) if arm in rows[one]]
