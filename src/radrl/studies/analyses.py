@@ -23,9 +23,9 @@ from radrl.studies.execution import MASKING, REWARDS, Experiment, collect
 
 ABOUT: Final = """\
 Rows are no arms here (docs/analyses.md): on a metric that begins with `masking_` they choose the tokens of a
-rollout that are masked, on one that begins with `rewards_` they are pools of training films. Each seed's
-patients say how sure a difference from `random` is. Of two other rows they say nothing here: the spread
-between seeds alone decides, and the interval may be narrower than patients would allow."""
+rollout that are masked, on one that begins with `rewards_` they are pools of training films. How sure a
+difference from `random` is over a seed's patients is known. Between two other rows it is not: the spread
+between seeds alone decides there, and the interval may be narrower than the patients would allow."""
 
 _COLUMNS: Final = ("value", "difference", "difference_low", "difference_high", "p")
 
