@@ -128,7 +128,7 @@ metrics: $(INSTALLED)  ## score the report pairs of docs/metric_checks.csv anew,
 seeds: $(INSTALLED)  ## the shipped arms once a seed, into docs/results/; SEEDS="0 1 2", JOBS=2
 	radrl study conf/recipes/study-phantom-arms.yaml --seeds "$(SEEDS)" $(if $(JOBS),--jobs $(JOBS)) --out docs/results/phantom-arms.md
 	cp docs/results/phantom-arms.csv conf/base/seeds_results.csv   # what the comparison page says of seeds
-	radrl study conf/recipes/study-phantom-against-grpo.yaml --seeds "$(SEEDS)" $(if $(JOBS),--jobs $(JOBS)) --out docs/results/phantom-against-grpo.md
+	radrl claims docs/results/*-claims.csv --into docs/results.md --figure docs/results/claims.png
 
 clean:  ## caches of the tools; data, runs and the environment stay
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .viz

@@ -1,5 +1,7 @@
 """Claims held against the comparisons of several seeds, and their table."""
 
+import itertools
+
 import pandas as pd
 import pytest
 
@@ -11,6 +13,9 @@ VALUES = {  # by arm, f1 of seeds 0 to 3
     "sft": [0.50, 0.52, 0.49, 0.51],
     "grpo": [0.56, 0.57, 0.56, 0.57],
     "nearest_training_film": [0.56, 0.58, 0.55, 0.57],
+    "random_training_report": [0.2, 0.2, 0.2, 0.2],
+    "every_label_positive": [0.3, 0.3, 0.57, 0.3],
+    "constant_normal_report": [0.1, 0.1, 0.1, 0.1],
 }
 ARMS = {"": ["sft", "grpo"]}
 
@@ -33,7 +38,7 @@ def comparisons():
 
 @pytest.fixture
 def pairs():
-    both = [("sft", "grpo"), ("sft", "nearest_training_film"), ("grpo", "nearest_training_film")]
+    both = itertools.combinations(VALUES, 2)
     return pd.DataFrame(
         [
             {"run": "", "seed": seed, "metric": "f1", "arm": arm, "other": other, "error": 0.004}
@@ -61,6 +66,11 @@ def test_the_pair_is_found_in_either_order(comparisons, pairs):
     (one,) = found(comparisons, pairs, claim(over="nearest_training_film", expects="as_much", margin=0.05))
     assert one.differences == pytest.approx((0.0, -0.01, 0.01, 0.0))
     assert one.answer.verdict == "supported"
+
+
+def test_the_best_row_without_a_model_is_chosen_in_each_seed(comparisons, pairs):
+    (one,) = found(comparisons, pairs, claim(over="best_without_model"))
+    assert one.differences == pytest.approx((0.0, -0.01, -0.01, 0.0))
 
 
 def test_one_seed_says_nothing_of_training(comparisons, pairs):
@@ -94,6 +104,16 @@ def test_the_lines_hold_what_the_table_rounds(comparisons, pairs):
     assert table.loc[0, "differences"] == "+0.0600 +0.0500 +0.0700 +0.0600"
     assert summary(table) == "2 claims, 2 hypotheses: 1 supported, 0 contradicted, 1 not decidable."
     text = verdicts(table, studies=True)
-    assert "| Rewards help (`grpo` over `sft`, m 0.01) | `f1` | **supported** | +0.060 (" in text
-    assert text.endswith("| DEER, table 1 | `study-trial` |")
+    assert "| Rewards help (`grpo` over `sft`, m 0.01) | f1: **supported** | +0.060 (" in text
+    assert text.endswith("| DEER, table 1 | `trial` |")
     assert section(table)[0] == "## Claims"
+
+
+def test_a_claim_on_two_metrics_is_one_line(comparisons, pairs):
+    both = pd.concat([comparisons, comparisons.assign(metric="f2")])
+    errors = pd.concat([pairs, pairs.assign(metric="f2")])
+    asked = hypotheses([claim(metrics=["f1", "f2"])], ARMS, ["f1", "f2"], {}, where="study.yaml")
+    found = judge(asked, both, errors, level=0.95)
+    text = verdicts(lines(found, study="study-trial", command="", drawn=True, published=None))
+    assert len(text.splitlines()) == 3
+    assert "| f1: **supported**<br>f2: **supported** |" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,6 +21,7 @@ from radrl.studies import analyses, clones
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.claims.page import lines, summary
 from radrl.studies.claims.tested import judge
+from radrl.studies.claims.verdict import planned as planned_difference
 from radrl.studies.curves import over_seeds
 from radrl.studies.execution import (
     ANALYSES,
@@ -227,12 +229,23 @@ def _show(study: Study, planned: list[Experiment], changed: list[str], root: Pat
         (_show_rows if study.stage == ANALYSES else _show_run)(name, params, study)
     if study.stage != ANALYSES and (said := unequal(budgets(study.runs))):
         click.echo(f"budget      {said}")
+    _show_claims(study, len({one.seed for one in planned}))
     click.echo(f"experiments {len(planned)}, in {FOLDER / study.name}")
     for one in planned:
         click.echo(f"  {one.title:20s} {_state(one, root)}")
     click.echo(f"page        {out}")
     if changed:
         click.echo(f"uncommitted {len(changed)} files: commit them, or --allow-dirty")
+
+
+def _show_claims(study: Study, seeds: int) -> None:
+    """What the study asks, and the least difference that it would see where a spread is expected."""
+    families = Counter(one.family for one in study.hypotheses)
+    for one in study.hypotheses:
+        sees = ""
+        if one.expected_spread is not None and seeds > 1:
+            sees = f", sees {planned_difference(one.expected_spread, seeds, families[one.family]):.3f}"
+        click.echo(f"claim       {one.claim.says}: {one.metric}, {one.claim.margin:g} matters{sees}")
 
 
 def _show_run(name: str, params: Params, study: Study) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from radrl.params.schema import Params
-from radrl.studies.claims.stated import WITHOUT_MODEL
+from radrl.studies.claims.stated import BEST, WITHOUT_MODEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,4 +34,4 @@ def of_arms(runs: Mapping[str, Params]) -> Compared:
     """
     first = next(iter(runs.values())).compare
     rows = {run: list(params.arms) for run, params in runs.items()}
-    return Compared(first.metrics, first.reference, rows, WITHOUT_MODEL)
+    return Compared(first.metrics, first.reference, rows, (*WITHOUT_MODEL, BEST))

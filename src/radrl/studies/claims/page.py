@@ -15,8 +15,9 @@ from radrl.studies.published import Published
 EXPLAINED: Final = """\
 **Supported**: a difference of 0 or less is ruled out ("as good": one of -m or less). **Contradicted**: one
 of m, the least that matters, or more is ruled out ("as good": one of 0 or more). **Not decidable**: neither
-is. p is corrected by Holm within the family. *Sees*: the least difference that four of five studies of this
-size find, as expected before the study ran, and with the spread found."""
+is. A metric's name begins with `ce_rules_` unless it says otherwise; p is corrected by Holm within the
+family. *Sees*: the least difference that four of five studies of this size find, as expected before the
+study ran, and with the spread found."""
 
 
 def lines(
@@ -66,7 +67,7 @@ def summary(found: pd.DataFrame) -> str:
 
 
 def verdicts(found: pd.DataFrame, *, studies: bool = False) -> str:
-    """The table of claims.
+    """The table of claims, a line a claim, with its metrics below one another.
 
     Args:
         found: of `lines`, of one or more studies.
@@ -75,13 +76,15 @@ def verdicts(found: pd.DataFrame, *, studies: bool = False) -> str:
     Returns:
         Markdown.
     """
-    header = ["claim", "metric", "verdict", "effect (95 %)", "p by Holm", "sees: planned, found", "where"]
-    rows = [_cells(line) for line in found.to_dict("records")]
-    if studies:
-        header.append("study")
-        for row, study in zip(rows, found["study"], strict=True):
-            row.append(f"`{study}`")
-    return table(header, rows)
+    header = ["claim", "verdict", "effect (95 %), p by Holm", "sees: planned, found", "where"]
+    rows = []
+    for _, own in found.groupby(["study", "where", "claim"], sort=False):
+        hypotheses = own.to_dict("records")
+        cells = zip(*map(_cells, hypotheses), strict=True)
+        rows.append([_said(hypotheses[0]), *map("<br>".join, cells), hypotheses[0]["where"]])
+        if studies:
+            rows[-1].append(f"`{hypotheses[0]['study'].removeprefix('study-')}`")
+    return table([*header, "study"] if studies else header, rows)
 
 
 def _line(one: Tested, published: Published | None) -> dict[str, Any]:
@@ -120,20 +123,21 @@ def _printed(
     return None if ours is None or theirs is None else ours - theirs
 
 
+def _said(line: Mapping[Any, Any]) -> str:
+    bound = f"{'as good, ' if line['expects'] == 'as_much' else ''}m {line['margin']:g}"
+    return f"{line['claim']} (`{_named(line, '')}` over `{_named(line, 'over')}`, {bound})"
+
+
 def _cells(line: Mapping[Any, Any]) -> list[str]:
+    """Verdict, effect and what the study sees, of one metric."""
     effect = f"{line['difference']:+.3f} ({line['difference_low']:+.3f} to {line['difference_high']:+.3f})"
     if pd.notna(line["paper_difference"]):
         effect += f"; paper {line['paper_difference']:+.3f}"
     planned = "-" if pd.isna(line["planned"]) else f"{line['planned']:.3f}"
-    bound = f", m {line['margin']:g}" if line["expects"] == "more" else f", as good, m {line['margin']:g}"
     return [
-        f"{line['claim']} (`{_named(line, '')}` over `{_named(line, 'over')}`{bound})",
-        f"`{line['metric']}`",
-        f"**{line['verdict']}**",
-        effect,
-        f"{line['p_family']:.3f}",
+        f"{line['metric'].removeprefix('ce_rules_')}: **{line['verdict']}**",
+        f"{effect}, p {line['p_family']:.3f}",
         f"{planned}, {line['detectable']:.3f}",
-        line["where"],
     ]
 
 

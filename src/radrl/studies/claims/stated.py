@@ -23,6 +23,9 @@ WITHOUT_MODEL: Final = (
 )
 """Rows that a claim may set an arm over, besides other arms."""
 
+BEST: Final = "best_without_model"
+"""Of these the one with the highest value, in each seed anew: an arm above it is above all of them."""
+
 
 class Claim(Section):
     """That one row is above another one, or as good.
@@ -31,7 +34,7 @@ class Claim(Section):
         says: the claim in one sentence.
         where: the paper and the place in it, or who else says so.
         arm: an arm, or `run.arm` of a study with runs.
-        over: another one, or a row that needs no model.
+        over: another one, a row that needs no model, or `best_without_model`.
         metrics: on which, each a hypothesis of its own.
         expects: `more`: above by anything; `as_much`: below by less than `margin`.
         margin: the least difference that matters.
@@ -78,7 +81,7 @@ def hypotheses(
     metrics: Sequence[str],
     spread: Mapping[str, float],
     *,
-    without_model: Sequence[str] = WITHOUT_MODEL,
+    without_model: Sequence[str] = (*WITHOUT_MODEL, BEST),
     where: str,
 ) -> list[Hypothesis]:
     """Every claim on each of its metrics.

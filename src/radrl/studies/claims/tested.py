@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from radrl.studies.claims.stated import Hypothesis, Place
+from radrl.studies.claims.stated import BEST, WITHOUT_MODEL, Hypothesis, Place
 from radrl.studies.claims.verdict import Answer, Question, answer
 
 
@@ -61,13 +61,17 @@ def judge(
 def _question(
     one: Hypothesis, values: pd.Series, errors: dict[tuple[object, ...], float], seeds: Sequence[int]
 ) -> Question:
-    differences = [
-        _value(values, one.arm, one.metric, seed) - _value(values, one.over, one.metric, seed)
-        for seed in seeds
-    ]
     (run, arm), (other_run, other) = one.arm, one.over
+    others = [_row(values, other_run, other, one.metric, seed) for seed in seeds]
+    differences = [
+        _value(values, (run, arm), one.metric, seed) - _value(values, (other_run, row), one.metric, seed)
+        for seed, row in zip(seeds, others, strict=True)
+    ]
     # rows of two runs are scored apart, so that no error of their pair is known: seeds alone decide then
-    of_patients = [errors[run, seed, one.metric, arm, other] if run == other_run else 0.0 for seed in seeds]
+    of_patients = [
+        errors[run, seed, one.metric, arm, row] if run == other_run else 0.0
+        for seed, row in zip(seeds, others, strict=True)
+    ]
     return Question(
         differences,
         of_patients,
@@ -77,6 +81,14 @@ def _question(
         f"{one.metric} over {other_run}.{other}",
         one.expected_spread,
     )
+
+
+def _row(values: pd.Series, run: str, row: str, metric: str, seed: int) -> str:
+    """The row that a claim is over in a seed: itself, or the best of those that need no model."""
+    if row != BEST:
+        return row
+    known = {one: _value(values, (run, one), metric, seed) for one in WITHOUT_MODEL}
+    return max(known, key=lambda one: known[one])
 
 
 def _value(values: pd.Series, place: Place, metric: str, seed: int) -> float:
