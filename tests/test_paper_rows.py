@@ -13,7 +13,7 @@ from radrl.studies.file import Study, read
 
 ROOT = Path(__file__).parents[1]
 ROWS = rows()
-BY_ANALYSES = {("DEER", place) for place in ("figure 1 (b)", "figure 3", "table 6", "table 7")}
+BY_ANALYSES = {("DEER", place) for place in ("figure 1 (b)", "figure 3")}
 """What stage `analyses` gives, without a study; its run is told on docs/results.md."""
 NUMBERS = {"DEER": ("1234567", "123"), "OraPO": ("1234567", "123"), "MRG-R1": (("I", "II"), "123")}
 
@@ -54,7 +54,7 @@ def studies() -> dict[str, Study]:
 def place_of(study: Study, arm: str) -> tuple[str, str] | None:
     """The run and the arm that a line names, where the study has them."""
     run, _, name = arm.rpartition(".")
-    found = [one for one, params in study.runs.items() if name in params.arms and run in ("", one)]
+    found = [one for one, rows in study.compared.rows.items() if name in rows and run in ("", one)]
     return (found[0], name) if found else None
 
 
@@ -74,7 +74,8 @@ def test_a_study_of_the_rows_table_sets_the_arm_beside_this_row(studies: dict[st
     for row in ROWS:
         for name, arm in ((row.study, row.arm), (row.drawn_study, row.drawn_arm)):
             table = studies[name].published if name else None
-            if table is None or table.paper != f"{row.paper}, {row.place}" or table.dataset != row.dataset:
+            tables = table.paper.split(" and ") if table else []
+            if f"{row.paper}, {row.place}" not in tables or row.dataset not in table.dataset.split(" and "):
                 continue
             beside = table.rows[place_of(studies[name], arm)]
             assert beside in (row.method, f"{row.method}, {row.rl_train_size}"), (row, beside)

@@ -1,5 +1,6 @@
 """`radrl study` from the command line."""
 
+import analyses_tables
 import pytest
 import yaml
 
@@ -61,6 +62,15 @@ class Pretended:
 
     def stop(self):
         pass
+
+
+class Looking(Pretended):
+    """Runs up to the stage analyses."""
+
+    def __call__(self, experiment):
+        assert experiment.stage == "analyses"
+        analyses_tables.write(experiment)
+        return 0
 
 
 def test_help_says_what_a_study_is_and_how_it_goes_on(radrl):
@@ -179,6 +189,45 @@ def test_real_reports_with_drawn_films_are_no_patients(file, root, monkeypatch):
         trial = file.parent / "study-own.yaml"
         trial.write_text(yaml.safe_dump({"title": "A trial", "recipe": "own.yaml", "seeds": [0]}))
         assert module.describe(module.read(trial, root), "radrl study").drawn is drawn
+
+
+@pytest.fixture
+def looked(project, monkeypatch):
+    """A study of the stage analyses; each experiment's tables are made up."""
+    monkeypatch.setattr(module, "Repro", Looking)
+    claim = {"says": "The gradient finds the words", "where": "DEER, table 6", "arm": "gradient"}
+    claim |= {"over": "random", "metrics": ["masking_rules_label_modification_ratio"], "margin": 0.02}
+    fewer = {"says": "Fewer without variance", "where": "DEER, table 7", "arm": "random"}
+    fewer |= {"over": "ddsampling", "metrics": ["rewards_zero_variance_ratio"]}
+    given = {"title": "A look", "recipe": "phantom-laptop.yaml", "stage": "analyses", "seeds": [0, 1]}
+    path = project / "conf" / "recipes" / "study-look.yaml"
+    path.write_text(yaml.safe_dump(given | {"claims": [claim, fewer]}))
+    return path
+
+
+def test_a_study_of_the_analyses_is_run_and_written(radrl, looked, tmp_path):
+    result = radrl("study", looked, "--out", tmp_path / "out" / "look.md")
+    assert result.exit_code == 0, result.output
+    made = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
+    assert sorted(made) == ["look-claims.csv", "look.csv", "look.md"]
+    text = made["look.md"]
+    assert text.startswith("# A look\n\nDrawn films")
+    assert "2 claims, 2 hypotheses: 1 supported, 1 contradicted, 0 not decidable." in text
+    assert "Rows are no arms here" in text
+    assert "## Budget" not in text
+    assert "| masking_rules_label_modification_ratio | gradient | 0.705 ± 0.007 | +0.400 (" in text
+    header, random, *_ = made["look.csv"].splitlines()
+    assert header.startswith("metric,run,arm,kind,seeds,mean,sd,difference,")
+    assert random.startswith("masking_rules_label_modification_ratio,,random,arm,2,0.305")
+    assert len(made["look.csv"].splitlines()) == 1 + 4 * 3 + 3 * 4
+
+
+def test_a_dry_run_of_the_analyses_shows_rows_and_no_arms(radrl, looked, project):
+    said = radrl("study", looked, "--dry-run").stdout
+    assert "  masking_chexbert_compact_post_masking_f1: random, tf_idf, gradient" in said
+    assert "  rewards_unique_rewards: full, random, ddsampling, most_diverse" in said
+    assert "updates" not in said
+    assert not (project / "data").exists()
 
 
 def test_outside_the_project_it_says_where_to_go(radrl, file, tmp_path, monkeypatch):

@@ -99,8 +99,12 @@ def test_what_lies_beyond_the_scale_is_an_arrow_at_its_edge(found: pd.DataFrame)
     assert "-0.400 (-0.500 to -0.300)" in [text.get_text() for text in panel.texts]
 
 
-def test_sixty_lines_do_not_lie_on_one_another() -> None:
-    verdicts, longest = [*Verdict] * 20, "ce_rules_micro14_precision_uncertain_pos"
+@pytest.mark.parametrize(
+    "longest",
+    ["ce_rules_micro14_precision_uncertain_pos", "masking_chexbert_compact_label_modification_ratio"],
+)
+def test_sixty_lines_do_not_lie_on_one_another(longest: str) -> None:
+    verdicts = [*Verdict] * 20
     many = [
         hypothesis(f"DEER, table {i % 7}", "word " * (5 + 2 * (i % 9)), 0.01, own, metric=longest)
         for i, own in enumerate(verdicts)

@@ -34,13 +34,13 @@ def run(project: Path, one: Experiment) -> str:
 
 def test_an_experiment_runs_resumes_and_shares_the_cache(project: Path) -> None:
     one = experiment(project, {"seed": 3, "labeler": {"chexbert": "weights"}})
-    assert out_of_date(project, one.clone, one.params) is None
+    assert out_of_date(project, one.clone, one.params, one.stage) is None
     assert run(project, one) == "sft,arm,f1,3"
     assert yaml.safe_load((one.clone / "params.yaml").read_text()) == one.params
     assert (one.clone / "weights" / "model.bin").read_text() == "w"  # named in params, ignored by git
     assert not (project / "data" / "08_reporting").exists()  # the working tree stays as it is
-    assert out_of_date(project, one.clone, one.params) == []
-    assert out_of_date(project, one.clone, one.params | {"seed": 4}) is None
+    assert out_of_date(project, one.clone, one.params, one.stage) == []
+    assert out_of_date(project, one.clone, one.params | {"seed": 4}, one.stage) is None
     one.log.unlink()
     run(project, one)
     assert "Running stage" not in one.log.read_text()
@@ -55,7 +55,7 @@ def test_a_clone_follows_commits_and_raw_data(project: Path) -> None:
     one = experiment(project, {"seed": 1})
     run(project, one)
     (project / "data" / "01_raw" / "films.txt").write_text("f2")
-    assert out_of_date(project, one.clone, one.params) == ["compare"]
+    assert out_of_date(project, one.clone, one.params, one.stage) == ["compare"]
     assert run(project, one) == "sft,arm,f2,1"
     script = project / "src" / "script.py"
     script.write_text(script.read_text().replace("sft,arm", "base,arm"))
@@ -69,7 +69,7 @@ def test_a_clone_follows_commits_and_raw_data(project: Path) -> None:
     assert not (one.clone / "src" / "new.py").exists()
     commit(project)
     assert uncommitted(project) == []
-    assert out_of_date(project, one.clone, one.params) is None
+    assert out_of_date(project, one.clone, one.params, one.stage) is None
     assert run(project, one) == "base,arm,f2,1"
 
 

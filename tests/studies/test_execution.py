@@ -11,6 +11,7 @@ import pytest
 from radrl.process.programs import duration
 from radrl.studies.execution import (
     COMPARISON,
+    MASKING,
     Experiment,
     StudyError,
     collect,
@@ -138,6 +139,19 @@ def test_success_without_a_comparison_is_a_failure(start: Callable[..., list[str
 
     with pytest.raises(StudyError, match="nothing to do"):
         start(Idle())
+
+
+def test_success_without_one_of_the_stage_s_tables_is_a_failure(tmp_path: Path) -> None:
+    class Half(Pretended):
+        def __call__(self, experiment: Experiment) -> int:
+            (experiment.clone / MASKING).parent.mkdir(parents=True)
+            (experiment.clone / MASKING).touch()
+            experiment.log.write_text("no rewards\n")
+            return super().__call__(experiment)
+
+    given = experiments({"": {}}, [3], tmp_path, "analyses")
+    with pytest.raises(StudyError, match="no rewards"):
+        run_all(given, Half(), prepare=lambda one: None, say=lambda line: None)
 
 
 def test_one_failing_ends_the_others(start: Callable[..., list[str]]) -> None:

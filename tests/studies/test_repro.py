@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -18,8 +19,8 @@ from radrl.process.programs import DVC
 from radrl.reproduction.warm import WORTH
 from radrl.storage.locks import alone
 from radrl.studies import repro
-from radrl.studies.clones import prepare
-from radrl.studies.execution import COMPARISON, Experiment, StudyError, run_all
+from radrl.studies.clones import out_of_date, prepare
+from radrl.studies.execution import COMPARISON, GIVES, Experiment, StudyError, run_all
 from radrl.studies.repro import Repro
 
 from .conftest import commit
@@ -120,6 +121,22 @@ def test_who_does_not_end_by_himself_is_killed_with_all_he_started(
         runner.stop()
         assert status.result(timeout=10) == -9
     assert not alive(started)
+
+
+def test_an_experiment_runs_up_to_its_study_s_stage(project: Path) -> None:
+    """Neither to the comparison nor to what lies aside, which fails here."""
+    wiring = yaml.safe_load((project / "dvc.yaml").read_text())
+    outs = [str(path) for path in GIVES["analyses"]]
+    looked = " && ".join(["mkdir -p data/08_reporting/analyses", *(f"echo a > {path}" for path in outs)])
+    wiring["stages"]["analyses"] = {"cmd": looked, "deps": ["data/01_raw"], "outs": outs}
+    (project / "dvc.yaml").write_text(yaml.safe_dump(wiring))
+    commit(project)
+    one = replace(planned(project, 1), stage="analyses")
+    run(project, [one])
+    assert [(one.clone / path).read_text() for path in outs] == ["a\n", "a\n"]
+    assert not (one.clone / COMPARISON).exists()
+    assert out_of_date(project, one.clone, one.params, one.stage) == []
+    assert "compare" in (out_of_date(project, one.clone, one.params, "compare") or [])
 
 
 def test_two_clones_run_at_once(project: Path) -> None:

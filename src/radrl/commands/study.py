@@ -17,16 +17,24 @@ from radrl.data.sources.base import drawn
 from radrl.params.schema import Params
 from radrl.storage.locks import alone
 from radrl.storage.whole_files import whole_file
-from radrl.studies import clones
+from radrl.studies import analyses, clones
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.claims.page import lines, summary
 from radrl.studies.claims.tested import judge
 from radrl.studies.claims.verdict import planned as planned_difference
 from radrl.studies.curves import over_seeds
-from radrl.studies.execution import COMPARISON, PAIRS, Experiment, collect, experiments, run_all
+from radrl.studies.execution import (
+    ANALYSES,
+    COMPARISON,
+    PAIRS,
+    Experiment,
+    collect,
+    experiments,
+    run_all,
+)
 from radrl.studies.file import Study, read
 from radrl.studies.page import Described, page, table
-from radrl.studies.pictures import draw, section
+from radrl.studies.pictures import Picture, draw, section
 from radrl.studies.repro import Repro
 
 _EXAMPLES: Final = """\b
@@ -87,12 +95,14 @@ def command(
     the paper's rows where FILE names them. NAME-curves.csv has the arms' training curves over the seeds. With
     --out pictures lie beside the page NAME.md and stand in it: all rows (NAME.png), training curves
     (NAME-curves.png), and of arms with an oracle or FactS zero rewards and rare labels (NAME-rare.png).
+    A study of `stage: analyses` has ways of masking and pools of films for rows, and neither budgets,
+    curves nor pictures.
     """
     root = project(Path.cwd())
     study = read(file, root)
     chosen = seeds or study.seeds
     folder = root / FOLDER / study.name
-    planned = experiments(study.values, chosen, folder)
+    planned = experiments(study.values, chosen, folder, study.stage)
     changed = clones.uncommitted(root)
     if dry_run:
         _show(study, planned, changed, root, out=out or folder / "results.md")
@@ -126,7 +136,7 @@ def describe(study: Study, command: str) -> Described:
     Returns:
         Title, recipe, changes, metrics and budgets, as `page` takes them.
     """
-    compared, ingest = study.params.compare, study.params.ingest
+    ingest, rows_alone = study.params.ingest, study.stage == ANALYSES
     return Described(
         study.title,
         study.recipe,
@@ -136,11 +146,12 @@ def describe(study: Study, command: str) -> Described:
         drawn(ingest.model_dump()),
         ingest.digest(),
         command,
-        compared.metrics,
-        compared.reference,
-        compared.bootstrap.confidence,
-        budgets(study.runs),
+        study.compared.metrics,
+        study.compared.reference,
+        study.params.compare.bootstrap.confidence,
+        {} if rows_alone else budgets(study.runs),
         study.published,
+        analyses.ABOUT if rows_alone else None,
     )
 
 
@@ -152,13 +163,14 @@ def _preparing(root: Path, changed: list[str]) -> Callable[[Experiment], None]:
 
 
 def _write(study: Study, planned: list[Experiment], out: Path, root: Path, *, pictures: bool) -> None:
-    comparisons = collect(planned, COMPARISON)
     file = study.file.resolve()
     shown = file.relative_to(root) if file.is_relative_to(root) else file.name
     said = describe(study, f"radrl study {shown}")
+    comparisons, curves, drawn = _comparisons(study, planned), DataFrame(), list[Picture]()
     claims = _claims(study, comparisons, planned, said)
-    curves = over_seeds(planned)
-    drawn = draw(comparisons, curves, study.runs, said, stem=out.stem) if pictures else []
+    if study.stage != ANALYSES:
+        curves = over_seeds(planned)
+        drawn = draw(comparisons, curves, study.runs, said, stem=out.stem) if pictures else []
     text = page(comparisons, said, claims, section(drawn) if drawn else ())
     files = {out: text.encode(), out.with_suffix(".csv"): _csv(table(comparisons, said))}
     for name, lines_of in {"claims": claims, "curves": curves.round(5)}.items():
@@ -174,10 +186,24 @@ def _write(study: Study, planned: list[Experiment], out: Path, root: Path, *, pi
         click.echo(summary(claims), err=True)
 
 
+def _comparisons(study: Study, planned: list[Experiment]) -> DataFrame:
+    if study.stage == ANALYSES:
+        return analyses.comparisons(planned, study.compared.metrics)
+    return collect(planned, COMPARISON)
+
+
+def _pairs(study: Study, comparisons: DataFrame, planned: list[Experiment], level: float) -> DataFrame:
+    """The errors over patients of any two rows."""
+    if study.stage == ANALYSES:
+        return analyses.errors(comparisons, study.compared.reference, level=level)
+    return collect(planned, PAIRS)
+
+
 def _claims(study: Study, comparisons: DataFrame, planned: list[Experiment], said: Described) -> DataFrame:
     """What became of the study's claims, a line a claim and metric."""
     asked = study.hypotheses if len({one.seed for one in planned}) > 1 else ()
-    tested = judge(asked, comparisons, collect(planned, PAIRS), level=said.level) if asked else []
+    pairs = _pairs(study, comparisons, planned, said.level) if asked else DataFrame()
+    tested = judge(asked, comparisons, pairs, level=said.level)
     return lines(tested, study=study.name, command=said.command, drawn=said.drawn, published=study.published)
 
 
@@ -200,8 +226,8 @@ def _show(study: Study, planned: list[Experiment], changed: list[str], root: Pat
     for key, value in study.changes.items():
         click.echo(f"  {key} = {value}")
     for name, params in study.runs.items():
-        _show_run(name, params, study)
-    if said := unequal(budgets(study.runs)):
+        (_show_rows if study.stage == ANALYSES else _show_run)(name, params, study)
+    if study.stage != ANALYSES and (said := unequal(budgets(study.runs))):
         click.echo(f"budget      {said}")
     _show_claims(study, len({one.seed for one in planned}))
     click.echo(f"experiments {len(planned)}, in {FOLDER / study.name}")
@@ -234,10 +260,20 @@ def _show_run(name: str, params: Params, study: Study) -> None:
         click.echo(f"  {arm:20s} {one.start}, {trains if one.trains else 'as it is'}{beside}{mark}")
 
 
+def _show_rows(name: str, params: Params, study: Study) -> None:
+    click.echo(f"run         {name}" if name else "rows")
+    for key, value in study.variations[name].items():
+        click.echo(f"  {key} = {value}")
+    for metric, rows in analyses.rows_by_metric(params).items():
+        if metric in study.compared.metrics:
+            click.echo(f"  {metric}: {', '.join(rows)}")
+    click.echo(f"  differences are from {study.compared.reference}")
+
+
 def _state(one: Experiment, root: Path) -> str:
     if not one.clone.is_dir():
         return "not started"
-    stages = clones.out_of_date(root, one.clone, one.params)
+    stages = clones.out_of_date(root, one.clone, one.params, one.stage)
     if stages is None:
         return "there, of another commit or other parameters: what these change runs again"
     return f"{len(stages)} stages to run: {', '.join(stages[:6])}" if stages else "done"

@@ -27,8 +27,6 @@ LINKED: Final = ("data/01_raw", "conf/local")
 """Folders that git ignores and experiments read."""
 
 PARAMS: Final = "params.yaml"
-GOAL: Final = "compare"
-"""The stage an experiment runs up to; what lies behind it or aside is no part of a study."""
 
 _HEADER: Final = "# Written by `radrl study`; the next start writes it anew.\n"
 
@@ -80,13 +78,14 @@ def prepare(root: Path, clone: Path, params: dict[str, Any], changed: Sequence[s
         (clone / PARAMS).write_text(text, encoding="utf-8")
 
 
-def out_of_date(root: Path, clone: Path, params: dict[str, Any]) -> list[str] | None:
-    """The stages that DVC would run in a clone on the way to `GOAL`, without changing it.
+def out_of_date(root: Path, clone: Path, params: dict[str, Any], stage: str) -> list[str] | None:
+    """The stages that DVC would run in a clone on the way to a stage, without changing it.
 
     Args:
         root: the project's folder.
         clone: the clone's.
         params: the experiment's whole parameters.
+        stage: the one that the experiment runs up to.
 
     Returns:
         Their names; nothing when the clone is not there, or is of another commit or of other parameters.
@@ -99,7 +98,7 @@ def out_of_date(root: Path, clone: Path, params: dict[str, Any]) -> list[str] | 
         return None
     if (clone / CODE_FILE).is_file():
         digest_code(clone)
-    return list(changed(_dvc(clone, "status", "--json", "--with-deps", GOAL)))
+    return list(changed(_dvc(clone, "status", "--json", "--with-deps", stage)))
 
 
 def _clone(root: Path, clone: Path) -> None:

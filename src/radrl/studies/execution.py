@@ -17,6 +17,13 @@ from radrl.process.programs import duration, tail
 
 COMPARISON: Final = Path("data/08_reporting/comparison/comparison.csv")
 PAIRS: Final = COMPARISON.with_name("pairs.csv")
+MASKING: Final = Path("data/08_reporting/analyses/masking.csv")
+REWARDS: Final = MASKING.with_name("reward_diversity.csv")
+
+COMPARE: Final = "compare"
+ANALYSES: Final = "analyses"
+GIVES: Final[Mapping[str, tuple[Path, ...]]] = {COMPARE: (COMPARISON,), ANALYSES: (MASKING, REWARDS)}
+"""The stages that an experiment may run up to, and what each must have written."""
 
 _STAGE_FAILED: Final = re.compile(r"the stage (\S+) ended with (-?\d+); the end of (.+):$", re.MULTILINE)
 """What `radrl repro` says of a stage that failed (`radrl.reproduction.stage`)."""
@@ -35,12 +42,14 @@ class Experiment:
         seed: its seed.
         params: its whole parameters.
         clone: the folder it runs in.
+        stage: it runs up to this one; what lies behind it or aside is no part of the study.
     """
 
     run: str
     seed: int
     params: dict[str, Any]
     clone: Path
+    stage: str = COMPARE
 
     @property
     def title(self) -> str:
@@ -53,13 +62,16 @@ class Experiment:
         return self.clone.with_name(f"{self.clone.name}.log")
 
 
-def experiments(runs: Mapping[str, dict[str, Any]], seeds: Sequence[int], folder: Path) -> list[Experiment]:
+def experiments(
+    runs: Mapping[str, dict[str, Any]], seeds: Sequence[int], folder: Path, stage: str = COMPARE
+) -> list[Experiment]:
     """A study's experiments, seed by seed.
 
     Args:
         runs: by name, the whole parameters.
         seeds: those to run.
         folder: where the clones lie.
+        stage: they run up to this one.
 
     Returns:
         All runs of the first seed, then those of the next.
@@ -70,6 +82,7 @@ def experiments(runs: Mapping[str, dict[str, Any]], seeds: Sequence[int], folder
             seed,
             params | {"seed": seed},
             folder / (f"{run}-seed-{seed}" if run else f"seed-{seed}"),
+            stage,
         )
         for seed in seeds
         for run, params in runs.items()
@@ -148,7 +161,7 @@ def _run_one(
     status = runner(experiment)
     if stopped.is_set():  # it was ended because another failed
         return
-    if status or not (experiment.clone / COMPARISON).is_file():
+    if status or not all((experiment.clone / table).is_file() for table in GIVES[experiment.stage]):
         stopped.set()
         raise StudyError(_failure(experiment, status, begins))
     say(f"[{count.next()}] {experiment.title}: done in {duration(time.monotonic() - began)}")
@@ -177,7 +190,7 @@ def collect(given: Sequence[Experiment], table: Path) -> pd.DataFrame:
 
     Args:
         given: experiments that have run.
-        table: which one, `COMPARISON` or `PAIRS`.
+        table: which one, such as `COMPARISON` or `PAIRS`.
 
     Returns:
         Their lines with `run` and `seed`.

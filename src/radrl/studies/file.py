@@ -6,17 +6,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal, Self
 
 import yaml
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from radrl.params.base import ParamsError
 from radrl.params.messages import render
 from radrl.params.schema import Params, validate
 from radrl.parts.near import hint
 from radrl.parts.section import PositiveFloat, Section
+from radrl.studies import analyses
 from radrl.studies.claims.stated import Claim, Hypothesis, hypotheses
+from radrl.studies.compared import Compared, of_arms
+from radrl.studies.execution import ANALYSES, COMPARE
 from radrl.studies.published import PaperTable, Published, find
 from radrl.studies.shares import require_passes
 
@@ -39,6 +42,7 @@ class StudyFile(Section):
 
     title: Annotated[str, Field(min_length=1)]
     recipe: str
+    stage: Literal["compare", "analyses"] = "compare"
     seeds: Annotated[list[Seed], Field(min_length=1)]
     set: dict[str, Any] = Field(default_factory=dict)
     arms: Annotated[dict[str, dict[str, Any]], Field(min_length=1)] | None = None
@@ -47,7 +51,12 @@ class StudyFile(Section):
     runs: Annotated[dict[str, Run], Field(min_length=1)] | None = None
     claims: Annotated[list[Claim], Field(min_length=1)] | None = None
     spread: dict[str, PositiveFloat] = Field(default_factory=dict)
-    paper: PaperTable | None = None
+    paper: list[PaperTable] = Field(default_factory=list)
+
+    @field_validator("paper", mode="before")
+    @classmethod
+    def _listed(cls, paper: Any) -> Any:
+        return [paper] if isinstance(paper, Mapping) else paper
 
     @field_validator("seeds")
     @classmethod
@@ -64,6 +73,16 @@ class StudyFile(Section):
                 raise ValueError(f"{name!r}: a run's name is letters, digits and underscores")
         return runs
 
+    @model_validator(mode="after")
+    def _without_arms(self) -> Self:
+        of_runs = {f"runs.{name}.arms": run.arms for name, run in (self.runs or {}).items()}
+        for key, own in {"arms": self.arms, "reference": self.reference, **of_runs}.items():
+            if self.stage == ANALYSES and own is not None:
+                raise ValueError(
+                    f"{key}: the stage {ANALYSES} has no arms and tests its rows against random; leave it out"
+                )
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class Study:
@@ -74,24 +93,28 @@ class Study:
         file: where it lies.
         title: what the table is headed with.
         recipe: the name of the params file it starts from.
+        stage: the one that its experiments run up to, which gives what is compared.
         seeds: those of the file.
         changes: what it lays over the recipe for every run, by key.
         runs: by name, the whole parameters of each run but for the seed; one named `SINGLE` without `runs`.
         values: the same as they are written into params.yaml.
         variations: by run, what that run alone lays over the recipe.
+        compared: metrics, rows and reference.
         hypotheses: the claims it tests, each on one metric.
-        published: the paper's table, where the file names one.
+        published: the paper's tables, where the file names any.
     """
 
     name: str
     file: Path
     title: str
     recipe: str
+    stage: str
     seeds: tuple[int, ...]
     changes: Mapping[str, Any]
     runs: Mapping[str, Params]
     values: Mapping[str, dict[str, Any]]
     variations: Mapping[str, Mapping[str, Any]]
+    compared: Compared
     hypotheses: Sequence[Hypothesis]
     published: Published | None
 
@@ -125,28 +148,43 @@ def read(path: Path, root: Path) -> Study:
         name: validate(own_values, source=f"{_where(path, name)}, laid over {Path(given.recipe).name},")
         for name, own_values in values.items()
     }
-    require_passes(params, given.arms is not None, where=path.name)
-    arms = {name: list(one.arms) for name, one in params.items()}
-    compared = next(iter(params.values())).compare
+    compared = _compared(given, params, path.name)
     _require_metrics(given.spread, compared.metrics, path.name)
-    published = None
-    if given.paper is not None:
-        published = find(
-            given.paper, root / RESULTS, arms, compared.metrics, compared.reference, where=path.name
-        )
+    metrics, reference = compared.metrics, compared.reference
     return Study(
         path.stem,
         path,
         given.title,
         Path(given.recipe).name,
+        given.stage,
         tuple(given.seeds),
         given.set,
         params,
         values,
         {name: run.set for name, run in runs.items()},
-        hypotheses(given.claims or (), arms, compared.metrics, given.spread, where=path.name),
-        published,
+        compared,
+        _hypotheses(given, params, compared, path.name),
+        find(given.paper, root / RESULTS, compared.rows, metrics, reference, where=path.name),
     )
+
+
+def _compared(given: StudyFile, params: Mapping[str, Params], where: str) -> Compared:
+    if given.stage == ANALYSES:
+        return analyses.compared(params, given.metrics, where=where)
+    require_passes(params, given.arms is not None, where=where)
+    return of_arms(params)
+
+
+def _hypotheses(
+    given: StudyFile, params: Mapping[str, Params], compared: Compared, where: str
+) -> list[Hypothesis]:
+    more = compared.without_model
+    found = hypotheses(
+        given.claims or (), compared.rows, compared.metrics, given.spread, without_model=more, where=where
+    )
+    if given.stage == ANALYSES:
+        analyses.require_rows(found, params, where=where)
+    return found
 
 
 def _require_metrics(spread: Mapping[str, float], metrics: Sequence[str], where: str) -> None:
@@ -164,7 +202,7 @@ def _values(given: StudyFile, run: Run, recipe: Mapping[str, Any], where: str) -
         lay(values, key, value, where=where)
     if given.reference is not None:
         lay(values, "compare.reference", given.reference, where=where)
-    if given.metrics is not None:
+    if given.metrics is not None and given.stage == COMPARE:
         lay(values, "compare.metrics", given.metrics, where=where)
     if run.arms is not None:
         for arm in run.arms:

@@ -22,6 +22,7 @@ other arms (`radrl.evaluation.shared_variance`), and are never surer than the se
 FAMILY: Final = """\
 Holm's correction runs over the arms{runs} within a metric; rows that need no model are no hypotheses, and
 beat an arm when their mean is higher."""
+FAMILY_OF_ROWS: Final = "Holm's correction runs over the rows{runs} within a metric."
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,9 @@ class Described:
         metrics: in their order.
         reference: the arm the others are tested against.
         level: coverage of the intervals.
-        budgets: by run and arm.
+        budgets: by run and arm; none where the rows are no arms.
         published: the paper's rows, where there are any.
+        about: what the rows are, where they are no arms.
     """
 
     title: str
@@ -57,6 +59,7 @@ class Described:
     level: float
     budgets: Mapping[Place, Budget]
     published: Published | None
+    about: str | None = None
 
 
 def page(
@@ -82,13 +85,15 @@ def page(
     seeds = sorted(comparisons["seed"].unique())
     several = len(study.variations) > 1
     parts = [f"# {study.title}", *([DRAWN_FILMS] if study.drawn else []), _made(study, seeds)]
+    parts += _some(study.about)
     parts += [] if claims is None or claims.empty else claims_page.section(claims)
     parts += pictures
-    parts += ["## Budget", _budget_table(study), *_some(unequal(study.budgets)), *_some(_drawn(study))]
+    if study.budgets:
+        parts += ["## Budget", _budget_table(study), *_some(unequal(study.budgets)), *_some(_drawn(study))]
     parts += [f"## Over {len(seeds)} seeds" if len(seeds) > 1 else f"## Seed {seeds[0]}"]
     parts += [
         POOLING if len(seeds) > 1 else ONE_SEED_STUDY,
-        FAMILY.format(runs=" of all runs" if several else ""),
+        (FAMILY if study.budgets else FAMILY_OF_ROWS).format(runs=" of all runs" if several else ""),
     ]
     parts += [*_some(_beside(study)), _table(pooled(comparisons, study.level), study, len(seeds))]
     if len(seeds) > 1:
@@ -109,6 +114,8 @@ def table(comparisons: pd.DataFrame, study: Described) -> pd.DataFrame:
     """
     rows = [row for row in pooled(comparisons, study.level) if row.metric in study.metrics]
     lines = pd.DataFrame([_line(row, study) for row in rows])
+    if not study.budgets:
+        return lines.drop(columns=["beaten_by", "updates", "rollouts"])
     return lines.astype({"updates": "Int64", "rollouts": "Int64"})  # whole, though trivial rows have none
 
 
@@ -229,10 +236,10 @@ def _table(rows: Sequence[PooledRow], study: Described, seeds: int) -> str:
         f"mean ± sd, n = {seeds}" if seeds > 1 else "value",
         f"{'pooled ' if seeds > 1 else ''}difference from {study.reference} ({study.level:.0%} interval)",
         "p, by Holm",
-        "beaten by",
+        *(["beaten by"] if study.budgets else []),
     ]
     shown = without_repeats([row for metric in study.metrics for row in rows if row.metric == metric])
-    cells = [_cells(row) for row in shown]
+    cells = [_cells(row)[: len(header)] for row in shown]
     if study.published:
         header.append("paper")
         for row, own in zip(shown, cells, strict=True):

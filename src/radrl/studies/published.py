@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -59,7 +59,7 @@ class Published:
     """A paper's values for a study's arms.
 
     Args:
-        paper: its name and table.
+        paper: its name and table, or those of several tables.
         dataset: what the paper measured on.
         protocol: what the paper's numbers are, in its own words.
         metrics: by metric of ours, the paper's.
@@ -80,6 +80,43 @@ class Published:
 
 
 def find(
+    tables: Sequence[PaperTable],
+    results: Path,
+    arms: Mapping[str, Sequence[str]],
+    metrics: Sequence[str],
+    reference: str,
+    *,
+    where: str,
+) -> Published | None:
+    """Find a paper's rows, in one of its tables or in several.
+
+    Args:
+        tables: the section `paper` of a study file.
+        results: the papers' results, a line a method and metric.
+        arms: the study's arms by run.
+        metrics: the study's metrics.
+        reference: the arm that gains are taken from.
+        where: begins the messages.
+
+    Returns:
+        The paper's values by run and arm; nothing where no table is named.
+
+    Raises:
+        ParamsError: when paper, table, data set, row or metric is none, a row stands beside no arm, or a
+            metric of ours beside two tables.
+    """
+    places = [f"{where}: paper{f'[{i}]' if len(tables) > 1 else ''}" for i in range(len(tables))]
+    for i, ours in ((i, ours) for i, table in enumerate(tables) for ours in table.metrics):
+        if any(ours in other.metrics for other in tables[:i]):
+            raise ParamsError(f"{places[i]}.metrics: {ours!r} stands beside another of the tables already")
+    found = [
+        _of_table(table, results, arms, metrics, reference, where=place)
+        for table, place in zip(tables, places, strict=True)
+    ]
+    return _together(found) if found else None
+
+
+def _of_table(
     table: PaperTable,
     results: Path,
     arms: Mapping[str, Sequence[str]],
@@ -88,23 +125,6 @@ def find(
     *,
     where: str,
 ) -> Published:
-    """Find a paper's rows.
-
-    Args:
-        table: the section `paper` of a study file.
-        results: the papers' results, a line a method and metric.
-        arms: the study's arms by run.
-        metrics: the study's metrics.
-        reference: the arm that gains are taken from.
-        where: begins the messages.
-
-    Returns:
-        The paper's values by run and arm.
-
-    Raises:
-        ParamsError: when paper, table, data set, row or metric is none, or a row stands beside no arm.
-    """
-    where = f"{where}: paper"
     lines = _lines(table, results, where)
     _require_metrics(table.metrics, metrics, [line["metric"] for line in lines], f"{where}.metrics")
     rows: dict[tuple[str, str], str] = {}
@@ -128,6 +148,29 @@ def find(
             *(row for other in table.others for row in _others(_lines(table, results, where, other), ())),
         ],
     )
+
+
+def _together(found: Sequence[Published]) -> Published:
+    """Several tables as one: every metric of ours stands beside one of them."""
+    places = dict.fromkeys(place for one in found for place in one.rows)
+
+    def joined(texts: Iterator[str]) -> str:
+        return " and ".join(dict.fromkeys(texts))
+
+    return Published(
+        joined(one.paper for one in found),
+        joined(one.dataset for one in found),
+        joined(one.protocol for one in found),
+        {ours: theirs for one in found for ours, theirs in one.metrics.items()},
+        {place: joined(one.rows[place] for one in found if place in one.rows) for place in places},
+        {place: _merged(one.values.get(place, {}) for one in found) for place in places},
+        {place: _merged(one.gains.get(place, {}) for one in found) for place in places},
+        [other for one in found for other in one.others],
+    )
+
+
+def _merged(parts: Iterator[Mapping[str, float]]) -> dict[str, float]:
+    return {metric: value for part in parts for metric, value in part.items()}
 
 
 def _lines(table: PaperTable, results: Path, where: str, other: str | None = None) -> list[dict[str, str]]:

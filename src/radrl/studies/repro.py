@@ -15,18 +15,17 @@ from typing import Final
 import psutil
 
 from radrl.process.programs import environment, without_git
-from radrl.studies.clones import GOAL
 from radrl.studies.execution import Experiment
 
-COMMAND: Final = (sys.executable, "-m", "radrl.commands", "repro", "--jobs", "1", "--verbose", GOAL)
-"""One stage after another: what a study runs side by side are seeds."""
+COMMAND: Final = (sys.executable, "-m", "radrl.commands", "repro", "--jobs", "1", "--verbose")
+"""One stage after another, up to the one that follows: what a study runs side by side are seeds."""
 
 _PATIENCE: Final = 90.0
 """Seconds that it has to end by itself before it is killed; after 30 it kills its own stages."""
 
 
 class Repro:
-    """`radrl repro` of the clone's own code up to the comparison; DVC runs each stage, or restores it.
+    """`radrl repro` of the clone's own code up to the study's stage; DVC runs each stage, or restores it.
 
     Args:
         root: the project's folder; its MLflow record takes the runs of all experiments.
@@ -45,7 +44,7 @@ class Repro:
             if self._stopped:
                 return -signal.SIGTERM
             process = subprocess.Popen(
-                COMMAND,
+                (*COMMAND, experiment.stage),
                 cwd=experiment.clone,
                 env=self._environment(experiment),
                 stdin=subprocess.DEVNULL,

@@ -29,6 +29,8 @@ LINE: Final = 0.165
 """Height of a line in inches."""
 WRITTEN: Final = 82
 """Letters of a claim on a line."""
+BESIDE: Final = 26
+"""Letters of a metric that have room beside it; a longer name is given room by shorter lines."""
 LEFT: Final = -2.28
 """Where claims begin, in widths of the panel from its left edge."""
 LEAST_SCALE: Final = 0.05
@@ -101,10 +103,19 @@ def _laid_out(found: pd.DataFrame) -> tuple[dict[int, tuple[str, str]], list[_Cl
         for lines in _claims(own):
             place = f" ({lines[0]['place']})" if lines[0]["place"] else ""
             said = f"{lines[0]['claim']}{place}"
-            claims.append(_Claim(at, textwrap.wrap(said, WRITTEN), lines))
+            claims.append(_Claim(at, textwrap.wrap(said, _width(lines)), lines))
             at += claims[-1].height
         at += 1
     return headings, claims, at - 1
+
+
+def _width(lines: Sequence[Mapping[Any, Any]]) -> int:
+    return WRITTEN - max(0, *(len(_short(line)) - BESIDE for line in lines))
+
+
+def _short(line: Mapping[Any, Any]) -> str:
+    """The metric's name as it stands beside the claim."""
+    return str(line["metric"]).removeprefix(_IMPLIED)
 
 
 def _claims(own: pd.DataFrame) -> Iterator[Sequence[Mapping[Any, Any]]]:
@@ -124,7 +135,7 @@ def _draw(panel: Axes, at: int, line: Mapping[Any, Any], limit: float) -> None:
     if pd.notna(line["paper_difference"]):
         colour, marker = PAPERS_OWN
         _mark(panel, line["paper_difference"], at, limit, colour=colour, marker=marker, hollow=True)
-    _write(panel, -0.03, at, line["metric"].removeprefix(_IMPLIED), align="right", size=7)
+    _write(panel, -0.03, at, _short(line), align="right", size=7)
     effect = f"{line['difference']:+.3f} ({line['difference_low']:+.3f} to {line['difference_high']:+.3f})"
     _write(panel, 1.03, at, effect, size=7)
 

@@ -81,6 +81,7 @@ def hypotheses(
     metrics: Sequence[str],
     spread: Mapping[str, float],
     *,
+    without_model: Sequence[str] = (*WITHOUT_MODEL, BEST),
     where: str,
 ) -> list[Hypothesis]:
     """Every claim on each of its metrics.
@@ -90,6 +91,7 @@ def hypotheses(
         arms: the study's arms by run.
         metrics: the study's metrics.
         spread: by metric, the standard deviation of a seed's difference that is expected.
+        without_model: rows that a claim may set an arm over, besides other arms.
         where: begins the messages.
 
     Returns:
@@ -102,7 +104,8 @@ def hypotheses(
     for i, claim in enumerate(claims):
         at = f"{where}: claims[{i}]"
         arm = _place(claim.arm, None, arms, f"{at}.arm")
-        over = _place(claim.over, arm[0], arms, f"{at}.over")
+        rows = {run: (*own, *without_model) for run, own in arms.items()}
+        over = _place(claim.over, arm[0], rows, f"{at}.over")
         if over == arm:
             raise ParamsError(f"{at}.over: {claim.over!r} is the claim's own arm; name another row")
         for metric in claim.metrics:
@@ -113,19 +116,16 @@ def hypotheses(
     return found
 
 
-def _place(name: str, run: str | None, arms: Mapping[str, Sequence[str]], where: str) -> Place:
+def _place(name: str, run: str | None, rows: Mapping[str, Sequence[str]], where: str) -> Place:
     """What `arm` or `run.arm` names; without a run that of the claim's arm, or the one run that has it."""
     own, _, arm = name.rpartition(".")
-    rows = {
-        one: (*there, *((*WITHOUT_MODEL, BEST) if run is not None else ())) for one, there in arms.items()
-    }
-    if own and own not in arms:
-        raise ParamsError(f"{where}: there is no run {own!r}{hint(own, arms)}")
-    places = [one for one in ([own] if own else arms) if arm in rows[one]]
+    if own and own not in rows:
+        raise ParamsError(f"{where}: there is no run {own!r}{hint(own, rows)}")
+    places = [one for one in ([own] if own else rows) if arm in rows[one]]
     if not own and run in places:
         return run, arm
     if not places:
-        there = dict.fromkeys(row for one in ([own] if own else arms) for row in rows[one])
+        there = dict.fromkeys(row for one in ([own] if own else rows) for row in rows[one])
         raise ParamsError(f"{where}: {arm!r} is no row of the study{hint(arm, there)}")
     if len(places) > 1:
         raise ParamsError(f"{where}: {arm!r} is in runs {', '.join(places)}; write {places[0]}.{arm}")
