@@ -15,9 +15,9 @@ from radrl.studies.published import Published
 EXPLAINED: Final = """\
 **Supported**: a difference of 0 or less is ruled out ("as good": one of -m or less). **Contradicted**: one
 of m, the least that matters, or more is ruled out ("as good": one of 0 or more). **Not decidable**: neither
-is. A metric's name begins with `ce_rules_` unless it says otherwise; p is corrected by Holm within the
-family. *Sees*: the least difference that four of five studies of this size find, as expected before the
-study ran, and with the spread found."""
+is. p is of what support has to rule out, by Holm within the family; intervals are not corrected. *Sees*: the
+least difference that four of five studies of this size find, as expected before the study ran, and with the
+spread found. A metric's name begins with `ce_rules_` unless it says otherwise."""
 
 
 def lines(
