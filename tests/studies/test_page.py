@@ -10,6 +10,7 @@ import pytest
 
 from radrl.evaluation.paired import holm
 from radrl.evaluation.pooling import pool_differences, standard_error
+from radrl.pages.markdown import p_value
 from radrl.studies.budget import Budget
 from radrl.studies.page import Described, page, table
 from radrl.studies.published import OtherRows, Published
@@ -230,3 +231,10 @@ def test_the_csv_has_the_same_numbers_unrounded(rows: pd.DataFrame, described: M
     assert (grpo["paper_row"], grpo["paper_value"]) == ("GRPO, 100%", 0.507)
     assert lines.loc[("f1", "sft"), "beaten_by"] == "constant"
     assert pd.isna(lines.loc[("bleu", "grpo"), "paper_value"])
+
+
+@pytest.mark.parametrize(
+    ("p", "said"), [(0.0004, "< 0.001"), (0.0005, "0.001"), (0.0316, "0.032"), (1.0, "1.000")]
+)
+def test_a_p_value_is_never_said_to_be_nothing(p, said):
+    assert p_value(p) == said

@@ -249,7 +249,8 @@ def _table(rows: Sequence[PooledRow], study: Described, seeds: int) -> str:
 
 def _cells(row: PooledRow) -> list[str]:
     value = f"{row.mean:.3f}" if row.std is None else f"{row.mean:.3f} ± {row.std:.3f}"
-    p = f"{row.gain.p:.3f}, {row.p_holm:.3f}" if row.gain and row.p_holm is not None else "-"
+    known = (row.gain.p, row.p_holm) if row.gain and row.p_holm is not None else ()
+    p = ", ".join(map(markdown.p_value, known)) or "-"
     name = row.arm + (NOT_OURS if row.kind == "system" else "")
     return [row.metric, name, value, _gain_cell(row.gain), p, ", ".join(row.beaten_by) or "-"]
 

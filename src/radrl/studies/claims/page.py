@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from radrl.pages.markdown import table
+from radrl.pages.markdown import p_value, table
 from radrl.studies.claims.tested import Tested
 from radrl.studies.claims.verdict import Verdict
 from radrl.studies.published import Published
@@ -136,7 +136,7 @@ def _cells(line: Mapping[Any, Any]) -> list[str]:
     planned = "-" if pd.isna(line["planned"]) else f"{line['planned']:.3f}"
     return [
         f"{line['metric'].removeprefix('ce_rules_')}: **{line['verdict']}**",
-        f"{effect}, p {line['p_family']:.3f}",
+        f"{effect}, p {p_value(line['p_family'])}",
         f"{planned}, {line['detectable']:.3f}",
     ]
 
