@@ -10,6 +10,7 @@ import pandas as pd
 
 from radrl.pages import markdown
 from radrl.pages.caveats import DRAWN_FILMS, NOT_OURS, ONE_SEED_STUDY
+from radrl.pages.numbers import p_value
 from radrl.studies.budget import Budget, Place, unequal
 from radrl.studies.claims import page as claims_page
 from radrl.studies.published import OtherRows, Published
@@ -250,7 +251,7 @@ def _table(rows: Sequence[PooledRow], study: Described, seeds: int) -> str:
 def _cells(row: PooledRow) -> list[str]:
     value = f"{row.mean:.3f}" if row.std is None else f"{row.mean:.3f} ± {row.std:.3f}"
     known = (row.gain.p, row.p_holm) if row.gain and row.p_holm is not None else ()
-    p = ", ".join(map(markdown.p_value, known)) or "-"
+    p = ", ".join(map(p_value, known)) or "-"
     name = row.arm + (NOT_OURS if row.kind == "system" else "")
     return [row.metric, name, value, _gain_cell(row.gain), p, ", ".join(row.beaten_by) or "-"]
 

@@ -16,6 +16,7 @@ from radrl.evaluation.draws import Draw, generator
 from radrl.evaluation.gold import GOLD
 from radrl.pages import examples
 from radrl.pages.caveats import NOT_OURS, OVER_PATIENTS
+from radrl.pages.numbers import p_value
 from radrl.pages.page import banner, environment
 from radrl.pipelines.compare.facts import facts_of
 from radrl.pipelines.compare.rows import CEILING, TRIVIAL
@@ -113,6 +114,7 @@ def render(
 
 def _template() -> jinja2.Template:
     templates = environment()
+    templates.filters["p"] = p_value
     templates.filters["signed"] = lambda value: f"{value:+.3f}".replace("-", "−")
     return templates.from_string(_TEMPLATE.read_text(encoding="utf-8"))
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from radrl.pages.numbers import p_value
+
 
 def of_shipped(
     results: pd.DataFrame, metric: str, arms: Collection[str], *, corpus: str, reference: str
@@ -44,4 +46,5 @@ def said(line: Mapping[str, Any], reference: str) -> str:
     if pd.isna(line["difference"]):
         return text
     interval = f"{line['difference_low']:+.3f} to {line['difference_high']:+.3f}"
-    return f"{text}, {line['difference']:+.3f} ({interval}) from {reference}, p {line['p_holm']:.3f} by Holm"
+    p = p_value(line["p_holm"])
+    return f"{text}, {line['difference']:+.3f} ({interval}) from {reference}, p {p} by Holm"

@@ -1,0 +1,8 @@
+"""Numbers as pages and terminals write them."""
+
+from __future__ import annotations
+
+
+def p_value(p: float) -> str:
+    """A p value with three decimals, and below the last of them as "< 0.001": none is nothing."""
+    return "< 0.001" if p < 0.0005 else f"{p:.3f}"
