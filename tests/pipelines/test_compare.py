@@ -199,15 +199,8 @@ def settled(scoring: dict[str, Any] | None, compare: dict[str, Any]) -> Comparis
     return nodes.settle_comparison(COMPARE | compare, EVAL | (scoring or {}), LABELER, ARMS, seed=0)
 
 
-def compared(
-    arms: dict[str, pd.DataFrame],
-    corpus: ds.Dataset,
-    scoring: dict[str, Any] | None = None,
-    ceilings: pd.DataFrame = NO_CEILINGS,
-    systems: dict[str, System] | None = None,
-    **settings: Any,
-) -> pd.DataFrame:
-    return with_pairs(arms, corpus, scoring, ceilings, systems, **settings)[0]
+def compared(*given: Any, **asked: Any) -> pd.DataFrame:
+    return with_pairs(*given, **asked)[0]
 
 
 def with_pairs(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from small_arms import MIXING
 
 from radrl.params.schema import validate
 from radrl.studies.curves import COLUMNS, HISTORIES, LABELS, averaged, over_seeds, with_and_without
@@ -25,16 +26,7 @@ SETTINGS: dict[str, Any] = {
         "xi": 1e-8,
         "both_empty": 1.0,
     },
-    "oracle": {
-        "momentum": 0.5,
-        "per": "prompt",
-        "w_min": 0.05,
-        "w_max": 0.15,
-        "exponent": 2.0,
-        "negatives": "zero_reward",
-        "without_negatives": "drop_term",
-        "tau": 5.0,
-    },
+    "oracle": MIXING,
 }
 
 

@@ -47,34 +47,30 @@ def command(files: tuple[Path, ...], into: Path | None, figure: Path | None) -> 
     metric: verdict, effect with interval, p corrected within the claim's family, the least effect that the
     study could see, the place in the paper, and the study.
     """
+    found = _read(files)
     if figure is not None:
-        _draw(files, figure)
-    found = gathered(files)
+        _draw(found, figure)
+    table = gathered(found)
     if into is None:
-        click.echo(found)
+        click.echo(table)
         return
-    page = into.read_text(encoding="utf-8")
-    text = between(page, found, into)
+    text = between(into.read_text(encoding="utf-8"), table, into)
     with whole_file(into) as stream:
         stream.write(text.encode())
     click.echo(f"{len(files)} studies -> {into}", err=True)
 
 
-def gathered(files: tuple[Path, ...]) -> str:
-    """The table of all files, with how many verdicts there are of each kind.
+def gathered(found: DataFrame) -> str:
+    """The table of several studies, with how many verdicts there are of each kind.
 
     Args:
-        files: as `radrl study` writes them, at least one.
+        found: the lines of their NAME-claims.csv, below one another.
 
     Returns:
         Markdown.
-
-    Raises:
-        click.ClickException: when a file is no such table.
     """
     from radrl.studies.claims.page import EXPLAINED, summary, verdicts
 
-    found = _read(files)
     return "\n\n".join([summary(found), verdicts(found, studies=True), EXPLAINED])
 
 
@@ -112,11 +108,10 @@ def _read(files: tuple[Path, ...]) -> DataFrame:
     return pd.concat(tables, ignore_index=True).sort_values("where", kind="stable")
 
 
-def _draw(files: tuple[Path, ...], figure: Path) -> None:
+def _draw(found: DataFrame, figure: Path) -> None:
     from radrl.pages.pictures import png
     from radrl.studies.claims.figure import forest
 
-    found = _read(files)
     figure.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(figure) as stream:
         stream.write(png(forest(found)))

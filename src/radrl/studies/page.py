@@ -10,6 +10,7 @@ import pandas as pd
 
 from radrl.pages import markdown
 from radrl.pages.caveats import DRAWN_FILMS, NOT_OURS, ONE_SEED_STUDY
+from radrl.pages.effects import effect
 from radrl.pages.numbers import p_value
 from radrl.studies.budget import Budget, Place, unequal
 from radrl.studies.claims import page as claims_page
@@ -257,7 +258,7 @@ def _cells(row: PooledRow) -> list[str]:
 
 
 def _gain_cell(gain: Gain | None) -> str:
-    return f"{gain.difference:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})" if gain else "-"
+    return effect(gain.difference, gain.low, gain.high) if gain else "-"
 
 
 def _paper_cell(row: PooledRow, published: Published) -> str:
@@ -277,7 +278,7 @@ def _seed_table(comparisons: pd.DataFrame, study: Described, seeds: Sequence[int
         of_metric = differing[differing["metric"] == metric]
         for (run, arm), values in of_metric.groupby(["run", "arm"], sort=False):
             gains = [
-                f"{line['difference']:+.3f} ({line['difference_low']:+.3f} to {line['difference_high']:+.3f})"
+                effect(line["difference"], line["difference_low"], line["difference_high"])
                 for line in values.sort_values("seed").to_dict("records")
             ]
             rows.append([metric, str(arm), *gains])

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from radrl.pages.colours import INK
+from radrl.pages.effects import effect
 from radrl.pages.panels import dress
 from radrl.pages.pictures import APART
 from radrl.studies.claims.verdict import Verdict
@@ -136,8 +137,8 @@ def _draw(panel: Axes, at: int, line: Mapping[Any, Any], limit: float) -> None:
         colour, marker = PAPERS_OWN
         _mark(panel, line["paper_difference"], at, limit, colour=colour, marker=marker, hollow=True)
     _write(panel, -0.03, at, _short(line), align="right", size=7)
-    effect = f"{line['difference']:+.3f} ({line['difference_low']:+.3f} to {line['difference_high']:+.3f})"
-    _write(panel, 1.03, at, effect, size=7)
+    found = effect(line["difference"], line["difference_low"], line["difference_high"])
+    _write(panel, 1.03, at, found, size=7)
 
 
 def _mark(

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from radrl.pages.effects import effect
 from radrl.pages.markdown import table
 from radrl.pages.numbers import p_value
 from radrl.studies.claims.tested import Tested
@@ -131,13 +132,13 @@ def _said(line: Mapping[Any, Any]) -> str:
 
 def _cells(line: Mapping[Any, Any]) -> list[str]:
     """Verdict, effect and what the study sees, of one metric."""
-    effect = f"{line['difference']:+.3f} ({line['difference_low']:+.3f} to {line['difference_high']:+.3f})"
+    found = effect(line["difference"], line["difference_low"], line["difference_high"])
     if pd.notna(line["paper_difference"]):
-        effect += f"; paper {line['paper_difference']:+.3f}"
+        found += f"; paper {line['paper_difference']:+.3f}"
     planned = "-" if pd.isna(line["planned"]) else f"{line['planned']:.3f}"
     return [
         f"{line['metric'].removeprefix('ce_rules_')}: **{line['verdict']}**",
-        f"{effect}, p {p_value(line['p_family'])}",
+        f"{found}, p {p_value(line['p_family'])}",
         f"{planned}, {line['detectable']:.3f}",
     ]
 

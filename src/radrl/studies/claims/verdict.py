@@ -90,20 +90,21 @@ def answer(questions: Sequence[Question], *, level: float) -> list[Answer]:
         The answers in the same order.
     """
     tests = [_Test(one, _prior(questions, one), level) for one in questions]
-    supported = _by_family(questions, [test.against(test.lower) for test in tests])
+    of_support = [test.against(test.lower) for test in tests]
+    supported = _by_family(questions, of_support)
     contradicted = _by_family(questions, [test.against(test.upper) for test in tests])
     size = Counter(one.family for one in questions)
     return [
         Answer(
             test.pooled,
-            test.against(test.lower),
+            p,
             p_support,
             test.planned(size[one.family]),
             test.detectable(size[one.family]),
             _verdict(p_support, p_contradiction),
         )
-        for one, test, p_support, p_contradiction in zip(
-            questions, tests, supported, contradicted, strict=True
+        for one, test, p, p_support, p_contradiction in zip(
+            questions, tests, of_support, supported, contradicted, strict=True
         )
     ]
 
