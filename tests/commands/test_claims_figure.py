@@ -4,6 +4,7 @@ import pandas as pd
 
 LINE = {
     "study": "study-trial",
+    "command": "radrl study study-trial.yaml",
     "where": "DEER, table 4",
     "claim": "DEER is above GRPO",
     "run": None,

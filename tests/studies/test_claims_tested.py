@@ -103,9 +103,10 @@ def test_the_lines_hold_what_the_table_rounds(comparisons, pairs):
     assert table["difference"].tolist() == pytest.approx([0.06, 0.0])
     assert table.loc[0, "differences"] == "+0.0600 +0.0500 +0.0700 +0.0600"
     assert summary(table) == "2 claims, 2 hypotheses: 1 supported, 0 contradicted, 1 not decidable."
-    text = verdicts(table, studies=True)
+    text = verdicts(table, commands=True)
+    assert "| **`radrl study x.yaml`** |  |  |  |  |" in text
     assert "| Rewards help (`grpo` over `sft`, m 0.01) | f1: **supported** | +0.060 (" in text
-    assert text.endswith("| DEER, table 1 | `trial` |")
+    assert text.endswith("| DEER, table 1 |")
     assert section(table)[0] == "## Claims"
 
 

@@ -45,7 +45,7 @@ def command(files: tuple[Path, ...], into: Path | None, figure: Path | None) -> 
 
     FILE is a NAME-claims.csv that `radrl study` wrote beside a study's page. The table has a line a claim and
     metric: verdict, effect with interval, p corrected within the claim's family, the least effect that the
-    study could see, the place in the paper, and the study.
+    study could see, and the place in the paper; above the claims of a study stands its command.
     """
     found = _read(files)
     if figure is not None:
@@ -71,7 +71,7 @@ def gathered(found: DataFrame) -> str:
     """
     from radrl.studies.claims.page import EXPLAINED, summary, verdicts
 
-    return "\n\n".join([summary(found), verdicts(found, studies=True), EXPLAINED])
+    return "\n\n".join([summary(found), verdicts(found, commands=True), EXPLAINED])
 
 
 def between(page: str, table: str, file: Path) -> str:

@@ -68,25 +68,29 @@ def summary(found: pd.DataFrame) -> str:
     return f"{len(claims)} claims, {len(found)} hypotheses: {said}."
 
 
-def verdicts(found: pd.DataFrame, *, studies: bool = False) -> str:
+def verdicts(found: pd.DataFrame, *, commands: bool = False) -> str:
     """The table of claims, a line a claim, with its metrics below one another.
 
     Args:
         found: of `lines`, of one or more studies.
-        studies: whether each line names its study.
+        commands: whether a line with the command that makes them stands above each study's claims.
 
     Returns:
         Markdown.
     """
     header = ["claim", "verdict", "effect (95 %), p by Holm", "sees: planned, found", "where"]
     rows = []
-    for _, own in found.groupby(["study", "where", "claim"], sort=False):
-        hypotheses = own.to_dict("records")
-        cells = zip(*map(_cells, hypotheses), strict=True)
-        rows.append([_said(hypotheses[0]), *map("<br>".join, cells), hypotheses[0]["where"]])
-        if studies:
-            rows[-1].append(f"`{hypotheses[0]['study'].removeprefix('study-')}`")
-    return table([*header, "study"] if studies else header, rows)
+    for command, own in found.groupby("command", sort=False):
+        if commands:
+            rows.append([f"**`{command}`**", *[""] * (len(header) - 1)])
+        rows += [_row(claim.to_dict("records")) for _, claim in own.groupby(["where", "claim"], sort=False)]
+    return table(header, rows)
+
+
+def _row(hypotheses: Sequence[Mapping[Any, Any]]) -> list[str]:
+    """A claim with its hypotheses, one a metric."""
+    cells = zip(*map(_cells, hypotheses), strict=True)
+    return [_said(hypotheses[0]), *map("<br>".join, cells), hypotheses[0]["where"]]
 
 
 def _line(one: Tested, published: Published | None) -> dict[str, Any]:
