@@ -87,9 +87,10 @@ def test_other_systems_have_no_arm_and_what_is_ours_has_one_or_says_what_gives_i
 
 
 def holds(page: str, name: str) -> bool:
-    """Whether a committed page has a line of a table or a picture of this name."""
+    """Whether a committed page has a line of a table or a picture of this name, `run.arm` as two cells."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    in_a_table, under_a_picture = rf"^\|(?:.*\|)? {re.escape(name)} \|", rf"^!\[{re.escape(name)}\]"
+    cells = " | ".join(name.split(".", 1))
+    in_a_table, under_a_picture = rf"^\|(?:.*\|)? {re.escape(cells)} \|", rf"^!\[{re.escape(name)}\]"
     return bool(re.search(f"{in_a_table}|{under_a_picture}", text, flags=re.MULTILINE))
 
 
