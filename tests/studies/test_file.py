@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from radrl.data.sources.base import drawn
 from radrl.evaluation.gold import gold_labeler
 from radrl.params.base import ParamsError
 from radrl.scoring.names import names
@@ -58,8 +59,8 @@ def test_shipped_study_is_valid(path: Path, root: Path) -> None:
 def test_shipped_study_says_how_it_is_launched_and_what_drawn_films_are_worth(path: Path, root: Path) -> None:
     header = path.read_text().split("\n\n", 1)[0]
     assert f"radrl study conf/recipes/{path.name}" in header
-    drawn = read(path, root).params.ingest.source == "phantom"
-    assert ("They say nothing about patients." in header) == drawn
+    ingest = read(path, root).params.ingest
+    assert ("They say nothing about patients." in header) == drawn(ingest.model_dump())
 
 
 def test_a_study_of_a_recipe_alone_is_the_recipe(study: Read, recipe: dict[str, Any]) -> None:

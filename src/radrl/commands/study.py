@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import click
-from pandas import DataFrame
+from pandas import DataFrame, concat
 
 from radrl.commands.project import project, stopped
 from radrl.data.sources.base import drawn
@@ -19,6 +19,7 @@ from radrl.storage.locks import alone
 from radrl.storage.whole_files import whole_file
 from radrl.studies import analyses, clones
 from radrl.studies.budget import budgets, unequal
+from radrl.studies.claims import across_runs
 from radrl.studies.claims.page import lines, summary
 from radrl.studies.claims.tested import judge
 from radrl.studies.claims.verdict import planned as planned_difference
@@ -196,7 +197,7 @@ def _pairs(study: Study, comparisons: DataFrame, planned: list[Experiment], leve
     """The errors over patients of any two rows."""
     if study.stage == ANALYSES:
         return analyses.errors(comparisons, study.compared.reference, level=level)
-    return collect(planned, PAIRS)
+    return concat([collect(planned, PAIRS), across_runs.errors(study.hypotheses, planned)])
 
 
 def _claims(study: Study, comparisons: DataFrame, planned: list[Experiment], said: Described) -> DataFrame:

@@ -37,7 +37,7 @@ def judge(
     Args:
         given: the study's hypotheses.
         comparisons: the experiments' comparisons below one another, with `run` and `seed`.
-        pairs: the errors over patients of any two rows, likewise.
+        pairs: the errors over patients of any two rows, likewise; with `other_run` those of two runs too.
         level: coverage of the intervals.
 
     Returns:
@@ -67,11 +67,9 @@ def _question(
         _value(values, (run, arm), one.metric, seed) - _value(values, (other_run, row), one.metric, seed)
         for seed, row in zip(seeds, others, strict=True)
     ]
-    # rows of two runs are scored apart, so that no error of their pair is known: seeds alone decide then
-    of_patients = [
-        errors[run, seed, one.metric, arm, row] if run == other_run else 0.0
-        for seed, row in zip(seeds, others, strict=True)
-    ]
+    pairs = [(seed, one.metric, run, arm, other_run, row) for seed, row in zip(seeds, others, strict=True)]
+    # two runs may have scored other films, and then have no error together: seeds alone decide
+    of_patients = [errors[pair] if run == other_run else errors.get(pair, 0.0) for pair in pairs]
     return Question(
         differences,
         of_patients,
@@ -107,11 +105,13 @@ def _value(values: pd.Series, place: Place, metric: str, seed: int) -> float:
 
 
 def _both_ways(pairs: pd.DataFrame) -> dict[tuple[object, ...], float]:
-    """The errors by run, seed, metric and both rows, in either order."""
-    columns = ("run", "seed", "metric", "arm", "other", "error")
+    """The errors by seed, metric and both rows, each a run and its name, in either order."""
+    other_run = pairs.get("other_run", pairs["run"]).fillna(pairs["run"])
+    pairs = pairs.assign(other_run=other_run)
+    columns = ("seed", "metric", "run", "arm", "other_run", "other", "error")
     lines = [*zip(*(pairs[column].tolist() for column in columns), strict=True)]
     return {
-        (run, seed, metric, *both): error
-        for run, seed, metric, arm, other, error in lines
-        for both in ((arm, other), (other, arm))
+        (seed, metric, *one, *other): error
+        for seed, metric, *rows, error in lines
+        for one, other in ((rows[:2], rows[2:]), (rows[2:], rows[:2]))
     }

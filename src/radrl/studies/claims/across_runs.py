@@ -1,0 +1,119 @@
+"""The error over patients of a difference between arms of two runs, which no run's own comparison holds.
+
+Runs of a study that score the same films hold the same patients: resampled together, as one comparison would
+(`radrl.evaluation.pairs`). Where their films or references differ there is no pair, and the spread between
+seeds alone decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+
+from radrl.studies.claims.stated import Hypothesis
+from radrl.studies.execution import Experiment
+
+if TYPE_CHECKING:
+    from radrl.evaluation.summed import Metrics
+
+SCORED: Final = "data/08_reporting/eval/{arm}/per_report.parquet"
+"""What eval found of each report of an arm."""
+
+LABELERS: Final = Path("data/06_models/labeler")
+
+Runs = tuple[str, str]
+
+
+def errors(asked: Sequence[Hypothesis], planned: Sequence[Experiment]) -> pd.DataFrame:
+    """The errors of all hypotheses whose two rows are arms of two runs.
+
+    Args:
+        asked: the study's hypotheses.
+        planned: its experiments, all of which have run.
+
+    Returns:
+        A line a seed, metric and pair: run, seed, metric, arm, other_run, other, error.
+    """
+    wanted: dict[Runs, list[Hypothesis]] = {}
+    for one in asked:
+        if one.arm[0] != one.over[0]:
+            wanted.setdefault((one.arm[0], one.over[0]), []).append(one)
+    known = {(one.run, one.seed): one for one in planned}
+    lines = [
+        line
+        for runs, own in wanted.items()
+        for seed in sorted({one.seed for one in planned})
+        for line in _of_seed(own, *(known[run, seed] for run in runs))
+    ]
+    return pd.DataFrame(lines)
+
+
+def _of_seed(
+    asked: Sequence[Hypothesis], first: Experiment, second: Experiment
+) -> Iterator[Mapping[str, Any]]:
+    """The lines of one seed; none where the runs scored other films."""
+    from radrl.evaluation.pairs import pair_errors
+    from radrl.pipelines.compare.arms import gather_reports
+
+    places = {one.arm for one in asked} | {one.over for one in asked}
+    files = {(run, arm): _scored(first if run == first.run else second, arm) for run, arm in sorted(places)}
+    try:
+        tables = gather_reports(
+            **{f"{run}.{arm}": pd.read_parquet(file) for (run, arm), file in files.items() if file.is_file()}
+        )
+    except ValueError:
+        return
+    metrics = list(dict.fromkeys(one.metric for one in asked))
+    for drawn in _replicates(tables, metrics, first):
+        found = {(pair.metric, *sorted((pair.arm, pair.other))): pair.error for pair in pair_errors(drawn)}
+        for one in asked:
+            rows = sorted((".".join(one.arm), ".".join(one.over)))
+            if (one.metric, *rows) in found:
+                yield {
+                    "run": one.arm[0],
+                    "seed": first.seed,
+                    "metric": one.metric,
+                    "arm": one.arm[1],
+                    "other_run": one.over[0],
+                    "other": one.over[1],
+                    "error": found[one.metric, *rows],
+                }
+
+
+def _replicates(
+    tables: Mapping[str, pd.DataFrame], metrics: Sequence[str], of: Experiment
+) -> Iterator[dict[str, Metrics]]:
+    """By scorer, every arm's replicates over the same resamples of patients."""
+    from radrl.evaluation.comparison import drawn_alike
+    from radrl.pipelines.compare.rows import Row
+    from radrl.pipelines.compare.scores import build_groups, score_rows
+    from radrl.pipelines.eval.texts import texts_of
+    from radrl.scoring.names import group_names
+
+    params = of.params
+    groups = build_groups(
+        group_names(metrics, params["eval"]),
+        tables,
+        settings=params["eval"],
+        labeler=params["labeler"],
+        models=of.clone / LABELERS,
+        device=params["device"],
+    )
+    rows = {name: Row(texts_of(table, "report"), stored=table) for name, table in tables.items()}
+    films = next(iter(tables.values()))
+    for group in groups.values():
+        scores = score_rows(rows, group, texts_of(films, "reference"))
+        patients, kept = films["patient_id"], next(iter(scores.values())).kept
+        yield drawn_alike(
+            {name: [own.summed] for name, own in scores.items()},
+            (patients if kept is None else patients[kept]).tolist(),
+            resamples=params["compare"]["bootstrap"]["resamples"],
+            seed=of.seed,
+        )
+
+
+def _scored(experiment: Experiment, arm: str) -> Path:
+    return experiment.clone / SCORED.format(arm=arm)

@@ -1,0 +1,117 @@
+"""The error over patients of a difference between arms of two runs."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from radrl.evaluation.bootstrap import patient_groups, replicates
+from radrl.evaluation.summed import mean_metrics
+from radrl.studies.claims.across_runs import SCORED, errors
+from radrl.studies.claims.stated import Claim, hypotheses
+from radrl.studies.claims.tested import judge
+from radrl.studies.execution import Experiment
+
+METRIC = "green_rules"  # a mean of what eval stored
+FILMS = [f"film-{n}" for n in range(12)]
+PATIENTS = [f"patient-{n // 2}" for n in range(12)]
+PARAMS = {
+    "eval": {"families": ["green_rules"], "labelers": ["rules"]},
+    "labeler": {"name": "rules"},
+    "compare": {"bootstrap": {"resamples": 200, "confidence": 0.95}},
+    "device": "cpu",
+}
+
+
+def scored(values, *, reference="Clear."):
+    return pd.DataFrame(
+        {
+            "sample_id": FILMS,
+            "patient_id": PATIENTS,
+            "reference": reference,
+            "reference_label_text": reference,
+            "report": "Clear lungs.",
+            "report_label_text": "Clear lungs.",
+            METRIC: values,
+        }
+    )
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Writes the tables of run few and run all, by arm, and gives the experiments."""
+
+    def written(**tables):
+        found = []
+        for run, arms in tables.items():
+            clone = tmp_path / run
+            for arm, table in arms.items():
+                file = clone / SCORED.format(arm=arm)
+                file.parent.mkdir(parents=True)
+                table.to_parquet(file)
+            found.append(Experiment(run, 0, PARAMS, clone))
+        return found
+
+    return written
+
+
+def asked(arm="all.grpo", over="few.grpo"):
+    claim = Claim.model_validate(
+        {"says": "More films help", "where": "a trial", "arm": arm, "over": over, "metrics": [METRIC]}
+    )
+    runs = {"few": ["sft", "grpo"], "all": ["sft", "grpo"]}
+    return hypotheses([claim], runs, [METRIC], {}, where="study.yaml")
+
+
+def values(seed):
+    return np.random.default_rng(seed).random(len(FILMS))
+
+
+def test_it_is_the_spread_of_the_difference_over_the_same_resamples_of_patients(study):
+    few, every = values(0), values(1)
+    (line,) = errors(asked(), study(few={"grpo": scored(few)}, all={"grpo": scored(every)})).to_dict(
+        "records"
+    )
+    by_hand = replicates(
+        [mean_metrics({METRIC: every - few})], patient_groups(PATIENTS), resamples=200, seed=0
+    )[METRIC]
+    assert line["error"] == pytest.approx(np.std(by_hand, ddof=1))
+    del line["error"]
+    assert line == {
+        "run": "all", "seed": 0, "metric": METRIC, "arm": "grpo", "other_run": "few", "other": "grpo",
+    }  # fmt: skip
+
+
+def test_the_order_in_which_a_run_lists_its_films_is_no_matter(study):
+    few = values(0)
+    planned = study(few={"grpo": scored(few)}, all={"grpo": scored(few + 0.1)[::-1]})
+    (error,) = errors(asked(), planned)["error"]
+    assert error == pytest.approx(0.0, abs=1e-12)
+
+
+def test_other_films_or_other_references_are_no_pair(study):
+    other = scored(values(1), reference="A mass.")
+    assert errors(asked(), study(few={"grpo": scored(values(0))}, all={"grpo": other})).empty
+
+
+def test_claims_within_a_run_need_none(study):
+    own = study(few={"grpo": scored(values(0))}, all={"grpo": scored(values(1))})
+    assert errors(asked(over="all.sft"), own).empty
+
+
+def test_a_claim_is_no_surer_than_the_patients_of_two_runs_allow():
+    comparisons = pd.DataFrame(
+        [
+            {"run": run, "seed": seed, "arm": "grpo", "metric": METRIC, "value": value}
+            for run, value in (("few", 0.5), ("all", 0.6))
+            for seed in range(4)
+        ]
+    )
+    pairs = pd.DataFrame(
+        [
+            {"run": "all", "seed": seed, "metric": METRIC, "arm": "grpo", "other_run": "few", "other": "grpo"}
+            | {"error": 0.08}
+            for seed in range(4)
+        ]
+    )
+    (one,) = judge(asked(), comparisons, pairs, level=0.95)
+    assert one.answer.pooled.error == pytest.approx(0.04)  # 0.08 over the root of four seeds
