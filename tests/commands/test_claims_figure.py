@@ -19,6 +19,7 @@ LINE = {
     "difference_low": 0.03,
     "difference_high": 0.05,
     "p_family": 0.01,
+    "p_contradicted": 1.0,
     "planned": None,
     "detectable": 0.012,
     "verdict": "supported",

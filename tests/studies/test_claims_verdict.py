@@ -40,7 +40,10 @@ def test_above_is_supported_where_a_difference_of_nothing_is_ruled_out():
 
 
 def test_above_is_contradicted_where_as_much_as_matters_is_ruled_out():
-    assert one(-0.03).verdict == Verdict.CONTRADICTED
+    found = one(-0.03)
+    assert found.verdict == Verdict.CONTRADICTED
+    assert found.p_family == 1.0
+    assert found.p_contradicted == pytest.approx(t_test(-0.04))  # from 0.01, the least that matters
     # nothing at all, told precisely: 0.01 is ruled out, though 0 is not
     assert one(0.0, spread=0.002).verdict == Verdict.CONTRADICTED
     assert one(0.0, spread=0.002, margin=0.001).verdict == Verdict.OPEN

@@ -17,9 +17,10 @@ from radrl.studies.published import Published
 EXPLAINED: Final = """\
 **Supported**: a difference of 0 or less is ruled out ("as good": one of -m or less). **Contradicted**: one
 of m, the least that matters, or more is ruled out ("as good": one of 0 or more). **Not decidable**: neither
-is. p is of what support has to rule out, by Holm within the family; intervals are not corrected. *Sees*: the
-least difference that four of five studies of this size find, as expected before the study ran, and with the
-spread found. A metric's name begins with `ce_rules_` unless it says otherwise."""
+is. p is of what support has to rule out, of a contradicted claim of what contradiction has, by Holm within
+the family; intervals are not corrected. *Sees*: the least difference that four of five studies of this size
+find, as expected before the study ran, and with the spread found. A metric's name begins with `ce_rules_`
+unless it says otherwise."""
 
 
 def lines(
@@ -112,6 +113,7 @@ def _line(one: Tested, published: Published | None) -> dict[str, Any]:
         "difference_high": answer.pooled.high,
         "p": answer.p,
         "p_family": answer.p_family,
+        "p_contradicted": answer.p_contradicted,
         "planned": answer.planned,
         "detectable": answer.detectable,
         "verdict": answer.verdict.value,
@@ -139,10 +141,11 @@ def _cells(line: Mapping[Any, Any]) -> list[str]:
     found = effect(line["difference"], line["difference_low"], line["difference_high"])
     if pd.notna(line["paper_difference"]):
         found += f"; paper {line['paper_difference']:+.3f}"
+    p = line["p_contradicted" if line["verdict"] == Verdict.CONTRADICTED else "p_family"]
     planned = "-" if pd.isna(line["planned"]) else f"{line['planned']:.3f}"
     return [
         f"{line['metric'].removeprefix('ce_rules_')}: **{line['verdict']}**",
-        f"{found}, p {p_value(line['p_family'])}",
+        f"{found}, p {p_value(p)}",
         f"{planned}, {line['detectable']:.3f}",
     ]
 

@@ -65,6 +65,7 @@ class Answer:
         pooled: the difference with its 95 % interval, not corrected.
         p: two-sided, of the bound that support has to rule out.
         p_family: the same by Holm within the family.
+        p_contradicted: two-sided, of the bound that contradiction has to rule out, by Holm within the family.
         planned: the least difference that this many seeds see with a power of 80 % at the spread expected
             beforehand; nothing where none was.
         detectable: the same at the spread found.
@@ -74,6 +75,7 @@ class Answer:
     pooled: PooledDifference
     p: float
     p_family: float
+    p_contradicted: float
     planned: float | None
     detectable: float
     verdict: Verdict
@@ -99,6 +101,7 @@ def answer(questions: Sequence[Question], *, level: float) -> list[Answer]:
             test.pooled,
             p,
             p_support,
+            p_contradiction,
             test.planned(size[one.family]),
             test.detectable(size[one.family]),
             _verdict(p_support, p_contradiction),
