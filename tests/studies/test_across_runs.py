@@ -93,6 +93,11 @@ def test_other_films_or_other_references_are_no_pair(study):
     assert errors(asked(), study(few={"grpo": scored(values(0))}, all={"grpo": other})).empty
 
 
+def test_a_row_without_a_model_has_no_reports_of_its_own(study):
+    own = study(few={"sft": scored(values(0))}, all={"grpo": scored(values(1))})
+    assert errors(asked(over="few.nearest_training_film"), own).empty
+
+
 def test_claims_within_a_run_need_none(study):
     own = study(few={"grpo": scored(values(0))}, all={"grpo": scored(values(1))})
     assert errors(asked(over="all.sft"), own).empty

@@ -54,17 +54,19 @@ def errors(asked: Sequence[Hypothesis], planned: Sequence[Experiment]) -> pd.Dat
 def _of_seed(
     asked: Sequence[Hypothesis], first: Experiment, second: Experiment
 ) -> Iterator[Mapping[str, Any]]:
-    """The lines of one seed; none where the runs scored other films."""
+    """The lines of one seed; none where the runs have no two arms on the same films."""
     from radrl.evaluation.pairs import pair_errors
     from radrl.pipelines.compare.arms import gather_reports
 
     places = {one.arm for one in asked} | {one.over for one in asked}
-    files = {(run, arm): _scored(first if run == first.run else second, arm) for run, arm in sorted(places)}
+    files = {f"{run}.{arm}": _scored(first if run == first.run else second, arm) for run, arm in places}
+    # a row that needs no model has no file
+    there = {name: file for name, file in sorted(files.items()) if file.is_file()}
+    if len(there) < 2:
+        return
     try:
-        tables = gather_reports(
-            **{f"{run}.{arm}": pd.read_parquet(file) for (run, arm), file in files.items() if file.is_file()}
-        )
-    except ValueError:
+        tables = gather_reports(**{name: pd.read_parquet(file) for name, file in there.items()})
+    except ValueError:  # other films or other references
         return
     metrics = list(dict.fromkeys(one.metric for one in asked))
     for drawn in _replicates(tables, metrics, first):
