@@ -123,7 +123,11 @@ class EndpointJudge:
         stop = threading.Event()
 
         def ask_one(prompt: str) -> Answer:
-            return keep(prompt, self._ask_one(client, prompt, stop))
+            try:
+                return keep(prompt, self._ask_one(client, prompt, stop))
+            except BaseException:
+                stop.set()  # here, since the thread that collects may wake after this one has asked again
+                raise
 
         with (
             httpx2.Client(
