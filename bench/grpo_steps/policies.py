@@ -64,10 +64,15 @@ def load(start: Path, size: int, processor: type[FilmProcessor] = FilmProcessor)
     return Policy(model.eval(), processor(image_processor, AutoTokenizer.from_pretrained(start)))
 
 
+def films(own: Sequence[Any]) -> list[tuple[bytes]]:
+    """The films of studies as PNG."""
+    return [(_png(each.image()),) for each in own]
+
+
 def prompts(own: Sequence[Any], prompt: str) -> Dataset:
     """Films to write on."""
     return prompt_dataset(
-        [(_png(each.image()),) for each in own],
+        films(own),
         [each.findings for each in own],
         [each.key for each in own],
         prompt,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small_families import gemma_tokenizer
 from tokenizers import AddedToken, Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
@@ -99,3 +100,59 @@ def test_another_kind_of_tokenizer_is_refused() -> None:
     words = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({"a": 0}, unk_token="a")))
     with pytest.raises(ValueError, match=r"needs byte-level BPE, as Qwen2\.5-VL has"):
         ByteLevelSpans(words)
+
+
+GEMMA = PreTrainedTokenizerFast(
+    tokenizer_object=gemma_tokenizer(["The heart is enlarged.", "Œdème à 38 °C, 心 大", "two  blanks"]),
+    eos_token="<end_of_turn>",
+    clean_up_tokenization_spaces=False,
+)
+GEMMA.add_tokens([AddedToken("<unused7>"), AddedToken("left lung")])
+GEMMAS = ByteLevelSpans(GEMMA)
+BYTEWISE = st.integers(0, 255).map(lambda byte: int(GEMMA.convert_tokens_to_ids(f"<0x{byte:02X}>")))
+GEMMA_IDS = st.lists(st.integers(0, len(GEMMA) - 1) | st.just(len(GEMMA) + 7) | BYTEWISE, max_size=60)
+
+
+@given(GEMMA_IDS)
+def test_text_of_gemmas_tokens_is_what_it_decodes(ids: list[int]) -> None:
+    found = GEMMAS.locate(ids)
+    assert found.text == GEMMA.decode(ids, skip_special_tokens=True)
+    covered = np.zeros(len(found.text), bool)
+    for start, end in found.spans:
+        covered[start:end] = True
+    assert covered.all()
+
+
+@given(st.text(max_size=40))
+def test_any_text_in_gemmas_tokens(text: str) -> None:
+    ids = GEMMA(text, add_special_tokens=False)["input_ids"]
+    found = GEMMAS.locate(ids)
+    assert found.text == GEMMA.decode(ids, skip_special_tokens=True)
+    for number, (start, end) in zip(ids, found.spans, strict=True):
+        alone = GEMMA.decode([number], skip_special_tokens=True)
+        assert "\ufffd" in alone or found.text[start:end] == alone
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text", "spans"),
+    [
+        (["T", "<0xC3>", "<0xA9>", "▁"], "Té ", [[0, 1], [1, 2], [1, 2], [2, 3]]),
+        (
+            ["<0xC3>", "<end_of_turn>", "<0xA9>"],
+            "é",
+            [[0, 1], [1, 1], [0, 1]],
+        ),  # a special token parts nothing
+        (["<0xC3>", "T"], "\ufffdT", [[0, 1], [1, 2]]),
+        # é and a byte that begins nothing: of bytes in a row that are no text none is
+        (["<0xC3>", "<0xA9>", "<0xBF>"], "\ufffd\ufffd\ufffd", [[0, 1], [1, 2], [2, 3]]),
+    ],
+)
+def test_gemmas_bytes_by_hand(tokens: list[str], text: str, spans: list[list[int]]) -> None:
+    ids = GEMMA.convert_tokens_to_ids(tokens)
+    assert GEMMA.decode(ids, skip_special_tokens=True) == text
+    found = GEMMAS.locate(ids)
+    assert found.text == text
+    own = [
+        span for span, token in zip(found.spans.tolist(), tokens, strict=True) if not token.startswith("<e")
+    ]
+    assert own == [span for span, token in zip(spans, tokens, strict=True) if not token.startswith("<e")]

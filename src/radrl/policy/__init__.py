@@ -1,5 +1,5 @@
-"""The vision-language policy: built small for a laptop, or loaded from a local Qwen2.5-VL folder.
+"""The vision-language policy: built small for a laptop, or loaded from a local folder of a known family.
 
-Lives here: loading, building and prompting of Qwen2.5-VL, which characters a token stands for, generation.
+Lives here: loading, building and prompting of policies, which characters a token stands for, generation.
 How it learns is in `training`.
 """

@@ -4,27 +4,30 @@ It is what transformers' `generate` calls in place of its own (`custom_generate`
 settings into processors of logits and criteria of an end: the model, the wrappers around `generate` and its
 results are as ever. Other than transformers' loop it reads each distinct prompt once and holds its keys and
 values once (`shared_prompts`), lets rows leave the batch when they have ended, draws by row (`drawing`), and
-asks the model for the next token without the bookkeeping of cases that do not come up here.
+asks the model for the next token without the bookkeeping of cases that do not come up here. Where a family
+cannot hold a prompt once (`Family.apart`), each row reads its own, and all else is as with shared ones.
 
 Where processes hold parts of the weights, one that is done goes on asking until all are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import Any
 
 import torch
 import torch.distributed
 from transformers import DynamicCache, TopPLogitsWarper
 from transformers.integrations.deepspeed import is_deepspeed_zero3_enabled
-from transformers.integrations.fsdp import is_fsdp_managed_module
 
 from radrl.policy.drawing import drawn, precision
+from radrl.policy.families import registry
+from radrl.policy.families.base import Family, Inputs
 from radrl.policy.shared_prompts import Prompts, attending
 
-Inputs = Mapping[str, torch.Tensor]
-"""The tensors of `radrl.policy.processor.FilmProcessor` for P prompts."""
+logger = logging.getLogger(__name__)
 
 
 @torch.no_grad()
@@ -43,7 +46,7 @@ def decode(
     """Write on, as transformers' `generate` asks a `custom_generate` to.
 
     Args:
-        model: a Qwen2.5-VL without wrappers.
+        model: of a known family, without wrappers.
         input_ids: the prompt of each of N rows, (N, T).
         logits_processor: transformers' list of them.
         stopping_criteria: transformers' list of them.
@@ -57,20 +60,22 @@ def decode(
         Prompts and what was written, padded behind its end, (N, T + tokens of the longest).
     """
     start, longest = input_ids.shape[1], generation_config.max_length
-    text, device = model.model.language_model.config, input_ids.device
-    _check_windows(text, longest)
+    family, device = registry.of(model), input_ids.device
+    why_apart = family.apart(model.model.language_model.config, longest)
     choose = _Choice(
         logits_processor, _numbers(generation_config, numbers, len(owners), longest - start, device)
     )
     written = input_ids.new_full((len(owners), longest), generation_config.pad_token_id)
     written[:, :start] = input_ids
     rows, synced = torch.arange(len(owners), device=device), _synced(model)
-    logits, positions, before = prefilled(model, prompts, owners)
-    cache, length, done = DynamicCache(), start, False
-    with attending(text):
+    if why_apart:
+        _say_apart(why_apart)
+    reading = (_Apart if why_apart else _Together)(model, family, prompts, owners)
+    length, done = start, False
+    with reading.block():
         while True:
             if not done:
-                tokens = choose(written[rows, :length], logits)
+                tokens = choose(written[rows, :length], reading.logits)
                 written[rows, length] = tokens
                 length += 1
                 ended = stopping_criteria(written[rows, :length], None)
@@ -79,11 +84,10 @@ def decode(
                 return written[:, :length]
             if not done and ended.any():
                 stay = (~ended).nonzero()[:, 0]
-                rows, tokens, positions = (own[stay] for own in (rows, tokens, positions))
+                rows, tokens = rows[stay], tokens[stay]
                 choose.select(stay)
-                cache.batch_select_indices(stay)
-                before = before.select(stay)
-            logits, positions = _step(model, tokens, positions, cache, before), positions + 1
+                reading.select(stay)
+            reading.step(tokens)
 
 
 @torch.no_grad()
@@ -91,7 +95,7 @@ def prefilled(model: Any, inputs: Inputs, owners: torch.Tensor) -> tuple[torch.T
     """What decoding goes on from, after each prompt went through the model once.
 
     Args:
-        model: a Qwen2.5-VL without wrappers.
+        model: of a known family, without wrappers.
         inputs: P prompts with their films, left-padded to T tokens.
         owners: the prompt of each of N rows to be written, shape (N,).
 
@@ -100,28 +104,86 @@ def prefilled(model: Any, inputs: Inputs, owners: torch.Tensor) -> tuple[torch.T
     """
     read = model(**inputs, use_cache=True, logits_to_keep=1)
     mask = inputs["attention_mask"]
-    # positions after the films are less than indices
-    positions = mask.sum(dim=1) + model.model.rope_deltas.to(mask.device)[:, 0]
+    positions = registry.of(model).next_positions(model, mask)
     # under autocast keys are float32 and would be cast for each token anew
     layers = [(own.keys.to(own.values.dtype), own.values) for own in read.past_key_values.layers]
     padding = None if mask.all() else (mask == 0)[:, None, None]
     return read.logits[owners, -1].float(), positions[owners], Prompts.of(layers, padding, owners)
 
 
-def _step(
-    model: Any, tokens: torch.Tensor, positions: torch.Tensor, cache: DynamicCache, before: Prompts
-) -> torch.Tensor:
-    """Logits behind the token of each of B rows at its position, both (B,); float32, shape (B, V)."""
-    read = model(
-        input_ids=tokens[:, None],
-        position_ids=positions.expand(3, -1)[:, :, None],
-        attention_mask=dict.fromkeys(model.model.language_model.config.layer_types, before),
-        past_key_values=cache,
-        use_cache=True,
-        logits_to_keep=1,
-    )
-    logits: torch.Tensor = read.logits[:, -1].float()
-    return logits
+class _Together:
+    """What rows written from prompts that are held once have read, and the logits behind it.
+
+    Args:
+        model: without wrappers.
+        family: its own.
+        prompts: the processor's tensors of P prompts.
+        owners: the prompt of each row, shape (N,).
+    """
+
+    def __init__(self, model: Any, family: Family, prompts: Inputs, owners: torch.Tensor) -> None:
+        self.model, self.family, self.cache = model, family, DynamicCache()
+        self.logits, self.positions, self.before = prefilled(model, prompts, owners)
+
+    def block(self) -> AbstractContextManager[None]:
+        """In which the model takes prompts for a mask."""
+        return attending(self.model.model.language_model.config)
+
+    def select(self, stay: torch.Tensor) -> None:
+        """Go on with some of the rows."""
+        self.positions, self.before = self.positions[stay], self.before.select(stay)
+        self.cache.batch_select_indices(stay)
+
+    def step(self, tokens: torch.Tensor) -> None:
+        """Read one token a row, (B,): logits become those behind it, float32, shape (B, V)."""
+        read = self.model(
+            input_ids=tokens[:, None],
+            position_ids=self.family.position_ids(self.positions),
+            past_key_values=self.cache,
+            use_cache=True,
+            logits_to_keep=1,
+            **self.family.told(self.model.model.language_model.config, self.before),
+        )
+        self.logits, self.positions = read.logits[:, -1].float(), self.positions + 1
+
+
+class _Apart:
+    """As `_Together`, of rows that read a prompt each, by transformers' own masks and caches."""
+
+    def __init__(self, model: Any, family: Family, prompts: Inputs, owners: torch.Tensor) -> None:
+        films = family.by_row(prompts, model.config)
+        rows = {name: own[owners] for name, own in prompts.items() if name not in films}
+        rows |= {name: torch.cat([own[i] for i in owners.tolist()]) for name, own in films.items()}
+        read = model(**rows, use_cache=True, logits_to_keep=1)
+        self.model, self.mask, self.cache = model, rows["attention_mask"], read.past_key_values
+        self.logits = read.logits[:, -1].float()
+
+    def block(self) -> AbstractContextManager[None]:
+        """Nothing is changed."""
+        return nullcontext()
+
+    def select(self, stay: torch.Tensor) -> None:
+        """Go on with some of the rows."""
+        self.mask = self.mask[stay]
+        self.cache.batch_select_indices(stay)
+
+    def step(self, tokens: torch.Tensor) -> None:
+        """Read one token a row."""
+        self.mask = torch.cat([self.mask, torch.ones_like(self.mask[:, :1])], dim=1)
+        read = self.model(
+            input_ids=tokens[:, None],
+            attention_mask=self.mask,
+            past_key_values=self.cache,
+            use_cache=True,
+            logits_to_keep=1,
+        )
+        self.logits = read.logits[:, -1].float()
+
+
+@cache
+def _say_apart(why: str) -> None:
+    """Say once why a group's prompt is read once for each of its rollouts."""
+    logger.warning("a film and its prompt are read once for each rollout, not once for each group: %s", why)
 
 
 def _numbers(
@@ -130,14 +192,6 @@ def _numbers(
     if not config.do_sample or given is not None:
         return given if config.do_sample else None
     return torch.rand((rows, tokens), dtype=precision(device), device=device)
-
-
-def _check_windows(text: Any, longest: int) -> None:
-    if text.sliding_window is not None and longest > text.sliding_window:
-        raise ValueError(
-            f"prompt and report may have {longest} tokens, the policy's sliding_window is "
-            f"{text.sliding_window}: set max_new_tokens lower, or its use_sliding_window to false"
-        )
 
 
 class _Choice:
@@ -170,7 +224,11 @@ class _Choice:
 def _synced(model: Any) -> bool:
     """Whether processes hold parts of the weights, and so must ask for equally many forward passes."""
     several = torch.distributed.is_initialized() and torch.distributed.get_world_size() > 1
-    return several and bool(is_deepspeed_zero3_enabled() or is_fsdp_managed_module(model))
+    if not several:
+        return False
+    from torch.distributed.fsdp import FSDPModule  # here, for it takes a while and hardly anyone needs it
+
+    return is_deepspeed_zero3_enabled() or isinstance(model, FSDPModule)
 
 
 def _all(done: bool, synced: bool, device: torch.device) -> bool:

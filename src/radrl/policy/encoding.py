@@ -10,9 +10,10 @@ from typing import Any
 import torch
 from PIL import Image
 from transformers import BatchFeature, PreTrainedTokenizerBase
+from transformers.processing_utils import ProcessorMixin
 
+from radrl.policy.families import registry
 from radrl.policy.folder import Policy
-from radrl.policy.processor import FilmProcessor
 
 IGNORED = -100
 """Label of a position that carries no loss, transformers' convention."""
@@ -23,7 +24,7 @@ Films = Sequence[bytes]
 
 
 def decode_film(png: bytes) -> Image.Image:
-    """A film of the corpus as the three-channel picture Qwen's image processor expects."""
+    """A film of the corpus as the three-channel picture that image processors expect."""
     return Image.open(io.BytesIO(png)).convert("RGB")
 
 
@@ -38,7 +39,7 @@ def chat(prompt: str, films: int = 1) -> list[dict[str, Any]]:
 
 
 def encode_prompts(
-    processor: FilmProcessor, films: Sequence[Sequence[Image.Image]], prompts: Sequence[str]
+    processor: ProcessorMixin, films: Sequence[Sequence[Image.Image]], prompts: Sequence[str]
 ) -> BatchFeature:
     """Encode the request for a report on each sample.
 
@@ -56,7 +57,7 @@ def encode_prompts(
 
 
 def encode_examples(
-    processor: FilmProcessor,
+    processor: ProcessorMixin,
     films: Sequence[Sequence[Image.Image]],
     reports: Sequence[str],
     prompts: Sequence[str],
@@ -80,7 +81,8 @@ def encode_examples(
     batch["labels"] = torch.cat([prompt_labels, ids.masked_fill(mask == 0, IGNORED)], dim=1)
     batch["input_ids"] = torch.cat([batch["input_ids"], ids], dim=1)
     batch["attention_mask"] = torch.cat([batch["attention_mask"], mask], dim=1)
-    batch["mm_token_type_ids"] = torch.cat([batch["mm_token_type_ids"], torch.zeros_like(ids)], dim=1)
+    kinds = registry.kinds(batch)
+    batch[kinds] = torch.cat([batch[kinds], torch.zeros_like(ids)], dim=1)
     return batch
 
 
@@ -98,7 +100,9 @@ def encode_targets(
         Tokens padded on the right, and which of them are no padding, both of shape (N, T).
     """
     longest = None if max_tokens is None else max_tokens - 1
-    targets = [[*tokenizer(report)["input_ids"][:longest], tokenizer.eos_token_id] for report in reports]
+    # a report goes on from its prompt: what begins a text has no place before it
+    ids_of = [tokenizer(report, add_special_tokens=False)["input_ids"] for report in reports]
+    targets = [[*own[:longest], tokenizer.eos_token_id] for own in ids_of]
     ids = torch.full((len(targets), max(map(len, targets))), tokenizer.pad_token_id)
     mask = torch.zeros_like(ids)
     for row, target in enumerate(targets):
@@ -108,7 +112,7 @@ def encode_targets(
 
 
 def merged_tokens(policy: Policy, films: Sequence[bytes]) -> list[torch.Tensor]:
-    """What the vision tower makes of films: the tokens that the language model is shown.
+    """What the vision tower and the projector make of films: the tokens that the language model is shown.
 
     Args:
         policy: its tower looks, with a graph where gradients are asked for.
@@ -117,9 +121,5 @@ def merged_tokens(policy: Policy, films: Sequence[bytes]) -> list[torch.Tensor]:
     Returns:
         The tokens of each film, shape (tokens, hidden).
     """
-    image_processor, tower = policy.processor.image_processor, policy.model.model.visual
-    encoded = image_processor(images=[decode_film(film) for film in films], return_tensors="pt")
-    grids = encoded["image_grid_thw"]  # (N, 3)
-    pixels = encoded["pixel_values"].to(tower.device)
-    tokens = tower(pixels, grid_thw=grids.to(tower.device)).pooler_output  # (all tokens, hidden)
-    return list(tokens.split((grids.prod(dim=1) // image_processor.merge_size**2).tolist()))
+    family = registry.of(policy.model)
+    return family.film_tokens(policy.model, policy.processor, [decode_film(film) for film in films])

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from transformers import AutoTokenizer, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
-from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
+from transformers import AutoTokenizer, PreTrainedModel
+from transformers.processing_utils import ProcessorMixin
 
-from radrl.policy import vision_chunks
-from radrl.policy.processor import FilmProcessor
+from radrl.policy.families import registry
+from radrl.policy.families.base import Family
 from radrl.storage import pointers
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -20,12 +20,12 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 class Policy:
     """A report writer: the model and the processor that feeds it."""
 
-    model: Qwen2_5_VLForConditionalGeneration
-    processor: FilmProcessor
+    model: PreTrainedModel
+    processor: ProcessorMixin
 
 
 def load(folder: Path, *, dtype: str = "float32", device: str | torch.device = "cpu") -> Policy:
-    """Load a Qwen2.5-VL folder: one that `save` wrote, or one as its owners publish it.
+    """Load a folder of a known family: one that `save` wrote, or one as its owners publish it.
 
     Args:
         folder: holds config.json, safetensors weights, tokenizer and preprocessor_config.json.
@@ -37,18 +37,19 @@ def load(folder: Path, *, dtype: str = "float32", device: str | torch.device = "
 
     Raises:
         FileNotFoundError: when the folder, one of its parts or a file that its pointer lists is missing.
-        ValueError: when the folder holds another kind of model or weights that are not safetensors, or points
-            at weights that have changed.
+        ValueError: when the folder holds another kind of model or weights that are not safetensors, asks for
+            what its family cannot do, or points at weights that have changed.
     """
     folder = pointers.resolve(folder, stage="policy")
-    _check(folder)
-    model = Qwen2_5_VLForConditionalGeneration.from_pretrained(
+    family = _check(folder)
+    family.check_dtype(dtype)
+    model = family.model_class().from_pretrained(
         folder, dtype=DTYPES[dtype], use_safetensors=True, local_files_only=True, trust_remote_code=False
     )
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    image_processor = Qwen2VLImageProcessorPil.from_pretrained(folder, local_files_only=True)
-    vision_chunks.enable(model)
-    return Policy(model.to(device).eval(), FilmProcessor(image_processor, tokenizer))
+    processor = family.processor(folder, tokenizer, model)
+    family.ready(model)
+    return Policy(model.to(device).eval(), processor)
 
 
 def save(policy: Policy, folder: Path) -> None:
@@ -67,7 +68,7 @@ def write_pointer(weights: Path, folder: Path) -> None:
     """Make a policy folder that points at local weights instead of copying gigabytes.
 
     Args:
-        weights: a complete Qwen2.5-VL folder.
+        weights: a complete folder of a known family.
         folder: an existing folder; gets a file with the path and the SHA-256 of every file of the weights but
             the model card.
 
@@ -80,14 +81,13 @@ def write_pointer(weights: Path, folder: Path) -> None:
     pointers.pointing(weights, files)(folder)
 
 
-def _check(folder: Path) -> None:
+def _check(folder: Path) -> Family:
     if not folder.is_dir():
         raise FileNotFoundError(f"no policy at {folder}: run the stage that writes it, or set policy.path")
+    known = registry.at(folder) if (folder / "config.json").is_file() else registry.FIRST
     for part in ("config.json", "tokenizer_config.json", "preprocessor_config.json"):
         if not (folder / part).is_file():
-            raise FileNotFoundError(f"{folder} is no complete Qwen2.5-VL folder: {part} is missing")
-    kind = Qwen2_5_VLConfig.get_config_dict(folder)[0].get("model_type")
-    if kind != "qwen2_5_vl":
-        raise ValueError(f"{folder}/config.json says model_type {kind!r}; radrl trains 'qwen2_5_vl'")
+            raise FileNotFoundError(f"{folder} is no complete {known.name} folder: {part} is missing")
     if not any(folder.glob("*.safetensors")):
         raise ValueError(f"{folder} has no *.safetensors: other weight files can run code and are not loaded")
+    return known

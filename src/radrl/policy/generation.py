@@ -30,7 +30,7 @@ class Written:
     ended: bool
 
 
-@torch.inference_mode()
+@torch.no_grad()  # under inference_mode sharded weights would be gathered into tensors that cannot train
 def write(
     policy: Policy,
     films: Sequence[Sequence[Image.Image]],

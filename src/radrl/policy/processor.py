@@ -1,12 +1,14 @@
-"""An image-only processor for Qwen2.5-VL.
+"""An image-only processor for Qwen2.5-VL and Qwen3-VL.
 
-Transformers' own `Qwen2_5_VLProcessor` asks for a video processor, and that for torchvision, which a
-machine without CUDA does not have. A film is one still image, so the two parts that matter (image
-processor and tokenizer) are joined here; the tensors are the same as the original's for text with images.
+Transformers' own `Qwen2_5_VLProcessor` and `Qwen3VLProcessor` ask for a video processor, and that for
+torchvision, which a machine without CUDA does not have. A film is one still image, so the two parts that
+matter (image processor and tokenizer) are joined here; the tensors are the same as the original's for text
+with images.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ VIDEO_TOKEN = "<|video_pad|>"
 
 
 class FilmProcessor(ProcessorMixin):
-    """Turns chat text with films into the tensors of Qwen2.5-VL.
+    """Turns chat text with films into the tensors of a Qwen-VL.
 
     Called with `text` and `images`, it returns input_ids (B, T), attention_mask (B, T),
     mm_token_type_ids (B, T), pixel_values (patches, channels * temporal * patch * patch) and
@@ -51,11 +53,8 @@ class FilmProcessor(ProcessorMixin):
 
     def _process_images(self, images: Any, **settings: Any) -> tuple[Any, list[str]]:
         """transformers', for each distinct film once: the rollouts of a film come with as many copies."""
-        films = make_flat_list_of_images(images)
-        first: dict[Any, int] = {}
-        owners = [first.setdefault(_content(film), len(first)) for film in films]
-        distinct = [films[owners.index(i)] for i in range(len(first))]
-        found, placeholders = super()._process_images(distinct, **settings)
+        once, owners = distinct(make_flat_list_of_images(images))
+        found, placeholders = super()._process_images(once, **settings)
         patches = np.asarray(found["image_grid_thw"]).prod(axis=-1)  # (distinct films,)
         ends = patches.cumsum()
         pieces = [found["pixel_values"][end - count : end] for end, count in zip(ends, patches, strict=True)]
@@ -68,6 +67,13 @@ class FilmProcessor(ProcessorMixin):
         """One placeholder a merged patch: what the vision tower will put in their place."""
         patches = int(image_inputs["image_grid_thw"][image_idx].prod())
         return IMAGE_TOKEN * (patches // self.image_processor.merge_size**2)
+
+
+def distinct(films: Sequence[Any]) -> tuple[list[Any], list[int]]:
+    """Each of N films that differ, and which of them each film is."""
+    first: dict[Any, int] = {}
+    owners = [first.setdefault(_content(film), len(first)) for film in films]
+    return [films[owners.index(i)] for i in range(len(first))], owners
 
 
 def _content(film: Any) -> Any:

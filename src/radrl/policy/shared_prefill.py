@@ -12,9 +12,12 @@ from functools import partial
 from typing import Any
 
 import torch
-from transformers import Qwen2_5_VLForConditionalGeneration
+from transformers import PreTrainedModel
 
-from radrl.policy.decoding import Inputs, decode
+from radrl.policy.decoding import decode
+from radrl.policy.families import registry
+from radrl.policy.families.base import Inputs
+from radrl.policy.families.qwen import by_row as by_row
 
 
 def write_on(
@@ -29,7 +32,7 @@ def write_on(
     """Let a model write several rollouts on prompts that are read once each.
 
     Args:
-        model: a Qwen2.5-VL, with or without wrappers.
+        model: of a known family, with or without wrappers.
         inputs: P prompts with their films, left-padded to T tokens.
         owners: the prompt of each of N rows, shape (N,).
         numbers: of the draws, as `radrl.policy.decoding.decode` takes them.
@@ -46,16 +49,17 @@ def write_on(
 
 
 @contextmanager
-def sharing(model: Qwen2_5_VLForConditionalGeneration) -> Iterator[None]:
+def sharing(model: PreTrainedModel, *, numbers: torch.Tensor | None = None) -> Iterator[None]:
     """A block in which `model.generate` reads equal neighbours among its rows once (`radrl.policy.decoding`).
 
     Whatever wraps the model and calls its `generate` gets this one.
 
     Args:
         model: without adapters or wrappers around it.
+        numbers: of the draws of the rows that are written, as `radrl.policy.decoding.decode` takes them.
     """
     plain = model.generate
-    model.generate = partial(_generate, model, plain)
+    model.generate = partial(_generate, model, plain, numbers)
     try:
         yield
     finally:
@@ -65,46 +69,21 @@ def sharing(model: Qwen2_5_VLForConditionalGeneration) -> Iterator[None]:
 def _generate(
     model: Any,
     plain: Any,
+    numbers: torch.Tensor | None,
     *,
     input_ids: torch.Tensor,
     attention_mask: torch.Tensor,
-    mm_token_type_ids: torch.Tensor,
-    pixel_values: torch.Tensor,
-    image_grid_thw: torch.Tensor,
-    **settings: Any,
+    **given: Any,
 ) -> Any:
-    tokens = {
-        "input_ids": input_ids,
-        "attention_mask": attention_mask,
-        "mm_token_type_ids": mm_token_type_ids,
-    }
-    pixels, grids = by_row(mm_token_type_ids, pixel_values, image_grid_thw, model.config)
-    first, owners = equal_neighbours(tokens["input_ids"], tokens["attention_mask"], pixels, grids)
+    family = registry.of(model)
+    kinds = given.pop(family.kinds)
+    tokens = {"input_ids": input_ids, "attention_mask": attention_mask, family.kinds: kinds}
+    own_films = {name: given.pop(name) for name in family.per_film}
+    films = family.by_row({family.kinds: kinds, **own_films}, model.config)
+    first, owners = equal_neighbours(input_ids, attention_mask, *films.values())
     distinct = {name: own[first] for name, own in tokens.items()}
-    distinct["pixel_values"] = torch.cat([pixels[row] for row in first.tolist()])
-    distinct["image_grid_thw"] = torch.cat([grids[row] for row in first.tolist()])
-    return write_on(model, distinct, owners, generate=plain, **settings)
-
-
-def by_row(
-    kinds: torch.Tensor, pixel_values: torch.Tensor, image_grid_thw: torch.Tensor, config: Any
-) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """The patches and the grids of each of N rows.
-
-    Args:
-        kinds: 1 where a token stands for a part of a film (mm_token_type_ids), shape (N, T).
-        pixel_values: patches of all films, in the order of rows, shape (patches, values).
-        image_grid_thw: of each film its patches along time, height and width, shape (films, 3).
-        config: the model's.
-
-    Returns:
-        N of each, (patches of a row, values) and (films of a row, 3).
-    """
-    patches = (kinds == 1).sum(dim=1) * config.vision_config.spatial_merge_size**2  # (N,)
-    films = torch.bincount(
-        torch.searchsorted(patches.cumsum(0), image_grid_thw.prod(dim=-1).cumsum(0)), minlength=len(kinds)
-    )
-    return list(pixel_values.split(patches.tolist())), list(image_grid_thw.split(films.tolist()))
+    distinct |= {name: torch.cat([own[row] for row in first.tolist()]) for name, own in films.items()}
+    return write_on(model, distinct, owners, numbers=numbers, generate=plain, **given)
 
 
 def equal_neighbours(*columns: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -130,6 +109,6 @@ def equal_neighbours(*columns: Any) -> tuple[torch.Tensor, torch.Tensor]:
     return starts.nonzero()[:, 0], starts.long().cumsum(0) - 1
 
 
-def bare(model: Any) -> Qwen2_5_VLForConditionalGeneration:
+def bare(model: Any) -> PreTrainedModel:
     """A model without the adapters around it."""
     return model.get_base_model() if hasattr(model, "get_base_model") else model

@@ -96,10 +96,11 @@ def attend(
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
-    attention_mask: Prompts,
+    attention_mask: Prompts | None,
     *,
     scaling: float,
     dropout: float = 0.0,
+    shared: Prompts | None = None,
     **_: Any,
 ) -> tuple[torch.Tensor, None]:
     """Attention of one token of each of B rollouts to its prompt and to its own tokens.
@@ -112,11 +113,12 @@ def attend(
         attention_mask: the prompts.
         scaling: of the scores.
         dropout: share of the weights that is dropped.
+        shared: the prompts, of a family whose forward takes no mask for each kind of layer.
 
     Returns:
         Shape (B, 1, heads, D), and nothing, for weights are not kept.
     """
-    prompts = attention_mask
+    prompts = attention_mask if shared is None else shared
     keys, values = prompts.layers[module.layer_idx]
     asked = query.reshape(*key.shape[:2], -1, query.shape[-1])  # (B, key heads, R, D)
     sharing, dtype = asked.shape[2], value.dtype
