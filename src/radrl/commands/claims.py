@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from radrl.commands.marked import Marks
 from radrl.storage.whole_files import whole_file
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-BEGIN: Final = "<!-- radrl claims: begin -->"
-END: Final = "<!-- radrl claims: end -->"
+MARKS: Final = Marks.of("claims")
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -33,7 +33,7 @@ Examples:
 @click.option(
     "--into",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help=f"Write the table into this page, between {BEGIN} and {END}.  [default: print it]",
+    help=f"Write the table into this page, between {MARKS.begin} and {MARKS.end}.  [default: print it]",
 )
 @click.option(
     "--figure",
@@ -54,9 +54,7 @@ def command(files: tuple[Path, ...], into: Path | None, figure: Path | None) -> 
     if into is None:
         click.echo(table)
         return
-    text = between(into.read_text(encoding="utf-8"), table, into)
-    with whole_file(into) as stream:
-        stream.write(text.encode())
+    MARKS.write(table, into)
     click.echo(f"{len(files)} studies -> {into}", err=True)
 
 
@@ -72,27 +70,6 @@ def gathered(found: DataFrame) -> str:
     from radrl.studies.claims.page import EXPLAINED, summary, verdicts
 
     return "\n\n".join([summary(found), verdicts(found, commands=True), EXPLAINED])
-
-
-def between(page: str, table: str, file: Path) -> str:
-    """A page with the table in its place.
-
-    Args:
-        page: its text.
-        table: what goes between the marks.
-        file: named in the error.
-
-    Returns:
-        The text.
-
-    Raises:
-        click.ClickException: when the page lacks the marks.
-    """
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise click.ClickException(f"{file} has no place for the table: write {BEGIN} and {END} into it")
-    return f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"
 
 
 def _read(files: tuple[Path, ...]) -> DataFrame:

@@ -1,0 +1,156 @@
+"""How long a stage takes: operations by stated throughputs. Each throughput says where it is from.
+
+    reading     2 operations a weight and token, in `forward` a second
+    learning    2 more a weight and token for the gradient of activations, 2 more for that of weights that
+                train, 2 more where layers are computed again (checkpointing), in `training` a second
+    writing     for each token of the longest report of a batch: `layer_ms` a layer, and every weight read
+                from memory, under shards gathered over the link too; beside that the operations of its rows
+
+Other communication is left out.
+
+Attention's own products are left out: at 600 tokens they are a hundredth of a 3 B model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from importlib.resources import files
+from typing import Any, Final
+
+import yaml
+
+from radrl.plan.counts import Tokens
+
+FILE: Final = "throughputs.yml"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a device can do; throughputs.yml has the units and where each number is from."""
+
+    name: str
+    memory_gib: float | None
+    reserve_gib: float
+    forward: float
+    training: float
+    bandwidth: float
+    link: float
+    layer_ms: float
+    texts: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What does not depend on the card: films and texts a second, and how long a report is taken to be."""
+
+    films: float
+    films_drawn: float
+    texts_rules: float
+    texts_compact: float
+    report_tokens: float
+    drawn_tokens: float
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What a token costs in a policy.
+
+    Args:
+        tower: weights that a patch goes through.
+        language: weights that a token goes through.
+        layers: of the language model.
+        weight_bytes: of the language model's weights as they are read.
+        gathered_bytes: of those that lie on other devices.
+        tower_learns, language_learns: whether the weights of each train.
+        tower_passes: whether a gradient goes through the tower at all.
+        checkpointing: whether layers are computed again.
+    """
+
+    tower: int
+    language: int
+    layers: int
+    weight_bytes: int
+    gathered_bytes: int = 0
+    tower_learns: bool = False
+    language_learns: bool = False
+    tower_passes: bool = False
+    checkpointing: bool = False
+
+
+def table() -> dict[str, Any]:
+    """throughputs.yml."""
+    found: dict[str, Any] = yaml.safe_load((files("radrl.plan") / FILE).read_text(encoding="utf-8"))
+    return found
+
+
+def read(card: str, changed: Mapping[str, float]) -> tuple[Card, Pace]:
+    """A card and the rest, some numbers changed.
+
+    Args:
+        card: a key of throughputs.yml's `cards`.
+        changed: numbers by key, of the card or of what does not depend on it.
+
+    Raises:
+        ValueError: when there is no such card or key, naming those there are.
+    """
+    known = table()
+    if card not in known["cards"]:
+        raise ValueError(f"{card!r} is no card; there are {', '.join(known['cards'])}")
+    stages = {name: float(value) for name, value in known["stages"].items() if name != "source"}
+    found = Card(card, **known["cards"][card])
+    reports = known["reports"]
+    pace = Pace(**stages, report_tokens=float(reports["tokens"]), drawn_tokens=float(reports["drawn"]))
+    keys = {own.name: own for one in (Card, Pace) for own in fields(one)}
+    for key in changed:
+        if key not in keys or key in ("name", "source"):
+            valid = ", ".join(name for name in keys if name not in ("name", "source"))
+            raise ValueError(f"{key!r} is no throughput; there are {valid}")
+    of_card = {key: value for key, value in changed.items() if key in Card.__slots__}
+    of_pace = {key: value for key, value in changed.items() if key in Pace.__slots__}
+    return replace(found, **of_card), replace(pace, **of_pace)  # type: ignore[arg-type]
+
+
+def sources(card: str) -> dict[str, str]:
+    """Where the numbers are from, by what they are."""
+    known = table()
+    return {
+        card: known["cards"][card]["source"],
+        "stages": known["stages"]["source"],
+        "reports": known["reports"]["source"],
+    }
+
+
+def seconds(tokens: Tokens, costs: Costs, card: Card, *, processes: int = 1) -> float:
+    """How long what is computed takes.
+
+    Args:
+        tokens: of all processes.
+        costs: of the policy.
+        card: what each process computes on.
+        processes: that share it; what one batch after another writes is each process' own.
+    """
+    forward, training = card.forward * 1e12, card.training * 1e12
+    reading = 2 * (costs.tower * tokens.patches + costs.language * (tokens.read + tokens.written)) / forward
+    return (reading + learning(tokens, costs) / training) / processes + writing(tokens, costs, card)
+
+
+def learning(tokens: Tokens, costs: Costs) -> float:
+    """Operations of forward and backward passes."""
+    again = 2 * costs.checkpointing
+    language = costs.language * (4 + again + 2 * costs.language_learns)
+    tower = costs.tower * ((4 + again if costs.tower_passes else 2) + 2 * costs.tower_learns)
+    return tokens.learned * language + tokens.patches_learned * tower
+
+
+def writing(tokens: Tokens, costs: Costs, card: Card) -> float:
+    """Seconds of written tokens that wait for one another.
+
+    Example:
+        >>> card = Card("x", None, 0, 1, 1, 1.0, 1.0, 1.0, 1, "")
+        >>> writing(Tokens(steps=100), Costs(0, 0, 10, 10**9), card)
+        1.1
+    """
+    a_token = costs.layers * card.layer_ms / 1e3 + costs.weight_bytes / (card.bandwidth * 1e12)
+    return tokens.steps * (a_token + costs.gathered_bytes / (card.link * 1e12))

@@ -1,0 +1,131 @@
+"""Bytes, worked out by hand, and the laws they follow."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radrl.plan import memory, peaks, shapes
+from radrl.plan.counts import Sample
+from radrl.plan.memory import Setting, Weights
+from radrl.plan.sizes import Part, Sizes
+
+WEIGHTS = Weights(vision=300, language=700, embedding=200, layer=50, trained=1000, trained_embedding=200)
+ADAPTED = replace(WEIGHTS, trained=60, trained_embedding=0, adapters=60)
+SIZES = Sizes(Part(2, 96, 96, 96, 256, fused=True), Part(3, 128, 128, 64, 384), 1500, 14, 2, 1176)
+SAMPLE = Sample(1, 64, 45, 60)
+SETTINGS = {"prompts_per_step": 8, "rollouts": 8, "rollouts_at_once": 16, "max_new_tokens": 96}
+
+
+def test_adamw_has_two_floats_a_weight():
+    assert memory.moments(1000, 200, eight_bit=False) == 8000
+
+
+def test_adamw_of_8_bits_has_two_bytes_and_a_scale_for_256_and_leaves_the_embedding():
+    assert memory.moments(1000, 232, eight_bit=True) == 8 * 232 + 2 * 768 + 2 * 4 * 3
+
+
+def test_a_3_b_token_has_36_kib_of_keys_and_values():
+    part = Part(layers=36, hidden=2048, heads=2048, keys=256, feed_forward=11008)
+    assert memory.cache(part, 10, key_bytes=2, value_bytes=2) == 10 * 36 * 2 * 256 * 2
+
+
+def test_logits_are_floats_of_every_token_and_entry():
+    assert memory.logits(4 * 256, 151_936, copies=1) == 4 * 256 * 151_936 * 4
+
+
+def test_what_a_whole_training_holds():
+    own = Setting(frozen_bytes=2, autocast=True, start=True)
+    assert memory.held(WEIGHTS, own) == {"weights": 4000, "moments": 8000, "frozen start": 2000}
+    assert memory.gradients(WEIGHTS, own) == 4000
+    assert memory.autocast(WEIGHTS, own) == 2000
+    assert memory.adam_step(WEIGHTS, own) == 4000
+    assert memory.between(WEIGHTS, own) == {"buckets": 0}
+    assert memory.between(WEIGHTS, replace(own, processes=2)) == {"buckets": 4000}
+
+
+def test_adapters_hold_the_base_once_and_no_other_start():
+    own = Setting(frozen_bytes=2, autocast=True, start=True)
+    held = memory.held(ADAPTED, own)
+    assert held == {"weights": 4 * 60 + 2 * 1000, "moments": 480, "frozen start": 0}
+
+
+def test_shards_are_divided_and_some_is_gathered():
+    own = Setting(frozen_bytes=2, autocast=True, start=True, engine="fsdp2", processes=8)
+    assert memory.held(WEIGHTS, own) == {"weights": 500, "moments": 1000, "frozen start": 250}
+    assert memory.between(WEIGHTS, own) == {"gathered": 2 * (2 * 50 + 200)}
+
+
+def test_the_8_bit_adamw_goes_weight_by_weight_and_a_cpu_does():
+    own = Setting(frozen_bytes=4, autocast=False)
+    assert memory.adam_step(WEIGHTS, replace(own, eight_bit=True)) == 0
+    assert memory.adam_step(WEIGHTS, replace(own, accelerator=False)) == 0
+
+
+@pytest.mark.parametrize(
+    ("products", "trains", "bytes_kept"),
+    [(4, True, 24_744), (2, True, 15_976), (4, False, 16_648), (2, False, 9_368)],
+)
+def test_what_a_layer_keeps_is_what_torch_was_seen_to_keep(products, trains, bytes_kept):
+    # docs/bench/plan_memory.md; 40 bytes are logarithms of sums and scales of norms
+    part = Part(2, 256, 256, 64, 1000)
+    residual = 4 if trains else products
+    found = memory.kept(part, product_bytes=products, residual_bytes=residual, trains=trains)
+    assert found == bytes_kept - 40
+
+
+def test_checkpointing_keeps_inputs_and_one_layer():
+    assert memory.activations(10, 500, 3, boundary=8, checkpointing=True) == 3 * (10 * 8 + 500)
+    assert memory.activations(10, 500, 3, boundary=8, checkpointing=False) == 3 * 10 * 500
+
+
+def total(own, settings=SETTINGS, weights=WEIGHTS):
+    model = peaks.Model(SIZES, weights, {})
+    found = peaks.of_training(model, own, settings, SAMPLE, tunes="full")
+    return max(sum(items.values()) for items in found.values())
+
+
+counts = st.sampled_from([1, 2, 4, 8, 16, 32, 64])
+
+
+@given(counts, counts, st.booleans())
+def test_more_processes_of_shards_never_need_more(first, second, start):
+    own = Setting(frozen_bytes=2, autocast=True, start=start, engine="fsdp2")
+    few, many = sorted([first, second])
+    assert total(replace(own, processes=many)) <= total(replace(own, processes=few))
+
+
+@given(counts, counts, st.booleans())
+def test_fewer_rollouts_at_once_never_need_more(first, second, checkpointing):
+    own = Setting(frozen_bytes=4, autocast=False, checkpointing=checkpointing)
+    few, many = (SETTINGS | {"rollouts_at_once": size} for size in sorted([first, second]))
+    assert total(own, few) <= total(own, many)
+
+
+@given(st.integers(1, 64), st.booleans())
+def test_checkpointing_and_8_bits_never_need_more(at_once, start):
+    own = Setting(frozen_bytes=4, autocast=False, start=start)
+    settings = SETTINGS | {"rollouts_at_once": at_once}
+    assert total(replace(own, checkpointing=True), settings) <= total(own, settings)
+    assert total(replace(own, eight_bit=True), settings) <= total(own, settings)
+
+
+def test_a_large_vocabulary_goes_in_tiles():
+    own = Setting(frozen_bytes=2, autocast=True)
+    sizes = replace(SIZES, vocabulary=151_936)
+    found = peaks.of_training(
+        peaks.Model(sizes, WEIGHTS, {}), own, SETTINGS | {"max_new_tokens": 256}, SAMPLE, tunes="full"
+    )
+    tokens = 16 * 256
+    # one tile of bfloat16, and the head's gradient in float32
+    assert found["update"]["logits"] == tokens * 32_768 * 2 + 151_936 * 128 * 4
+
+
+def test_a_tower_under_adapters_of_the_language_model_keeps_nothing(shipped, model):
+    lora = {"rank": 4, "targets": ["model.language_model.layers.*.mlp.*_proj"]}
+    counted = shapes.count(model, "lora", lora)
+    own = Setting(frozen_bytes=4, autocast=False)
+    found = peaks.Model(shipped.sizes, counted.weights, counted.adapted, rank=4)
+    few, many = (peaks.of_passes(found, own, patches, 0, tunes="lora") for patches in (64, 128))
+    assert many - few == 64 * (4 * (3 * 256 + 3 * 96) + 3 * 4 * 96)

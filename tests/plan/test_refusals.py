@@ -1,0 +1,83 @@
+"""What cannot be is refused, and what would mend that does."""
+
+import pytest
+
+from radrl.plan import report
+
+
+def planned(recipes, name, **asked):
+    return report.plan(recipes[name], **{"card": "h100", **asked})
+
+
+def test_every_recipe_can_be_planned(recipes):
+    for name, recipe in recipes.items():
+        found = report.plan(recipe, card="h100", films=500 if name == "csv-laptop" else None)
+        assert found.whole
+        assert {"ingest", "label", "policy"} <= {stage.name for stage in found.stages}
+        assert all(stage.seconds >= 0 and stage.bytes >= 0 for stage in found.stages)
+
+
+def test_a_mend_that_is_named_mends(recipes, tmp_path):
+    found = planned(recipes, "orapo-mimic_cxr")
+    assert {one.mend for one in found.refusals} == {"set training.optimizer to adamw_8bit (53.4 GiB)"}
+    text = recipes["orapo-mimic_cxr"].read_text()
+    before, after = text.split("\ntraining:")
+    mended = tmp_path / "mended.yaml"
+    mended.write_text(f"{before}\ntraining:{after.replace('optimizer: adamw ', 'optimizer: adamw_8bit ', 1)}")
+    again = report.plan(mended, card="h100")
+    assert not again.refusals
+    assert f"{again.largest.bytes / 2**30:.1f}" == "53.4"
+
+
+def test_shards_are_the_mend_where_there_are_processes(recipes):
+    found = planned(recipes, "orapo-mimic_cxr", devices=8)
+    mend = "set compute.config to conf/accelerate/fsdp2.yaml"
+    assert all(one.mend.startswith(mend) for one in found.refusals)
+    assert not planned(recipes, "orapo-mimic_cxr", devices=8, engine="fsdp2").refusals
+
+
+def test_a_step_that_processes_cannot_share_is_refused_with_the_numbers_that_can(recipes):
+    found = planned(recipes, "orapo-mimic_cxr", devices=64)
+    assert not found.whole
+    assert found.refusals[0].stage == "train@accuracy"
+    assert found.refusals[0].mend == "set training.prompts_per_step to 8, or start 32 processes"
+
+
+def test_batches_are_made_smaller_where_that_is_enough(recipes):
+    found = planned(recipes, "deer-mimic_cxr", memory=9.0)
+    mends = {one.stage: one.mend for one in found.refusals}
+    assert mends["rollouts"].startswith("take devices with more memory")
+    found = planned(recipes, "deer-mimic_cxr", memory=12.0)
+    mends = {one.stage: one.mend for one in found.refusals}
+    assert mends["rollouts"].startswith("set rollouts.batch_size to 8 ")
+
+
+def test_refusals_that_are_alike_are_one_line(recipes):
+    (line,) = report.said(planned(recipes, "deer-mimic_cxr").refusals)
+    assert line.startswith("train@grpo and 9 more: step takes 77.9 GiB a device, h100 has 75.0")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"shape": "gpt"}, "--shape: 'gpt' is no shape"),
+        ({"card": "tpu"}, "'tpu' is no card"),
+        ({"changed": {"speed": 1.0}}, "'speed' is no throughput"),
+    ],
+)
+def test_what_nobody_knows_is_said(asked, said, recipes):
+    with pytest.raises(report.Unknown, match=said):
+        planned(recipes, "deer-mimic_cxr", **asked)
+
+
+def test_a_table_of_ones_own_asks_for_its_films(recipes):
+    with pytest.raises(report.Unknown, match="--films N"):
+        report.plan(recipes["csv-laptop"])
+
+
+def test_a_policy_that_is_nowhere_asks_for_its_shape(recipes, tmp_path):
+    other = tmp_path / "other.yaml"
+    other.write_text(recipes["deer-mimic_cxr"].read_text().replace("Qwen2.5-VL-3B-Instruct", "mine"))
+    with pytest.raises(report.Unknown, match=r"weights/mine is not on this machine.*--policy.*--shape"):
+        report.plan(other, card="h100")
+    assert report.plan(other, card="h100", shape="qwen3-vl-2b").weights == 2_127_532_032
