@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
-from radrl.storage.workspaces import claim, digest_rows, fingerprint
+from radrl.storage.workspaces import claim, fingerprint
 
 
 def test_workspace_of_the_same_work_is_kept_and_of_another_cleared(tmp_path: Path) -> None:
@@ -41,14 +39,3 @@ def test_fingerprint_follows_settings_and_files(tmp_path: Path, change: str) -> 
     if change == "name":
         weights.rename(weights.with_name("other"))
     assert fingerprint(settings, tmp_path / "policy") != before
-
-
-def test_digest_of_rows_follows_films_under_the_same_ids(films: Callable[..., list[bytes]]) -> None:
-    frame = pd.DataFrame(
-        {"sample_id": ["a", "b"], "images": [(film,) for film in films(2)], "report": ["x", None]}
-    )
-    same = digest_rows(frame.copy())
-    assert digest_rows(frame) == same
-    assert digest_rows(frame.assign(image=films(2, seed=1))) != same
-    assert digest_rows(frame.assign(report=["x", "y"])) != same
-    assert digest_rows(frame.iloc[::-1]) != same

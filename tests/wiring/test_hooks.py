@@ -262,6 +262,17 @@ def test_tracking_off_records_nothing_and_steps_go_nowhere(
     assert not (tmp_path / "mlartifacts").exists()
 
 
+def test_how_trainings_are_run_is_handed_on_and_is_no_parameter_of_the_run(
+    project: Path, catalog: Callable[..., DataCatalog]
+) -> None:
+    hooks, made = TrackingHooks(), catalog("sft")
+    own = context(project, None)
+    own.params["compute"] = {"processes": 2}
+    hooks.after_context_created(own)
+    hooks.after_catalog_created(made)
+    assert made.load("compute") == {"processes": 2, "config": None, "command": None}
+
+
 def test_records_of_an_experiment_in_a_copy_go_to_the_real_project(
     project: Path,
     experiment: str,

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from radrl.storage.digests import sha256
 
 FINGERPRINT = "fingerprint"
@@ -30,19 +28,6 @@ def fingerprint(settings: Mapping[str, Any], *inputs: Path) -> str:
     for path in inputs:
         work = sha256(path, seed=work.encode())
     return work
-
-
-def digest_rows(frame: pd.DataFrame) -> str:
-    """A digest of a table's contents, for a fingerprint: films may change and keep their ids.
-
-    Args:
-        frame: columns of texts, bytes or numbers.
-
-    Returns:
-        A hexadecimal digest.
-    """
-    rows = pd.util.hash_pandas_object(frame, index=False)
-    return hashlib.sha256(rows.to_numpy().tobytes()).hexdigest()
 
 
 def claim(workspace: Path, work: str) -> None:

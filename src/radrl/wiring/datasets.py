@@ -5,9 +5,8 @@ All write beside the target and rename, so that a kill never leaves half an arti
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,28 +15,13 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from kedro.io import AbstractDataset, DatasetError
 
+from radrl.data import corpus
+from radrl.storage.links import link
 from radrl.storage.whole_files import whole_file
+from radrl.storage.whole_folders import replacing
 
 Writer = Callable[[Path], None]
 """Writes an artifact into the empty folder it is given."""
-
-
-@contextmanager
-def replacing(target: Path) -> Iterator[Path]:
-    """Give an empty folder that takes the target's place when the block ends well.
-
-    Args:
-        target: the folder to replace.
-
-    Yields:
-        The folder to write into, beside the target.
-    """
-    partial = target.with_name(f".{target.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    yield partial
-    shutil.rmtree(target, ignore_errors=True)
-    partial.rename(target)
 
 
 class _Local(AbstractDataset[Any, Any]):
@@ -66,32 +50,56 @@ class _Local(AbstractDataset[Any, Any]):
         return self._filepath
 
 
-class ParquetShards(_Local):
+class _Shards(_Local):
     """A table too large to hold: saved from an iterable of shards, loaded lazily.
 
-    A shard is a table, or a Parquet file that is linked where the file system can, and copied elsewhere.
+    A shard is a table, or a file of the kind that is linked where the file system can, and copied elsewhere.
     """
 
-    def load(self) -> ds.Dataset:
-        """Open the shards as one pyarrow dataset; nothing is read yet."""
-        return ds.dataset(self._require(), format="parquet")
+    _suffix: str
 
     def save(self, data: Iterable[pa.Table | Path]) -> None:
         """Write each shard, in order."""
         with replacing(self._filepath) as folder:
             for number, shard in enumerate(data):
-                target = folder / f"part-{number:05d}.parquet"
+                target = folder / f"part-{number:05d}{self._suffix}"
                 if isinstance(shard, Path):
-                    _link(shard, target)
+                    link(shard, target)
                 else:
-                    pq.write_table(shard, target, compression="zstd")
+                    self._write(shard, target)
+
+    @staticmethod
+    @abstractmethod
+    def _write(table: pa.Table, target: Path) -> None:
+        """Write a shard."""
 
 
-def _link(file: Path, target: Path) -> None:
-    try:
-        target.hardlink_to(file)
-    except OSError:  # another file system, or one without links
-        shutil.copyfile(file, target)
+class ParquetShards(_Shards):
+    """Shards in Parquet: small on disk."""
+
+    _suffix = ".parquet"
+
+    def load(self) -> ds.Dataset:
+        """Open the shards as one pyarrow dataset; nothing is read yet."""
+        return ds.dataset(self._require(), format="parquet")
+
+    @staticmethod
+    def _write(table: pa.Table, target: Path) -> None:
+        pq.write_table(table, target, compression="zstd")
+
+
+class ArrowShards(_Shards):
+    """Shards of the corpus, as `radrl.data.corpus` maps them into memory."""
+
+    _suffix = ".arrow"
+
+    def load(self) -> ds.Dataset:
+        """Open the shards as one pyarrow dataset; nothing is read yet."""
+        return corpus.opened(self._require())
+
+    @staticmethod
+    def _write(table: pa.Table, target: Path) -> None:
+        corpus.write(table, target)
 
 
 class Folder(_Local):

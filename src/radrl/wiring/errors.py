@@ -20,6 +20,7 @@ from radrl.rewards.base import RewardError
 from radrl.scoring.base import ScoringError
 from radrl.storage.pointers import PointerError
 from radrl.training.preflight import SettingsError
+from radrl.wiring.tracking_server import RecordError
 
 MENDABLE = (
     ParamsError,
@@ -33,6 +34,7 @@ MENDABLE = (
     ScoringError,
     SettingsError,
     ChangedMeanwhile,
+    RecordError,
     MissingConfigException,
     DatasetError,
 )

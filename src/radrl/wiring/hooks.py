@@ -21,10 +21,12 @@ from kedro.pipeline.node import Node
 
 from radrl.params import schema
 from radrl.params.base import ParamsError, local_paths
+from radrl.params.compute import Compute
 from radrl.parts.near import near
 from radrl.pipelines.stages import ALL, PER_SELECTION
 from radrl.provenance.started import Started, read_params, start
 from radrl.training import course
+from radrl.wiring.record_digests import ByDvc
 from radrl.wiring.tracker import Tracker, record_root
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ STEP_REPORT = "step_report"
 OBSERVERS = "observers"
 """Name of the entry that gives the callbacks which look on while an arm trains."""
 
+COMPUTE = "compute"
+"""Name of the entry with the processes that train: no parameter, for it changes no result."""
 
 SYSTEMS = "systems"
 """Name of the entry with the scores of other systems."""
@@ -122,7 +126,7 @@ class RecordHooks:
 
 
 class TrackingHooks:
-    """Records stages in MLflow on SQLite at the project's root."""
+    """Records stages in MLflow: on SQLite at the project's root, or on a server."""
 
     def __init__(self) -> None:
         self._tracker: Tracker | None = None
@@ -131,12 +135,14 @@ class TrackingHooks:
     def after_context_created(self, context: KedroContext) -> None:
         """Read conf/*/mlflow.yml; the variable MLFLOW_TRACKING_URI wins, ``off`` switches tracking off."""
         self._params = context.params
+        self._compute = Compute.model_validate(context.params.get("compute") or {}).model_dump()
         self._drawn = context.params.get("ingest", {}).get("source") == "phantom"
         conf = dict(context.config_loader["tracking"])
         conf["tracking_uri"] = os.environ.get("MLFLOW_TRACKING_URI", conf["tracking_uri"])
         if conf["tracking_uri"] != "off":
             root = record_root(Path(context.project_path))
-            self._tracker = Tracker(conf, root, _private(context.params))
+            digest = ByDvc(Path(context.project_path))
+            self._tracker = Tracker(conf, root, _private(context.params), digest)
 
     @hook_impl
     def after_catalog_created(self, catalog: CatalogProtocol) -> None:
@@ -144,6 +150,17 @@ class TrackingHooks:
         self._catalog = catalog
         catalog[STEP_REPORT] = MemoryDataset(self._report_step, copy_mode="assign")
         catalog[OBSERVERS] = MemoryDataset(_observers, copy_mode="assign")
+        catalog[COMPUTE] = MemoryDataset(self._compute, copy_mode="assign")
+
+    @hook_impl
+    def before_pipeline_run(self) -> None:
+        """Find out whether the server is there, before hours of training.
+
+        Raises:
+            radrl.wiring.tracking_server.RecordError: naming the server and the mend.
+        """
+        if self._tracker:
+            self._tracker.require()
 
     @hook_impl
     def before_node_run(self, node: Node, inputs: dict[str, Any]) -> None:

@@ -6,54 +6,114 @@ import json
 import logging
 import os
 import subprocess
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from radrl.storage.digests import sha256
+from radrl.wiring import tracking_server
+from radrl.wiring.record_digests import Digester, by_sha256
+from radrl.wiring.tracking_server import MEND, RecordError, is_server, on_this_machine, shown, told
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+    from mlflow.entities import Experiment, Metric
+
+_LOG = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+EVERY: Final = 5.0
+"""Seconds between two sendings of steps to a server; a data base of one's own has each at once."""
+
+AGAIN: Final = 300.0
+"""Seconds before steps that a server did not take are sent again."""
+
+INCOMPLETE: Final = "record.incomplete"
+"""Tag of a run of which the server did not take everything."""
 
 HIDDEN = "(a local path)"
 """What the record of a run says in place of a parameter that is one."""
 
 
 class Tracker:
-    """The one place that talks to MLflow."""
+    """The one place that talks to MLflow.
 
-    def __init__(self, conf: Mapping[str, str], root: Path, private: Collection[str] = ()) -> None:
-        self._conf, self._root, self._private = conf, root, private
+    A server that does not answer stops a pipeline before its first stage. Later it costs the record what it
+    did not take, which the log says, and never the training.
+
+    Args:
+        conf: `tracking_uri`, `experiment` and `artifacts`, a folder for files where the store is no server.
+        root: what paths in `conf` are relative to.
+        private: keys of parameters whose values stay out.
+        digest: takes the digests of artifacts.
+    """
+
+    def __init__(
+        self,
+        conf: Mapping[str, str],
+        root: Path,
+        private: Collection[str] = (),
+        digest: Digester = by_sha256,
+    ) -> None:
+        self._conf, self._root, self._private, self._digest = conf, root, private, digest
+        self._uri, self._remote = conf["tracking_uri"], is_server(conf["tracking_uri"])
         self._runs: dict[tuple[str, str], str] = {}
+        self._noted: dict[str, set[str]] = {}
         self._run: str | None = None
+        self._rows: list[Metric] = []
+        self._send_at = 0.0
+        self._lost: set[str] = set()
         self._client_: MlflowClient | None = None
+        self._experiment_: str | None = None
 
     @property
     def _client(self) -> MlflowClient:
         if self._client_ is None:
+            if self._remote:
+                tracking_server.prepare()
             from mlflow import MlflowClient  # 1.3 s, paid when the first run opens
 
             logging.getLogger("alembic").setLevel(logging.WARNING)
-            uri = self._conf["tracking_uri"]
-            scheme, _, rest = uri.partition(":///")
-            self._client_ = MlflowClient(f"{scheme}:///{self._root / rest}" if scheme == "sqlite" else uri)
+            scheme, _, rest = self._uri.partition(":///")
+            own = f"{scheme}:///{self._root / rest}" if scheme == "sqlite" else self._uri
+            self._client_ = MlflowClient(own)
         return self._client_
 
+    def require(self) -> None:
+        """Find out whether a server is there, before anything is computed.
+
+        Raises:
+            RecordError: when it is not, or takes nothing from here.
+        """
+        if self._remote:
+            self._attempt(self._experiment)
+
     def enter(self, stage: str, arm: str) -> None:
-        """Go on in the run of this stage and arm, opening it the first time: Kedro lets arms take turns."""
+        """Go on in the run of this stage and arm, opening it the first time: Kedro lets arms take turns.
+
+        Raises:
+            RecordError: when a server does not take the first run.
+        """
         known = self._runs.get((stage, arm))
         if known and known == self._run:
             return
         self.leave("FINISHED")
+        self._run = known or self._attempt(lambda: self._open(stage, arm))
         if known:
-            self._client.update_run(known, status="RUNNING")
-        self._run = self._runs[stage, arm] = known or self._open(stage, arm)
+            self._tell(self._client.update_run, status="RUNNING")
+        elif self._run:
+            self._runs[stage, arm] = self._run
 
     def leave(self, status: str) -> None:
-        """Close the open run, if any."""
+        """Close the open run, if any, with all its steps."""
         if self._run:
-            self._client.set_terminated(self._run, status)
-        self._run = None
+            self._send()
+            if self._rows:
+                _LOG.warning("%d numbers of run %s are not in MLflow", len(self._rows), self._run)
+            if self._run in self._lost:
+                self._tell(self._client.set_tag, INCOMPLETE, "true")
+            self._tell(self._client.set_terminated, status)
+        self._run, self._rows, self._send_at = None, [], 0.0
 
     def _open(self, stage: str, arm: str) -> str:
         name = f"{stage} {arm}".strip()
@@ -63,58 +123,117 @@ class Tracker:
 
     def parameters(self, inputs: Mapping[str, Any]) -> None:
         """Note parameters under the keys they have in params.yaml."""
+        if not self._run:
+            return
         from mlflow.entities import Param
 
         flat = {
             k: v for name, value in inputs.items() for k, v in _flatten(name.removeprefix("params:"), value)
         }
-        known = self._client.get_run(self._run).data.params
+        known = self._noted.setdefault(self._run, set())
         public = {key: HIDDEN if value and key in self._private else value for key, value in flat.items()}
         fresh = [Param(key, str(value)[:6000]) for key, value in public.items() if key not in known]
-        self._client.log_batch(self._run, params=fresh)
+        if self._tell(self._client.log_batch, params=fresh):
+            known.update(param.key for param in fresh)
 
     def metrics(self, values: Mapping[str, Any], step: int = 0) -> None:
         """Note the numbers among the values."""
+        if not self._run:
+            return
         from mlflow.entities import Metric
         from mlflow.utils.time import get_current_time_millis
 
         now = get_current_time_millis()
         flat = [(k, v) for name, value in values.items() for k, v in _flatten(str(name), value)]
-        rows = [
+        self._rows += [
             Metric(k, float(v), now, step)
             for k, v in flat
             if isinstance(v, (int, float)) and not isinstance(v, bool)
         ]
-        for start in range(0, len(rows), 1000):
-            self._client.log_batch(self._run, metrics=rows[start : start + 1000])
+        if not self._remote or time.monotonic() >= self._send_at:
+            self._send()
+
+    def _send(self) -> None:
+        """Send the numbers that wait, a thousand a request; those that a server does not take wait on."""
+        self._send_at = time.monotonic() + EVERY
+        while self._rows:
+            if not self._tell(self._client.log_batch, metrics=self._rows[:1000]):
+                self._send_at = time.monotonic() + AGAIN
+                return
+            del self._rows[:1000]
 
     def artifact(self, path: Path) -> None:
         """Keep a copy of a file."""
-        self._client.log_artifact(self._run, str(path))
+        self._tell(self._client.log_artifact, str(path))
 
     def dataset(self, name: str, path: Path | None, context: str) -> None:
         """Note an artifact of the pipeline by name and digest, never by what is in it."""
-        if path is None or not path.exists():
+        if not self._run or path is None or not path.exists():
             return
         from mlflow.entities import Dataset, DatasetInput, InputTag
 
-        entry = Dataset(name, sha256(path)[:32], "local", json.dumps({"uri": path.name}))
-        self._client.log_inputs(self._run, [DatasetInput(entry, [InputTag("mlflow.data.context", context)])])
+        digest = self._digest(path)
+        source = json.dumps({"uri": path.name, digest.kind: digest.value})
+        entry = Dataset(name, digest.short, "local", source)
+        self._tell(self._client.log_inputs, [DatasetInput(entry, [InputTag("mlflow.data.context", context)])])
+
+    def _tell(self, call: Callable[..., Any], *values: Any, **named: Any) -> bool:
+        """Call with the open run; False where there is none, or a server did not take it."""
+        if not self._run:
+            return False
+        run = self._run
+        return self._attempt(lambda: call(run, *values, **named) or True) is not None
+
+    def _attempt(self, call: Callable[[], _T]) -> _T | None:
+        """What a call gives; None where a server fails after the first run was opened."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            return call()
+        except (MlflowException, OSError) as error:  # requests' errors are of the latter kind
+            if not self._remote:
+                raise
+            if not self._runs:
+                raise RecordError(f"{told(self._uri, error)}. {MEND}") from error
+            if self._run not in self._lost:
+                _LOG.warning(
+                    "%s. The stage goes on; what it computes lies in data/ all the same",
+                    told(self._uri, error),
+                )
+            self._lost.add(self._run or "")
+            return None
 
     def _experiment(self) -> str:
+        if self._experiment_ is None:
+            found = self._found_or_made()
+            if self._remote and on_this_machine(found.artifact_location):
+                _LOG.warning(
+                    "experiment %s at %s keeps files in %s, a folder of the machine that writes them. Mend: "
+                    "name a new experiment in conf/local/mlflow.yml, whose files the server then takes",
+                    found.name,
+                    shown(self._uri),
+                    found.artifact_location,
+                )
+            self._experiment_ = str(found.experiment_id)
+        return self._experiment_
+
+    def _found_or_made(self) -> Experiment:
         from mlflow.exceptions import MlflowException
 
         name = self._conf["experiment"]
-        artifacts = (self._root / self._conf["artifacts"]).as_uri()
         found = self._client.get_experiment_by_name(name)
         if not found:
+            # a path of this machine means nothing to a server, which knows where its files go
+            own = None if self._remote else (self._root / self._conf["artifacts"]).as_uri()
             try:
-                return str(self._client.create_experiment(name, artifact_location=artifacts))
+                return self._client.get_experiment(
+                    self._client.create_experiment(name, artifact_location=own)
+                )
             except MlflowException:  # a stage beside this one was first
                 found = self._client.get_experiment_by_name(name)
                 if not found:
                     raise
-        return str(found.experiment_id)
+        return found
 
 
 def record_root(project: Path) -> Path:

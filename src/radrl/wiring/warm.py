@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
 import gc
 import logging
 import os
@@ -27,6 +26,7 @@ from pathlib import Path
 from typing import Final
 
 from radrl.process import importing, warm
+from radrl.process.ending import end_with_parent
 
 LIBRARIES: Final = (
     "dvc.cli.parser",
@@ -59,10 +59,6 @@ LIBRARIES: Final = (
 
 _PATIENCE: Final = 30.0
 """Seconds that a process has to end by itself before it is killed."""
-
-
-_PR_SET_PDEATHSIG: Final = 1
-"""Linux's name for the signal that a process is sent when its parent ends (sys/prctl.h)."""
 
 
 class Server:
@@ -114,7 +110,7 @@ class Server:
         own = os.getpid()
         pid = os.fork()
         if pid == 0:
-            _end_with(own)
+            end_with_parent(own)
             self._leave(connection)
             return job, streams
         for stream in streams:
@@ -161,13 +157,6 @@ class Server:
                 os.kill(pid, number)
             time.sleep(0.1)
             self._tell_ends()
-
-
-def _end_with(parent: int) -> None:
-    """In a forked process: end as on a signal when the server is killed, instead of running on unseen."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:  # it was killed before
-        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def main() -> int:
