@@ -31,9 +31,10 @@ from typing import Any, Final
 import mimic_tree as mimic
 import numpy as np
 import psutil
-import pyarrow.parquet as pq
 from PIL import Image
 from scipy.ndimage import gaussian_filter
+
+from radrl.data import corpus as corpora
 
 FILMS: Final = 377_110
 """Of MIMIC-CXR; its 227,835 studies come out as about 235,700 here, since studies are drawn."""
@@ -99,7 +100,7 @@ def make_large(folder: Path, films: int) -> None:
 def ingest(tree: Path, out: Path, workers: int, image_size: int) -> None:
     """What the measured process does: the nodes of the stage, without Kedro around them."""
     from radrl.pipelines.ingest.nodes import read_source, report_quarantine
-    from radrl.wiring.datasets import ParquetShards
+    from radrl.wiring.datasets import ArrowShards
 
     settings: dict[str, Any] = {
         "source": "mimic_cxr",
@@ -129,7 +130,7 @@ def ingest(tree: Path, out: Path, workers: int, image_size: int) -> None:
     workspace = out / "workspace"
     workspace.mkdir(parents=True, exist_ok=True)
     files, passing = read_source(settings, 0, workspace)
-    ParquetShards(str(out / "corpus")).save(files)
+    ArrowShards(str(out / "corpus")).save(files)
     _, summary = report_quarantine(passing, settings)
     assert summary["input"] == summary["kept"] + summary["quarantined"], summary
 
@@ -202,9 +203,9 @@ def _one(process: psutil.Process) -> int:
 
 def _digest(corpus: Path) -> str:
     digest = hashlib.sha256()
-    for shard in sorted(corpus.glob("*.parquet")):
+    for shard in sorted(corpus.glob("*.arrow")):
         digest.update(shard.read_bytes())
-    rows = sum(pq.read_metadata(shard).num_rows for shard in corpus.glob("*.parquet"))
+    rows = corpora.opened(corpus).count_rows()
     return f"{digest.hexdigest()[:16]} ({rows} rows)"
 
 

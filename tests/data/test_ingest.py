@@ -13,6 +13,7 @@ from PIL import Image
 from radrl.data.ingest import ingest
 from radrl.data.prepare import Rules, prepare
 from radrl.data.quarantine import REASONS, Quarantine, Refusal, TooManyQuarantined
+from radrl.data.schema import row_digest
 from radrl.data.splits import SPLITS, PatientInTwoSplits
 from radrl.data.study import Record
 
@@ -59,6 +60,7 @@ def test_a_row_holds_all_that_the_record_said(make):
     gold = (1,) + (0,) * 13
     record = make(3, view="lateral", split="Validate", findings=" Clear.\r\nNormal heart. ", gold=gold)
     (row,), ingestion = run([record], target="findings")
+    assert row.pop("digest") == row_digest(row)
     (film,) = row.pop("images")
     with Image.open(io.BytesIO(film)) as image:
         assert (image.format, image.mode, image.size) == ("PNG", "L", (16, 16))

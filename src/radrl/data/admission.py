@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from radrl.data.prepare import Prepared
 from radrl.data.quarantine import Refusal, Refused
-from radrl.data.schema import CorpusRow
+from radrl.data.schema import CorpusRow, row_digest
 from radrl.data.splits import PatientSplits
 from radrl.reports.sections import tidy
 
@@ -159,7 +159,7 @@ def row(films: Sequence[Admitted], sample_id: str) -> CorpusRow:
     """
     first = films[0]
     record = first.prepared.record
-    return CorpusRow(
+    made = CorpusRow(
         sample_id=sample_id,
         study_id=first.seen.study_id,
         patient_id=first.seen.patient_id,
@@ -172,4 +172,7 @@ def row(films: Sequence[Admitted], sample_id: str) -> CorpusRow:
         label_text=first.prepared.label_text,
         gold=None if record.gold is None else list(record.gold),
         source_keys=[film.seen.key for film in films],
+        digest=b"",
     )
+    made["digest"] = row_digest(made)
+    return made

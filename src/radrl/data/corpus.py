@@ -1,17 +1,23 @@
-"""Reading the corpus: films and texts of a split, in the order ingest wrote them."""
+"""Reading the corpus: texts of a split in the order ingest wrote them, films one by one.
+
+The corpus lies in Arrow files, which are mapped into memory: a film is read when it is asked for, processes
+of one machine share the pages, and no stage holds a split.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate
-from typing import overload
+from pathlib import Path
+from typing import Any, overload
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+import pyarrow.fs as fs
 
 TEXTS = (
     "sample_id", "study_id", "patient_id", "split", "views",
@@ -19,14 +25,38 @@ TEXTS = (
 )  # fmt: skip
 """Every column but the pixels, which are most of the bytes."""
 
+ROWS_AT_ONCE = 256
+"""Of a record batch in the files: what a pass over all columns holds."""
+
+
+def write(table: pa.Table, path: Path) -> None:
+    """Write a shard of the corpus.
+
+    Args:
+        table: with the columns of `radrl.data.schema.CORPUS`.
+        path: the file.
+    """
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=ROWS_AT_ONCE)
+
+
+def opened(paths: Path | Sequence[Path]) -> ds.Dataset:
+    """Open shards as one dataset; nothing is read yet.
+
+    Args:
+        paths: the folder of the shards, or their files in order.
+    """
+    source = str(paths.resolve()) if isinstance(paths, Path) else [str(path.resolve()) for path in paths]
+    return ds.dataset(source, format="ipc", filesystem=fs.LocalFileSystem(use_mmap=True))
+
 
 def read(corpus: ds.Dataset, *, split: str | None = None, columns: Sequence[str] = TEXTS) -> pd.DataFrame:
-    """Read columns of the corpus into memory.
+    """Read texts of the corpus into memory.
 
     Args:
         corpus: the shards.
         split: only this split; nothing for all.
-        columns: which columns; ask for `images` only where films are needed.
+        columns: which columns; films are had by `Films`.
 
     Returns:
         One row a sample: a film with its report, or a study with all its films.
@@ -42,8 +72,8 @@ def read(corpus: ds.Dataset, *, split: str | None = None, columns: Sequence[str]
             "give the split films in ingest.phantom.studies or ingest.split_shares"
         )
     frame: pd.DataFrame = found.to_pandas()
-    for name in {"views", "images"} & {*columns}:  # tuples, unlike arrays, can be hashed
-        frame[name] = list(map(tuple, frame[name]))
+    if "views" in columns:
+        frame["views"] = list(map(tuple, frame["views"]))  # tuples, unlike arrays, can be hashed
     return frame
 
 
@@ -53,24 +83,35 @@ def holds(corpus: ds.Dataset, split: str) -> bool:
 
 
 class Films(Sequence[tuple[bytes, ...]]):
-    """The films of a split in the order of `read`, each shard read when one of its films is asked for.
-
-    No more than a shard's films are held, whatever the size of the corpus: ask for them in order.
+    """The films of samples as PNG, each read when it is asked for.
 
     Args:
         corpus: the shards.
-        split: whose films.
+        split: whose films, in the order of `read`.
+        sample_ids: in place of a split: the films of these samples, in this order.
+
+    Raises:
+        KeyError: when the corpus lacks a sample, naming it.
     """
 
-    def __init__(self, corpus: ds.Dataset, split: str) -> None:
-        self._in_split = pc.field("split") == split
-        self._shards = list(corpus.get_fragments())
-        rows = (shard.count_rows(filter=self._in_split) for shard in self._shards)
-        self._starts: list[int] = [0, *accumulate(rows)]
-        self._held: tuple[int, pa.ChunkedArray] | None = None
+    def __init__(
+        self, corpus: ds.Dataset, split: str | None = None, *, sample_ids: Sequence[str] | None = None
+    ) -> None:
+        # of a corpus in memory the table itself
+        source = corpus.files if isinstance(corpus, ds.FileSystemDataset) else corpus.to_table()
+        self._map(source)
+        own = self._table
+        self._rows = _of_split(own, split) if sample_ids is None else _of_ids(own, sample_ids)
+
+    def _map(self, source: Sequence[str] | pa.Table) -> None:
+        self._source, self._table = source, _mapped(source)
+        self._images = self._table.column("images")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self._source, self._rows)
 
     def __len__(self) -> int:
-        return self._starts[-1]
+        return len(self._rows)
 
     @overload
     def __getitem__(self, index: int) -> tuple[bytes, ...]: ...
@@ -79,31 +120,48 @@ class Films(Sequence[tuple[bytes, ...]]):
     def __getitem__(self, index: slice) -> list[tuple[bytes, ...]]: ...
 
     def __getitem__(self, index: int | slice) -> tuple[bytes, ...] | list[tuple[bytes, ...]]:
-        """The films of one sample as PNG, or of several."""
+        """The films of one sample, or of several."""
         if isinstance(index, slice):
-            return [self._of(number) for number in range(*index.indices(len(self)))]
-        return self._of(range(len(self))[index])
+            return [tuple(self._images[row].as_py()) for row in self._rows[index].tolist()]
+        return tuple(self._images[int(self._rows[index])].as_py())
 
     def digest(self) -> str:
-        """A digest of all films, for a fingerprint: they may change and their samples keep their ids."""
-        digest = hashlib.sha256()
-        for own in self:
-            for part in (len(own).to_bytes(8), *(len(film).to_bytes(8) + film for film in own)):
-                digest.update(part)
-        return digest.hexdigest()
-
-    def _of(self, number: int) -> tuple[bytes, ...]:
-        shard = bisect_right(self._starts, number) - 1
-        if self._held is None or self._held[0] != shard:
-            self._held = None  # before the next one is read
-            read = self._shards[shard].to_table(columns=["images"], filter=self._in_split)
-            self._held = shard, read.column("images")
-        films: list[bytes] = self._held[1][number - self._starts[shard]].as_py()
-        return tuple(films)
+        """A digest of the samples, films and texts, for a fingerprint: as ingest noted it, row by row."""
+        own = self._table.column("digest").take(pa.array(self._rows))
+        return hashlib.sha256(b"".join(own.to_pylist())).hexdigest()
 
 
-def pictures(corpus: ds.Dataset, sample_ids: Sequence[str]) -> dict[str, list[bytes]]:
-    """The films of a few samples; of the shards that hold none of them no film is read.
+def _mapped(source: Sequence[str] | pa.Table) -> pa.Table:
+    """All of the corpus without a copy: pages of its files come and go as they are read."""
+    if isinstance(source, pa.Table):
+        return source
+    return pa.concat_tables(pa.ipc.open_file(pa.memory_map(file)).read_all() for file in source)
+
+
+def _again(source: Sequence[str] | pa.Table, rows: npt.NDArray[np.int64]) -> Films:
+    """Films that were sent to another process, which maps the files anew."""
+    films = Films.__new__(Films)
+    films._map(source)
+    films._rows = rows
+    return films
+
+
+def _of_split(table: pa.Table, split: str | None) -> npt.NDArray[np.int64]:
+    found: npt.NDArray[np.uint64] = pc.indices_nonzero(pc.equal(table.column("split"), split)).to_numpy()
+    return found.astype(np.int64)
+
+
+def _of_ids(table: pa.Table, sample_ids: Sequence[str]) -> npt.NDArray[np.int64]:
+    known = pd.Index(table.column("sample_id").to_pandas())
+    places: npt.NDArray[np.int64] = known.get_indexer(pd.Index(list(sample_ids), dtype=known.dtype))
+    if (places < 0).any():
+        lacking = sample_ids[int(np.argmin(places >= 0))]
+        raise KeyError(f"the corpus lacks sample {lacking}; run ingest and what follows it again")
+    return places
+
+
+def pictures(corpus: ds.Dataset, sample_ids: Sequence[str]) -> dict[str, tuple[bytes, ...]]:
+    """The films of a few samples.
 
     Args:
         corpus: the shards.
@@ -112,10 +170,4 @@ def pictures(corpus: ds.Dataset, sample_ids: Sequence[str]) -> dict[str, list[by
     Returns:
         Films as PNG by sample_id, in the given order.
     """
-    asked = pc.field("sample_id").isin(list(sample_ids))
-    films: dict[str, list[bytes]] = {}
-    for shard in corpus.get_fragments():
-        if shard.count_rows(filter=asked):
-            rows = shard.to_table(columns=["sample_id", "images"], filter=asked).to_pylist()
-            films |= {row["sample_id"]: row["images"] for row in rows}
-    return {sample_id: films[sample_id] for sample_id in sample_ids}
+    return dict(zip(sample_ids, Films(corpus, sample_ids=sample_ids), strict=True))

@@ -8,14 +8,16 @@ where the source still says the same; that a film's file was changed in between 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from radrl.data import corpus
 from radrl.data.admission import Note, Seen
 from radrl.data.quarantine import Refusal
 
@@ -34,7 +36,7 @@ class Shard:
     """A finished shard.
 
     Args:
-        path: its rows, in Parquet.
+        path: its rows, as `radrl.data.corpus.write` writes them.
         rows: how many.
         studies: how many groups of records were read for it.
         digest: of these records.
@@ -73,23 +75,24 @@ class Journal:
         Returns:
             The shard's file.
         """
-        _write(rows, self._shard(number))
+        _whole(self._shard(number), partial(corpus.write, rows))
         told = json.dumps({"rows": rows.num_rows, "studies": studies, "digest": digest})
         table = pa.Table.from_pylist([_row(note) for note in notes], schema=_NOTES)
-        _write(table.replace_schema_metadata({b"radrl": told.encode()}), self._notes(number))
+        noted = table.replace_schema_metadata({b"radrl": told.encode()})
+        _whole(self._notes(number), partial(pq.write_table, noted, compression="zstd"))
         return self._shard(number)
 
     def _shard(self, number: int) -> Path:
-        return self._folder / f"part-{number:05d}.parquet"
+        return self._folder / f"part-{number:05d}.arrow"
 
     def _notes(self, number: int) -> Path:
         return self._folder / f"part-{number:05d}.notes.parquet"
 
 
-def _write(table: pa.Table, path: Path) -> None:
-    partial = path.with_suffix(".partial")
-    pq.write_table(table, partial, compression="zstd")
-    partial.rename(path)
+def _whole(path: Path, write: Callable[[Path], None]) -> None:
+    unfinished = path.with_suffix(".partial")
+    write(unfinished)
+    unfinished.rename(path)
 
 
 def _row(note: Note) -> dict[str, Any]:

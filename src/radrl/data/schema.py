@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final, TypedDict
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, Final, TypedDict
 
 import pyarrow as pa
 
@@ -20,6 +23,7 @@ CORPUS: Final = pa.schema(
         pa.field("label_text", pa.string(), nullable=False),  # what labelers read of it, as ingest.labels_of
         pa.field("gold", pa.list_(pa.int8())),  # 14 class indices, or null
         pa.field("source_keys", pa.list_(pa.string()), nullable=False),  # as images
+        pa.field("digest", pa.binary(32), nullable=False),  # of all the others: `row_digest`
     ]
 )
 """One row a sample, a film or a study with all its kept films; the shards have exactly these columns."""
@@ -51,3 +55,17 @@ class CorpusRow(TypedDict):
     label_text: str
     gold: list[int] | None
     source_keys: list[str]
+    digest: bytes
+
+
+def row_digest(row: Mapping[str, Any]) -> bytes:
+    """SHA-256 of a row: what a stage works on is named by these, and films need not be hashed again.
+
+    Args:
+        row: values of `CORPUS`; its own `digest` does not count.
+    """
+    texts = {name: value for name, value in row.items() if name not in ("images", "digest")}
+    digest = hashlib.sha256(json.dumps(texts, sort_keys=True).encode())
+    for film in row["images"]:
+        digest.update(hashlib.sha256(film).digest())
+    return digest.digest()

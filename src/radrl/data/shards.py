@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 def shards(passing: Ingestion, *, rows: int, workspace: Path) -> Iterator[Path]:
-    """Make the corpus as Parquet files with the columns of `radrl.data.schema.CORPUS`.
+    """Make the corpus as Arrow files with the columns of `radrl.data.schema.CORPUS`.
 
     A resumed pass gives the same files as one that was never killed.
 
