@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate import PartialState
+from accelerate.utils import DistributedType
 from transformers import TrainerCallback
 
 
@@ -21,7 +23,8 @@ class Gradients(TrainerCallback):
 
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
         found = {name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None}
-        self.kept.append({name.removeprefix("module."): grad.clone() for name, grad in found.items()})
+        whole = {name: getattr(grad, "full_tensor", grad.clone)() for name, grad in found.items()}
+        self.kept.append({name.removeprefix("module."): grad for name, grad in whole.items()})
 
 
 def check_updates(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> None:
@@ -34,14 +37,45 @@ def check_updates(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> Non
             torch.testing.assert_close(again[weight], gradient, rtol=1e-3, atol=1e-5 * largest)
 
 
-def launch(script: Path, work: Path, processes: int) -> None:
+SHARDS = {
+    "ACCELERATE_USE_FSDP": "true",
+    "FSDP_VERSION": "2",
+    "FSDP_AUTO_WRAP_POLICY": "TRANSFORMER_BASED_WRAP",
+    "FSDP_TRANSFORMER_CLS_TO_WRAP": "Qwen2_5_VLDecoderLayer",
+    "FSDP_RESHARD_AFTER_FORWARD": "true",
+    "FSDP_STATE_DICT_TYPE": "SHARDED_STATE_DICT",
+    "FSDP_CPU_RAM_EFFICIENT_LOADING": "false",
+}
+"""What `accelerate launch` sets by conf/accelerate/fsdp2.yaml."""
+
+
+def shard_on_cpu() -> None:
+    """Let accelerate take the CPUs of several processes for GPUs, as it must to part weights among them.
+
+    Left alone it runs an FSDP configuration on CPUs as plain DDP and says nothing.
+    """
+    made = PartialState.__init__
+
+    def init(self: PartialState, *args: Any, **settings: Any) -> None:
+        made(self, *args, **settings)
+        if self._shared_state.get("distributed_type") == DistributedType.MULTI_CPU:
+            self._shared_state["distributed_type"] = DistributedType.MULTI_GPU
+
+    PartialState.__init__ = init  # type: ignore[method-assign]
+
+
+def launch(script: Path, work: Path, processes: int, **variables: str) -> None:
     """Start a script with the variables that a launcher sets, once a process, or alone without any."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     launched = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(processes)}
     environment = {k: v for k, v in os.environ.items() if not k.startswith("RANK")}
-    environment |= {"CUDA_VISIBLE_DEVICES": "", "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+    environment |= variables | {
+        "CUDA_VISIBLE_DEVICES": "",
+        "ACCELERATE_USE_CPU": "true",
+        "OMP_NUM_THREADS": "1",
+    }
     started = []
     for rank in map(str, range(processes)):
         own = launched | {"RANK": rank, "LOCAL_RANK": rank} if processes > 1 else {}

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import AfterValidator, Field, SerializeAsAny, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, ValidationError, model_validator
 
 from radrl.params.analyses import Analyses
 from radrl.params.base import ParamsError
 from radrl.params.ceilings import Ceilings
+from radrl.params.compute import Compute
 from radrl.params.data import Ingest
 from radrl.params.evaluation import Compare, Eval
 from radrl.params.films import most
@@ -32,6 +33,7 @@ class Params(Section):
     seed: Annotated[int, Field(ge=0)]
     threads: PositiveInt
     device: Annotated[str, AfterValidator(check)]
+    compute: Annotated[Compute, BeforeValidator(lambda given: given or {})] = Compute()
     prompts: Prompts
     ingest: SerializeAsAny[Ingest]
     labeler: SerializeAsAny[Labeler]

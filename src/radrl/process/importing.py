@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Mapping
+from pathlib import Path
 
 from radrl.process import offline
 
@@ -17,3 +19,13 @@ def prepare() -> None:
     # Threads that wait by spinning make torch many times slower as soon as another process wants the core;
     # the OpenMP runtime reads this once, when torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
+def first(source: Path, variables: Mapping[str, str]) -> str:
+    """PYTHONPATH by which the modules of a folder are found before all others.
+
+    Args:
+        source: the folder.
+        variables: of the environment, with a PYTHONPATH or without.
+    """
+    return os.pathsep.join([str(source), *filter(None, [variables.get("PYTHONPATH")])])

@@ -10,6 +10,11 @@ def processes() -> int:
     return int(os.environ.get("WORLD_SIZE", 1))
 
 
+def rank() -> int:
+    """This process' number among all that work together, from 0 (RANK)."""
+    return int(os.environ.get("RANK", 0))
+
+
 def local_rank() -> int:
     """This process' number among those on its machine, from 0 (LOCAL_RANK)."""
     return int(os.environ.get("LOCAL_RANK", 0))

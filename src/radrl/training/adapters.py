@@ -15,14 +15,10 @@ from typing import Final
 
 import torch
 
-PARTS: Final[Mapping[str, str]] = {
-    "language attention": "model.language_model.layers.*.self_attn.*",
-    "language MLP": "model.language_model.layers.*.mlp.*",
-    "vision attention": "model.visual.blocks.*.attn.*",
-    "vision MLP": "model.visual.blocks.*.mlp.*",
-    "projector": "model.visual.merger.*",
-}
-"""The parts of a Qwen2.5-VL that have linear layers, as globs."""
+from radrl.policy.families import registry
+
+PARTS: Final[Mapping[str, str]] = registry.FIRST.parts
+"""The parts of a Qwen2.5-VL that have linear layers, as globs; other families have their own."""
 HEAD: Final = "lm_head"
 """Never adapted: it may be the embedding's weights, which merging would change as well."""
 
@@ -31,7 +27,7 @@ def linear_layers(model: torch.nn.Module) -> list[str]:
     """Paths of the linear layers that can be adapted.
 
     Args:
-        model: a Qwen2.5-VL without adapters, with weights or on the device `meta`.
+        model: a policy's without adapters, with weights or on the device `meta`.
     """
     linear = (name for name, module in model.named_modules() if isinstance(module, torch.nn.Linear))
     return [name for name in linear if name != HEAD]
@@ -60,9 +56,9 @@ def chosen(layers: Sequence[str], targets: Sequence[str]) -> list[str]:
     return [layer for layer in layers if any(fnmatchcase(layer, target) for target in targets)]
 
 
-def by_part(layers: Sequence[str]) -> dict[str, int]:
-    """How many of some layers belong to each part of a policy, by the names of `PARTS`."""
-    return {part: sum(fnmatchcase(layer, glob) for layer in layers) for part, glob in PARTS.items()}
+def by_part(layers: Sequence[str], parts: Mapping[str, str] = PARTS) -> dict[str, int]:
+    """How many of some layers belong to each part of a policy, by the names of a family's parts."""
+    return {part: sum(fnmatchcase(layer, glob) for layer in layers) for part, glob in parts.items()}
 
 
 def _no_layer(layers: Sequence[str], target: str) -> str:

@@ -18,7 +18,13 @@ class SettingsError(ValueError):
 
 
 def check_training(
-    settings: Mapping[str, Any], own: Mapping[str, Any], *, films: int, policy: Path, device: torch.device
+    settings: Mapping[str, Any],
+    own: Mapping[str, Any],
+    *,
+    films: int,
+    policy: Path,
+    device: torch.device,
+    processes: int = 1,
 ) -> None:
     """Refuse what would fail once an arm's policy is loaded, or train nothing.
 
@@ -28,11 +34,11 @@ def check_training(
         films: the size of the arm's subset.
         policy: the folder that training starts from.
         device: where it trains.
+        processes: that share a step.
 
     Raises:
         SettingsError: naming the first key that does not fit.
     """
-    from radrl.process.ranks import processes
     from radrl.training.batches import of_rollouts
 
     def key(name: str) -> str:
@@ -40,27 +46,29 @@ def check_training(
 
     check_films(films, settings)
     check_precision(settings, key, device)
-    of_rollouts(settings, processes())
+    of_rollouts(settings, processes)
     if settings["tunes"] == "lora":
         check_targets(policy, settings["lora"]["targets"], key("lora"))
 
 
-def check_supervised(settings: Mapping[str, Any], section: str, *, device: torch.device) -> None:
+def check_supervised(
+    settings: Mapping[str, Any], section: str, *, device: torch.device, processes: int = 1
+) -> None:
     """Refuse what a supervised stage could not train by, before its films are read.
 
     Args:
         settings: the keys of `radrl.params.policy.Supervised`.
         section: where they stand in params.yaml, for the message.
         device: where it trains.
+        processes: that share a step.
 
     Raises:
         SettingsError: naming the first key that does not fit.
     """
-    from radrl.process.ranks import processes
     from radrl.training.batches import of_examples
 
     check_precision(settings, f"{section}.{{}}".format, device)
-    of_examples(settings, processes(), section=section)
+    of_examples(settings, processes, section=section)
 
 
 def check_films(films: int, settings: Mapping[str, Any]) -> None:
@@ -131,14 +139,16 @@ def linear_layers(policy: Path) -> list[str]:
     """Paths of a policy's linear layers that can be adapted, from its configuration, without its weights.
 
     Args:
-        policy: the folder of a Qwen2.5-VL, or one that points at it.
+        policy: the folder of a policy, or one that points at it.
     """
     import torch
-    from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 
+    from radrl.policy.families import registry
     from radrl.training import adapters
 
-    config = Qwen2_5_VLConfig.from_pretrained(pointers.target(policy), local_files_only=True)
+    folder = pointers.target(policy)
+    kind = registry.at(folder).model_class()
+    config = kind.config_class.from_pretrained(folder, local_files_only=True)
     with torch.device("meta"):
-        model = Qwen2_5_VLForConditionalGeneration(config)
+        model = kind(config)
     return adapters.linear_layers(model)

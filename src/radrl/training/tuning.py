@@ -16,13 +16,13 @@ import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import PreTrainedModel
 
+from radrl.policy.families import registry
 from radrl.policy.folder import DTYPES
 from radrl.training import adapters
 from radrl.training.preflight import SettingsError
 
 logger = logging.getLogger(__name__)
 
-VISION_TOWER = "model.visual."
 OPTIMIZERS = {"adamw": "adamw_torch", "adamw_8bit": "adamw_bnb_8bit"}
 """transformers' names of the optimizers that params.yaml names."""
 
@@ -33,7 +33,7 @@ def prepare(
     """Freeze what must not move, or wrap the model in adapters.
 
     Args:
-        model: a Qwen2.5-VL in float32.
+        model: of a known family, in float32.
         tunes: see `freeze`.
         lora: rank, alpha, dropout, targets; read for ``"lora"`` alone.
         dtype: of the weights that do not train, a key of `radrl.policy.folder.DTYPES`.
@@ -59,7 +59,7 @@ def freeze(model: PreTrainedModel, tunes: str, dtype: str = "float32") -> None:
     Buffers (the frequencies of rotary positions) stay as they are, and tied weights tied.
 
     Args:
-        model: a Qwen2.5-VL in float32, changed in place.
+        model: of a known family, in float32, changed in place.
         tunes: ``"vision"`` trains the vision encoder and the projector, which Qwen keeps in one module
             (DEER's cold start); ``"language"`` the rest; ``"full"`` everything; ``"lora"`` none of them, only
             the adapters that are to come.
@@ -67,10 +67,12 @@ def freeze(model: PreTrainedModel, tunes: str, dtype: str = "float32") -> None:
 
     Raises:
         SettingsError: when a weight that trains is not float32.
-        ValueError: when no weight would train.
+        ValueError: when no weight would train, or the family does not compute in the dtype.
     """
+    family = registry.of(model)
+    family.check_dtype(dtype)
     for name, weight in model.named_parameters():
-        part = "vision" if name.startswith(VISION_TOWER) else "language"
+        part = "vision" if name.startswith(family.vision) else "language"
         weight.requires_grad_(tunes in ("full", part))
         if not weight.requires_grad:
             weight.data = weight.data.to(DTYPES[dtype])
@@ -105,7 +107,8 @@ def lora_config(lora: Mapping[str, Any], model: PreTrainedModel) -> LoraConfig:
         ValueError: when a target hits no layer.
     """
     layers = adapters.chosen(adapters.linear_layers(model), lora["targets"])
-    counts = ", ".join(f"{count} of {part}" for part, count in adapters.by_part(layers).items())
+    by_part = adapters.by_part(layers, registry.of(model).parts)
+    counts = ", ".join(f"{count} of {part}" for part, count in by_part.items())
     logger.info("adapters on %d linear layers: %s", len(layers), counts)
     return LoraConfig(
         r=lora["rank"],

@@ -1,13 +1,15 @@
 """What one process of several does in `test_two_processes`: trains on every case it is handed.
 
 Started as a script, with the variables a launcher sets (RANK, WORLD_SIZE, ...) or without any, and a folder
-that holds job.pt. The first process writes done-<processes>.pt there: gradients and curve of each case.
+that holds job.pt. The first process writes <engine>.pt there: gradients and curve of each case.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import runpy
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,19 +18,22 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from accelerate import PartialState
+from accelerate.utils import gather_object
 
 from radrl.credit.build import build
+from radrl.labelers.build import build as build_labeler
 from radrl.policy import folder
 from radrl.process import offline
 from radrl.rewards.base import Part, RewardSum
 from radrl.training.reinforcement import grpo
 from radrl.training.reinforcement.grpo import prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
+from radrl.training.watching.watch import Watch
 
 offline.apply()
 HELPERS = Path(__file__).parents[2] / "helpers"
 sys.path.insert(0, str(HELPERS))
-from processes import Gradients  # noqa: E402
+from processes import Gradients, shard_on_cpu  # noqa: E402
 
 LABELER = runpy.run_path(str(Path(__file__).parents[1] / "conftest.py"))["energy_labeler"]
 
@@ -48,11 +53,14 @@ class Letters:
 
 
 class Drawn(grpo.ReportGRPOTrainer):
-    """Rollout k of a film is a function of the film and k, whichever process draws it."""
+    """Unless it `writes`, rollout k of a film is a function of the film and k, whichever process draws it."""
+
+    writes = False
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.gradients: list[dict[str, torch.Tensor]] = []
+        self.rollouts: list[list[list[int]]] = []
         self.asked_for = self.shared = 0
         self.add_callback(Gradients(self.gradients))
 
@@ -72,7 +80,11 @@ class Drawn(grpo.ReportGRPOTrainer):
         self.shared += 1
         return super()._by_shared_rows(*args, **kwargs)
 
-    def _generate_single_turn(self, *_: Any, **__: Any) -> tuple[list[list[int]], None]:
+    def _generate_single_turn(self, *asked: Any, **how: Any) -> tuple[list[list[int]], None]:
+        if self.writes:
+            written, logps = super()._generate_single_turn(*asked, **how)
+            self.rollouts.append(gather_object(list(written)))
+            return written, logps
         tokenizer = self.processing_class.tokenizer
         plain = [i for i in range(len(tokenizer)) if i not in tokenizer.all_special_ids]
         drawn = []
@@ -88,6 +100,8 @@ def train(job: dict[str, Any], case: dict[str, Any], workspace: Path) -> dict[st
     made: list[Drawn] = []
 
     class Kept(Drawn):
+        writes = case["writes"]
+
         def __init__(self, **settings: Any) -> None:
             super().__init__(**settings)
             made.append(self)
@@ -96,7 +110,7 @@ def train(job: dict[str, Any], case: dict[str, Any], workspace: Path) -> dict[st
     policy = folder.load(job["policy"])
     films = [(film,) for film in job["films"]]
     ids = [f"film{i}" for i in range(len(films))]
-    _, curve = grpo.optimise(
+    trained, curve = grpo.optimise(
         policy,
         prompt_dataset(films, job["references"], ids, job["prompt"]),
         reward=RewardSum([Part(Letters(), 1.0, missing="skip")]),
@@ -104,22 +118,51 @@ def train(job: dict[str, Any], case: dict[str, Any], workspace: Path) -> dict[st
         settings=job["settings"] | case["settings"],
         seed=3,
         workspace=workspace,
+        watch=watched(job, films) if case["writes"] else None,
         oracle=Oracle(policy.processor.tokenizer, **case["oracle"]) if case["oracle"] else None,
     )
     asked = {"asked for": made[0].asked_for, "shared": made[0].shared}
-    return {"gradients": made[0].gradients, "curve": curve, **asked}
+    asked |= {"engine": made[0].accelerator.distributed_type.value}
+    asked |= {"weights": {name: weight.detach() for name, weight in trained.model.state_dict().items()}}
+    return {"gradients": made[0].gradients, "curve": curve, "rollouts": made[0].rollouts, **asked}
+
+
+def watched(job: dict[str, Any], films: Sequence[tuple[bytes, ...]]) -> Watch:
+    """A look at three films after each step."""
+    reader = build_labeler(job["labeler"], None, name="rules")
+    how: dict[str, Any] = {"form": "plain", "every": 1, "max_new_tokens": 6, "batch_size": 2}
+    return Watch(films[:3], job["references"][:3], prompt=job["prompt"], labeler=reader, **how)
+
+
+def resumed(
+    job: dict[str, Any], case: dict[str, Any], workspace: Path, state: PartialState
+) -> dict[str, Any]:
+    """Train, lose the last checkpoint, and train again from the one before."""
+    first = train(job, case, workspace)
+    if state.is_main_process:
+        shutil.rmtree(workspace / "checkpoint-2")
+    state.wait_for_everyone()
+    return {**first, "again": train(job, case, workspace)}
 
 
 def main(work: Path) -> None:
     """Train on every case."""
     torch.set_num_threads(1)
+    sharded = "ACCELERATE_USE_FSDP" in os.environ
+    if sharded:
+        shard_on_cpu()
     job = torch.load(work / "job.pt", weights_only=False)
     state = PartialState(cpu=True)
-    done = {
-        name: train(job, case, work / f"{name} {state.num_processes}") for name, case in job["cases"].items()
-    }
+    names, kind = job["cases"], f"{state.num_processes}"
+    if sharded:
+        names, kind = job["sharded"], "sharded"
+    done = {}
+    for name in names:
+        case, workspace = job["cases"][name], work / f"{name} {kind}"
+        done[name] = resumed(job, case, workspace, state) if case["resumes"] else train(job, case, workspace)
     if state.is_main_process:
-        torch.save(done, work / f"done-{state.num_processes}.pt")
+        (engine,) = {own["engine"] for own in done.values()}
+        torch.save(done, work / f"{engine}.pt")
     state.wait_for_everyone()
     state.destroy_process_group()
 

@@ -1,4 +1,4 @@
-"""Two processes that share a step's rollouts make the update that one would."""
+"""Two processes that share a step's rollouts, and at times the weights, make the update that one would."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from processes import check_updates, launch
+from processes import SHARDS, check_updates, launch
 from small_arms import GRADIENT, MIXING, RULE
 
 SCRIPT = Path(__file__).with_name("one_of_processes.py")
@@ -19,13 +19,22 @@ ADAPTERS = {"tunes": "lora", "lora": {"rank": 4, "alpha": 8, "dropout": 0.0, "ta
 TWICE = {"rollouts_at_once": 2, "iterations": 2}
 
 
-def case(credit: Any = "uniform", oracle: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
-    return {"credit": credit, "oracle": oracle, "settings": settings}
+def case(
+    credit: Any = "uniform",
+    oracle: dict[str, Any] | None = None,
+    *,
+    writes: bool = False,
+    resumes: bool = False,
+    **settings: Any,
+) -> dict[str, Any]:
+    """Rollouts are a film's own whatever the policy, or it `writes` them, and is watched; it may resume."""
+    return {"credit": credit, "oracle": oracle, "writes": writes, "resumes": resumes, "settings": settings}
 
 
 CASES = {
     "uniform, groups across": case(**ACROSS),
     "tf_idf": case(RULE),
+    "tf_idf, groups across": case(RULE, **ACROSS),
     "gradient, groups across": case(GRADIENT, **ACROSS),
     "gradient and dapo, used twice in parts": case(GRADIENT, loss="dapo", **TWICE),
     "oracle, groups across": case(oracle=MIXING, **ACROSS),
@@ -37,7 +46,19 @@ CASES = {
     "oracle without kl, used twice in parts": case(
         oracle=MIXING | {"negatives": "all", "per": "batch"}, kl=0.0, **TWICE
     ),
+    "written and resumed": case(oracle=MIXING, writes=True, resumes=True, checkpoint_every=1),
+    "written, groups across, in parts": case(RULE, writes=True, rollouts_at_once=1, **ACROSS),
+    "written from a nucleus with adapters": case(GRADIENT, writes=True, top_p=0.9, **ADAPTERS),
 }
+SHARDED = (
+    "uniform, groups across",
+    "oracle, groups across",
+    "oracle and tf_idf one at a time",
+    "oracle and checkpointing",
+    "written and resumed",
+    "written, groups across, in parts",
+)
+"""Those that two processes with parts of the weights run too (FSDP2, on the CPU)."""
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +68,12 @@ def done(
     films: Callable[..., list[bytes]],
     prompt: str,
     tmp_path_factory: pytest.TempPathFactory,
-) -> dict[int, Any]:
-    """What one process and two made of every case."""
+) -> dict[str, Any]:
+    """What one process and two made of every case, and two with parts of the weights of some."""
     import yaml
 
-    settings = yaml.safe_load((root / "params.yaml").read_text())["training"]
+    params = yaml.safe_load((root / "params.yaml").read_text())
+    settings = params["training"]
     settings |= {"steps": 2, "prompts_per_step": 2, "rollouts": 4, "rollouts_at_once": 8}
     settings |= {"iterations": 1, "learning_rate": 1e-3, "max_new_tokens": 6, "checkpoint_every": 4}
     job = {
@@ -61,40 +83,73 @@ def done(
         "prompt": prompt,
         "settings": settings,
         "cases": CASES,
+        "labeler": params["labeler"],
+        "sharded": SHARDED,
     }
     work = tmp_path_factory.mktemp("processes")
     torch.save(job, work / "job.pt")
-    for processes in (1, 2):
-        launch(SCRIPT, work, processes)
-    return {n: torch.load(work / f"done-{n}.pt", weights_only=False) for n in (1, 2)}
+    launch(SCRIPT, work, 1)
+    launch(SCRIPT, work, 2)
+    launch(SCRIPT, work, 2, **SHARDS)
+    files = {"NO": "one", "MULTI_CPU": "two", "FSDP": "parts"}
+    return {kind: torch.load(work / f"{engine}.pt", weights_only=False) for engine, kind in files.items()}
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_two_processes_make_the_update_of_one(done: dict[int, Any], name: str) -> None:
-    check_updates(done[1][name]["gradients"], done[2][name]["gradients"])
+SHARED = [*(("two", name) for name in CASES), *(("parts", name) for name in SHARDED)]
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_parts_of_a_step_make_its_update(done: dict[int, Any], processes: int) -> None:
-    whole, parts = (
-        done[processes][name] for name in ("oracle and tf_idf", "oracle and tf_idf one at a time")
-    )
+@pytest.mark.parametrize(("kind", "name"), SHARED)
+def test_processes_make_the_update_of_one(done: dict[str, Any], kind: str, name: str) -> None:
+    check_updates(done["one"][name]["gradients"], done[kind][name]["gradients"])
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, name in SHARED if CASES[name]["writes"]])
+def test_processes_write_the_rollouts_of_one(done: dict[str, Any], kind: str, name: str) -> None:
+    one = done["one"][name]["rollouts"]
+    assert one == done[kind][name]["rollouts"]
+    assert len(one) == 2
+    assert len({tuple(rollout) for rollout in one[0]}) > 2  # they are drawn, and each by numbers of its own
+
+
+@pytest.mark.parametrize("name", SHARDED)
+def test_the_first_process_ends_with_the_whole_policy(done: dict[str, Any], name: str) -> None:
+    one, parts = (done[kind][name]["weights"] for kind in ("one", "parts"))
+    assert parts.keys() == one.keys()
+    for weight in one:
+        assert type(parts[weight]) is torch.Tensor
+        # AdamW moves a weight by the rate whatever its gradient's size, also where that is rounding
+        torch.testing.assert_close(parts[weight], one[weight], rtol=0, atol=2e-3)
+
+
+@pytest.mark.parametrize("kind", ["one", "two", "parts"])
+def test_a_resumed_run_is_as_the_unbroken_one(done: dict[str, Any], kind: str) -> None:
+    own = done[kind]["written and resumed"]
+    assert len(own["gradients"]) == 2
+    assert own["again"]["curve"] == own["curve"]
+    assert len(own["again"]["gradients"]) == 1
+    for name, weight in own["weights"].items():
+        assert torch.equal(own["again"]["weights"][name], weight), name
+
+
+@pytest.mark.parametrize("kind", ["one", "two"])
+def test_parts_of_a_step_make_its_update(done: dict[str, Any], kind: str) -> None:
+    whole, parts = (done[kind][name] for name in ("oracle and tf_idf", "oracle and tf_idf one at a time"))
     check_updates(whole["gradients"], parts["gradients"])
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_two_processes_write_the_curve_of_one(done: dict[int, Any], name: str) -> None:
-    one, two = done[1][name]["curve"], done[2][name]["curve"]
-    assert [row["step"] for row in two] == [1, 2]
-    for alone, shared in zip(one, two, strict=True):
+@pytest.mark.parametrize(("kind", "name"), SHARED)
+def test_processes_write_the_curve_of_one(done: dict[str, Any], kind: str, name: str) -> None:
+    one, several = done["one"][name]["curve"], done[kind][name]["curve"]
+    looks = [0] if CASES[name]["writes"] else []  # before the first step, where films are watched
+    assert [row["step"] for row in several] == [*looks, 1, 2]
+    for alone, shared in zip(one, several, strict=True):
         assert shared.keys() == alone.keys()
         for number in alone:
             assert shared[number] == pytest.approx(alone[number], rel=1e-3, abs=1e-5), number
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-@pytest.mark.parametrize("name", CASES)
-def test_all_log_probabilities_are_of_shared_rows(done: dict[int, Any], name: str, processes: int) -> None:
-    """With and without a wrapper of processes, adapters and checkpointing around the model."""
-    own = done[processes][name]
+@pytest.mark.parametrize(("kind", "name"), [*(("one", name) for name in CASES), *SHARED])
+def test_all_log_probabilities_are_of_shared_rows(done: dict[str, Any], kind: str, name: str) -> None:
+    """With and without a wrapper of processes, shards, adapters and checkpointing around the model."""
+    own = done[kind][name]
     assert own["shared"] == own["asked for"] > 0

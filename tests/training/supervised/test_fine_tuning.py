@@ -180,10 +180,9 @@ def test_steps_are_reported_as_they_come(
     _, curve = fine_tune(
         policy,
         Examples(
-            [
-                *Examples.asking(prompt, [(film,) for film in films(4)], texts(4)),
-                *Examples.asking("Why?", [films(2), films(1)], texts(2)),  # one of a study's two films
-            ]
+            [*((film,) for film in films(4)), films(2), films(1)],  # one is a study of two films
+            [prompt] * 4 + ["Why?"] * 2,
+            [*texts(4), *texts(2)],
         ),
         settings=SETTINGS | {"epochs": 1, "checkpoint_every": 1},
         seed=0,

@@ -25,12 +25,12 @@ from radrl.policy.folder import Policy
 from radrl.process.ranks import processes
 from radrl.rewards.base import RewardSum
 from radrl.training import batches, course, placing, tuning
-from radrl.training.callbacks import Report, StepReport, history, silent
+from radrl.training.callbacks import Report, StepReport, silent
 from radrl.training.preflight import check_films
 from radrl.training.reinforcement.finite import Finite
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
-from radrl.training.resume import last_checkpoint
+from radrl.training.running import trained
 from radrl.training.watching.watch import Watch, Watching
 
 
@@ -45,7 +45,7 @@ def prompt_dataset(
     """The selected samples with the instruction, as TRL asks for them; references ride along for the reward.
 
     Args:
-        films: the films of N samples as PNG bytes, decoded when they are drawn.
+        films: the films of N samples as PNG bytes, asked for and decoded when they are drawn.
         reports: their reference reports.
         sample_ids: their ids, named when a reward fails.
         prompt: the instruction.
@@ -56,13 +56,14 @@ def prompt_dataset(
     """
 
     def decode(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
-        studies = [tuple(own) for own in rows.pop("films")]
-        known = {own: decode_films(own) for own in set(studies)}  # the rollouts of a film are rows of it
-        images = [known[own] for own in studies]
+        numbers = rows.pop("number")
+        # the rollouts of a film are rows of it
+        known = {one: decode_films(films[one]) for one in set(numbers)}
+        images = [known[one] for one in numbers]
         return {**rows, "prompt": [[{"role": "user", "content": prompt}]] * len(images), "images": images}
 
     table = {
-        "films": list(films),
+        "number": range(len(films)),
         "reference": list(reports),
         "label_text": list(reports if label_texts is None else label_texts),
         "sample_id": list(sample_ids),
@@ -127,9 +128,7 @@ def optimise(
     )
     _let_observe(trainer, observers)
     tuning.check_masters(trainer.model)
-    trainer.train(resume_from_checkpoint=last_checkpoint(workspace))
-    trained = tuning.finished(trainer.accelerator.unwrap_model(trainer.model))
-    return Policy(trained, policy.processor), history(trainer.state)
+    return trained(trainer, policy, tunes=settings["tunes"], workspace=workspace)
 
 
 def _looks(watch: Watch | None, policy: Policy, report: Report) -> list[Watching]:

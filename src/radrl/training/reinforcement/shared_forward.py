@@ -11,10 +11,10 @@ apart, as Hydragen does with shared prefixes in inference (Juravsky et al. 2024)
 would cost more than is saved, so who sees whom is told by `Row`, and `attend` asks torch for each prompt
 against itself and for each rollout against its prompt and itself.
 
-`Row` travels where transformers takes a mask for each kind of layer, so it is the model's public forward
-that is called, with whatever wraps it (adapters, processes, checkpointing). Of a small vocabulary the logits
-of rollouts alone are asked for; TRL's head in tiles, which on a CPU scores prompts too and takes three times
-as long, is for vocabularies whose logits are too many to keep.
+`Row` travels where transformers takes a mask for each kind of layer, or as a keyword (`Family.told`), so it
+is the model's public forward that is called, with whatever wraps it (adapters, processes, checkpointing). Of
+a small vocabulary the logits of rollouts alone are asked for; TRL's head in tiles, which on a CPU scores
+prompts too and takes three times as long, is for vocabularies whose logits are too many to keep.
 
 Departure from separate rows: where adapters have dropout, a group's rollouts share what is dropped of their
 prompt.
@@ -32,6 +32,7 @@ from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
+from radrl.policy.families import registry
 from radrl.policy.shared_prefill import bare, by_row, equal_neighbours
 
 NAME: Final = "shared_prompts"
@@ -95,6 +96,8 @@ def attend(
     key: torch.Tensor,
     value: torch.Tensor,
     attention_mask: Any,
+    *,
+    shared: Row | None = None,
     **settings: Any,
 ) -> tuple[torch.Tensor, None]:
     """Attention as transformers asks for it, by torch's: by pieces where the mask is a `Row`.
@@ -105,12 +108,13 @@ def attend(
         key: the same, of fewer heads where they are shared.
         value: as key.
         attention_mask: a mask as torch takes it, or a `Row`.
+        shared: a `Row`, of a family whose forward takes no mask for each kind of layer.
         **settings: what torch's attention is told otherwise.
 
     Returns:
         Shape (1, N, heads, D), and nothing, for weights are not kept.
     """
-    row = attention_mask
+    row = attention_mask if shared is None else shared
     if not isinstance(row, Row):
         return sdpa_attention_forward(module, query, key, value, row, **settings)
     tokens = [states[0].transpose(0, 1) for states in (query, key, value)]  # (N, heads, D)
@@ -139,15 +143,17 @@ def enable(model: Any) -> str | None:
     """Let a model take a `Row` for a mask; one that cannot is left as it is.
 
     Args:
-        model: a Qwen2.5-VL, bare or with adapters.
+        model: of a known family, bare or with adapters.
 
     Returns:
         Why it cannot and what would mend it; nothing where it can.
     """
+    if reason := registry.of(bare(model)).no_shared_forward():
+        return reason
     config = bare(model).model.language_model.config
     if config._attn_implementation not in ("sdpa", NAME):
         return f"its attention is {config._attn_implementation}; load it with attn_implementation='sdpa'"
-    if others := sorted(set(config.layer_types) - {FULL}):
+    if others := sorted(set(getattr(config, "layer_types", None) or []) - {FULL}):
         return f"it has layers of {', '.join(others)}, whose windows a shared prompt would shift"
     config._attn_implementation = NAME
     return None
@@ -246,12 +252,13 @@ class Rollouts:
         """What the model's forward is asked with: one row of N tokens, those of the rollouts last.
 
         Args:
-            model: a Qwen2.5-VL, bare or with adapters; nothing is computed by it.
+            model: a Qwen-VL, bare or with adapters; nothing is computed by it.
         """
+        plain = bare(model)
         first, owners = equal_neighbours(self.prompt_ids, self.prompt_mask, self.pixels, self.grids)
         ids, present = self.prompt_ids[first], self.prompt_mask[first]  # (P, L + 1)
         grids = torch.cat([self.grids[i] for i in first.tolist()])
-        positions, _ = bare(model).model.get_rope_index(
+        positions, _ = plain.model.get_rope_index(
             ids, self.kinds[first], image_grid_thw=grids, attention_mask=present
         )  # (3, P, L + 1)
         inner = present[:, :-1].bool()
@@ -262,7 +269,7 @@ class Rollouts:
         return {
             "input_ids": torch.cat([before, begun[self.mask]])[None],
             "position_ids": torch.cat([positions[:, :, :-1][:, inner], behind[:, self.mask]], dim=1)[:, None],
-            "attention_mask": {FULL: row},
+            **registry.of(plain).told(plain.model.language_model.config, row),
             "pixel_values": torch.cat([self.pixels[i] for i in first.tolist()]),
             "image_grid_thw": grids,
         }

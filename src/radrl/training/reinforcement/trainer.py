@@ -35,10 +35,11 @@ from trl.trainer.utils import (
 
 from radrl.algorithms.advantages import group_relative_advantages, zero_variance_groups
 from radrl.credit.base import Credit, Rollouts, by_token, weight_numbers
-from radrl.policy import shared_prefill, vision_chunks
+from radrl.policy import shared_prefill
+from radrl.policy.families import registry
 from radrl.rewards.base import Part, RewardSum
 from radrl.rewards.total import clinical_totals, group_totals
-from radrl.training.reinforcement import shared_forward
+from radrl.training.reinforcement import shared_forward, shares
 from radrl.training.reinforcement.oracle import (
     AveragedRates,
     Batch,
@@ -85,7 +86,8 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         ]
         _share(known)
         for own in known:
-            vision_chunks.enable(shared_prefill.bare(own))
+            bare = shared_prefill.bare(own)
+            registry.of(bare).ready(bare)
         self.beside: Texts | None = None
         self.last_of_texts: torch.Tensor | None = None
         self.reward, self.advantage, self.credit, self.oracle = reward, advantage, credit, oracle
@@ -98,17 +100,19 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         films = super()._get_train_sampler(dataset)
         return EpochOrder(films, seed=self.args.data_seed, epoch=lambda: int(self.state.epoch or 0))
 
-    def _generate_single_turn(self, *args: Any, **kwargs: Any) -> Any:
+    def _generate_single_turn(self, prompts: Any, *args: Any, **kwargs: Any) -> Any:
         bare = shared_prefill.bare(self.accelerator.unwrap_model(self.model))
+        numbers = shares.numbers(self.accelerator, len(prompts), self.max_completion_length)
         # in one block of autocast weights are cast once, not for each token, and those of adapters at all
-        with self.accelerator.autocast(), shared_prefill.sharing(bare):
-            return super()._generate_single_turn(*args, **kwargs)
+        with self.accelerator.autocast(), shared_prefill.sharing(bare, numbers=numbers):
+            return super()._generate_single_turn(prompts, *args, **kwargs)
 
     def _calculate_rewards(
         self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any
     ) -> torch.Tensor:
         # before the rewards, which then find what the credit's labeler has read in its memory
-        self.token_weights = self.credit.weigh(self._rollouts(inputs, completions, completion_ids_list))
+        written = self._rollouts(inputs, completions, completion_ids_list)
+        self.token_weights = shares.weigh(self.accelerator, self.credit, written)
         # the state is in every checkpoint, so a resumed run is in the same phase as an unbroken one
         weights = self.reward.weights(self.state.global_step / self.args.max_steps)
         self.reward_weights = torch.tensor(weights, dtype=torch.float32)

@@ -19,8 +19,9 @@ from radrl.policy.encoding import Films, decode_films, encode_examples
 from radrl.policy.folder import Policy
 from radrl.process.ranks import processes
 from radrl.training import batches, placing, tuning
-from radrl.training.callbacks import Report, StepReport, history, silent
-from radrl.training.resume import EpochOrder, RestoresWeights, last_checkpoint
+from radrl.training.callbacks import Report, StepReport, silent
+from radrl.training.resume import EpochOrder, RestoresWeights
+from radrl.training.running import trained
 
 
 class Example(NamedTuple):
@@ -32,25 +33,32 @@ class Example(NamedTuple):
 
 
 class Examples(Dataset[Example]):
-    """Examples by index.
+    """N examples by index; films are asked for one by one, so that a split's need not be in memory.
 
     Args:
-        rows: the examples.
+        films: of N samples.
+        prompts: N instructions.
+        reports: N reports.
+
+    Raises:
+        ValueError: when there are not as many of each.
     """
 
-    def __init__(self, rows: Sequence[Example]) -> None:
-        self.rows = list(rows)
+    def __init__(self, films: Sequence[Films], prompts: Sequence[str], reports: Sequence[str]) -> None:
+        if not len(films) == len(prompts) == len(reports):
+            raise ValueError(f"{len(films)} films, {len(prompts)} prompts and {len(reports)} reports")
+        self.films, self.prompts, self.reports = films, prompts, reports
 
     @classmethod
     def asking(cls, prompt: str, films: Sequence[Films], reports: Sequence[str]) -> Examples:
         """N samples and their N reports under one instruction."""
-        return cls([Example(own, prompt, report) for own, report in zip(films, reports, strict=True)])
+        return cls(films, [prompt] * len(reports), reports)
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.reports)
 
     def __getitem__(self, index: int) -> Example:
-        return self.rows[index]
+        return Example(self.films[index], self.prompts[index], self.reports[index])
 
 
 def fine_tune(
@@ -95,8 +103,7 @@ def fine_tune(
         data_collator=_Collator(policy, settings["max_tokens"]),
         callbacks=[StepReport(report)],
     )
-    trainer.train(resume_from_checkpoint=last_checkpoint(workspace))
-    return Policy(tuning.finished(model), policy.processor), history(trainer.state)
+    return trained(trainer, policy, tunes=tunes, workspace=workspace)
 
 
 class _LengthGroupedTrainer(RestoresWeights, Trainer):
@@ -115,7 +122,7 @@ class _LengthGroupedTrainer(RestoresWeights, Trainer):
         examples = train_dataset if train_dataset is not None else self.train_dataset
         parts = self.args.gradient_accumulation_steps * self.args.world_size
         size = self.args.train_batch_size * parts  # a step's batch: processes take its parts in turn
-        grouped = LengthGroupedSampler(size, lengths=[len(example.report) for example in examples.rows])
+        grouped = LengthGroupedSampler(size, lengths=[len(report) for report in examples.reports])
         return EpochOrder(grouped, seed=self.args.data_seed, epoch=lambda: int(self.state.epoch or 0))
 
 

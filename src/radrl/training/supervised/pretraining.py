@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,12 @@ import pandas as pd
 import torch
 
 from radrl.policy import folder, tiny
+from radrl.policy.encoding import Films
 from radrl.policy.folder import Policy
+from radrl.storage.whole_folders import replacing
 from radrl.training import placing
 from radrl.training.callbacks import Report, silent
-from radrl.training.supervised.fine_tuning import Example, Examples, fine_tune
+from radrl.training.supervised.fine_tuning import Examples, fine_tune
 from radrl.training.supervised.lessons import asked_and_answered, films_of
 from radrl.training.supervised.vision import learn_phrases
 
@@ -23,6 +25,7 @@ LOOKING = "looking"
 
 def pretrained(
     studies: pd.DataFrame,
+    shown: Sequence[Films],
     *,
     settings: Mapping[str, Any],
     image_size: int,
@@ -35,7 +38,8 @@ def pretrained(
     """Build the laptop policy and pretrain it.
 
     Args:
-        studies: images (tuples of PNG bytes), report and impression, a row a study.
+        studies: report and impression, a row a study.
+        shown: their films.
         settings: the section `policy`, with `dtype`, `tiny`, `radiographs`, `vision` and `pretrain`.
         image_size: side of the films in pixels.
         prompts: the instruction for each form of output.
@@ -49,7 +53,7 @@ def pretrained(
     """
     pretrain = settings["pretrain"]
     lessons = asked_and_answered(studies, prompts, pretrain["think_report"], seed=seed)
-    films = films_of(studies["images"], radiographs=settings["radiographs"], seed=seed)
+    films = films_of(shown, radiographs=settings["radiographs"], seed=seed)
     looking = workspace / LOOKING
     if not looking.is_dir():
         texts = [*prompts.values(), *lessons["text"]]
@@ -58,10 +62,11 @@ def pretrained(
         policy.model.to(device)
         seen = [(film, text) for own, text in zip(films, studies["report"], strict=True) for film in own]
         learn_phrases(policy, *zip(*seen, strict=True), settings=settings["vision"], seed=seed, report=report)
-        _keep(policy, looking)
+        with replacing(looking) as unfinished:
+            folder.save(policy, unfinished)
     return fine_tune(
         folder.load(looking),
-        Examples(list(map(Example, films, lessons["prompt"], lessons["text"]))),
+        Examples(films, lessons["prompt"].tolist(), lessons["text"].tolist()),
         settings=pretrain,
         seed=seed,
         device=device,
@@ -70,11 +75,3 @@ def pretrained(
         dtype=settings["dtype"],
         report=report,
     )
-
-
-def _keep(policy: Policy, target: Path) -> None:
-    """Write a policy, whole or not at all."""
-    unfinished = target.with_suffix(".unfinished")
-    unfinished.mkdir(exist_ok=True)
-    folder.save(policy, unfinished)
-    unfinished.rename(target)

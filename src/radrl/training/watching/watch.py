@@ -34,6 +34,7 @@ import torch
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from radrl.algorithms.f_measure import Labels, positives
+from radrl.data import corpus as corpora
 from radrl.evaluation.baselines import NORMAL_REPORT
 from radrl.evaluation.label_agreement import label_agreement, label_rows, metric_name
 from radrl.labelers.base import Labeler
@@ -75,9 +76,9 @@ def draw_sample(corpus: ds.Dataset, settings: Mapping[str, int] | None, *, seed:
         logger.warning("the corpus has no film in split %s: training is not watched (training.watch)", SPLIT)
     drawn = np.random.default_rng(seed).permutation(len(ids))[:wanted]
     chosen = pc.field("sample_id").isin(pa.array([ids[i] for i in drawn], pa.string()))
-    found = corpus.to_table(columns=["sample_id", "images", "label_text"], filter=in_split & chosen)
+    found = corpus.to_table(columns=["sample_id", "label_text"], filter=in_split & chosen)
     frame: pd.DataFrame = found.to_pandas().sort_values("sample_id", ignore_index=True)
-    return frame.assign(images=[tuple(own) for own in frame["images"]])
+    return frame.assign(images=list(corpora.Films(corpus, sample_ids=frame["sample_id"].tolist())))
 
 
 class Watch:

@@ -1,0 +1,21 @@
+"""Section `compute`: how a machine runs a training. It changes speed and not results: no parameter to DVC."""
+
+from __future__ import annotations
+
+from radrl.parts.section import LocalPath, PositiveInt, Section
+
+
+class Compute(Section):
+    """How trainings (the stages sft and train) are run.
+
+    Args:
+        processes: that share each step; 1 is the stage's own.
+        config: accelerate's, for `accelerate launch`; null takes cpu2.yaml or ddp.yaml of conf/accelerate by
+            `device`.
+        command: starts the processes in place of accelerate's launcher: a template in which {processes},
+            {python}, {worker} and {job} are replaced.
+    """
+
+    processes: PositiveInt = 1
+    config: LocalPath | None = None
+    command: str | None = None

@@ -1,0 +1,135 @@
+"""The training of one arm, as each of its processes runs it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow.dataset as ds
+
+from radrl.credit.build import build as build_credit
+from radrl.data import corpus as corpora
+from radrl.labelers.build import build as build_labeler
+from radrl.policy import folder
+from radrl.policy.folder import Policy
+from radrl.process.devices import place
+from radrl.process.runtime import pin
+from radrl.rewards.build import build as build_reward
+from radrl.storage.workspaces import claim, fingerprint
+from radrl.training import course
+from radrl.training.callbacks import Report
+from radrl.training.preflight import check_training
+from radrl.training.reinforcement.grpo import optimise, prompt_dataset
+from radrl.training.reinforcement.oracle import Oracle
+from radrl.training.reinforcement.settings import ArmSettings
+from radrl.training.watching.watch import build as build_watch
+from radrl.training.watching.watch import draw_sample
+
+if TYPE_CHECKING:
+    from transformers import TrainerCallback
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """An arm's training: a `radrl.training.job.Job`.
+
+    Args:
+        settings: what it trains by.
+        corpus: the films; the split `train` is read, and of `val` the films that are watched.
+        sample_ids: of the films it sees, in order.
+        start: folder of the policy it starts from.
+        labeler_models: what the stage labeler wrote.
+        workspace: checkpoints.
+    """
+
+    settings: ArmSettings
+    corpus: ds.Dataset
+    sample_ids: Sequence[str]
+    start: Path
+    labeler_models: Path
+    workspace: Path
+
+    @property
+    def device(self) -> str:
+        """See `radrl.training.job.Job`."""
+        return self.settings.device
+
+    def prepare(self, processes: int) -> None:
+        """See `radrl.training.job.Job`."""
+        training, films = self.settings.training, len(self._texts)
+        own, device = self.settings.arm.get("training", {}), place(self.device)
+        check_training(training, own, films=films, policy=self.start, device=device, processes=processes)
+        passes, steps = course.passes(training, films), course.steps(training, films)
+        # an arm that does not see them all could do with fewer
+        logger.info("%d updates of %d films: %.2f epochs", steps, films, passes)
+        read = {"films": self._films.digest(), "watched": self._films_of(self._watched).digest()}
+        claim(self.workspace, fingerprint(asdict(self.settings) | read, self.start, self.labeler_models))
+
+    def run(
+        self, report: Report, observers: Sequence[TrainerCallback] = ()
+    ) -> tuple[Policy, list[dict[str, float]]]:
+        """See `radrl.training.job.Job`."""
+        settings, device = self.settings, place(self.device)
+        pin(settings.threads, device)
+        texts, beginning = self._texts, folder.load(self.start)
+        prompts = prompt_dataset(
+            self._films,
+            texts["report"].tolist(),
+            texts["sample_id"].tolist(),
+            settings.prompt,
+            label_texts=texts["label_text"].tolist(),
+        )
+        return optimise(
+            beginning,
+            prompts,
+            **self._parts(beginning, texts["report"].tolist()),
+            settings=settings.training,
+            seed=settings.seed,
+            device=device,
+            workspace=self.workspace,
+            dtype=settings.dtype,
+            report=report,
+            observers=observers,
+        )
+
+    @cached_property
+    def _texts(self) -> pd.DataFrame:
+        known = corpora.read(self.corpus, split="train", columns=["sample_id", "report", "label_text"])
+        asked = pd.DataFrame({"sample_id": list(self.sample_ids)})
+        return asked.merge(known, on="sample_id", validate="one_to_one")
+
+    @cached_property
+    def _films(self) -> corpora.Films:
+        return self._films_of(self._texts)
+
+    def _films_of(self, samples: pd.DataFrame) -> corpora.Films:
+        return corpora.Films(self.corpus, sample_ids=samples["sample_id"].tolist())
+
+    @cached_property
+    def _watched(self) -> pd.DataFrame:
+        return draw_sample(self.corpus, self.settings.training["watch"], seed=self.settings.seed)
+
+    def _parts(self, beginning: Policy, references: Sequence[str]) -> Mapping[str, Any]:
+        """What the arm is trained with, as `optimise` takes it: reward, credit, oracle and watched films."""
+        settings, tokenizer = self.settings, beginning.processor.tokenizer
+        # one object a labeler, so that credit and reward share what it has read
+        reader = cache(
+            lambda name: build_labeler(settings.labeler, self.labeler_models, name=name, device=self.device)
+        )
+        own, oracle = reader(settings.labeler["name"]), settings.arm.get("oracle", "none")
+        look: dict[str, Any] = {"prompt": settings.prompt, "labeler": own, "form": settings.form}
+        return {
+            "reward": build_reward(
+                settings.arm["reward"], own, references=list(references), output=settings.form
+            ),
+            "credit": build_credit(settings.arm.get("credit", "uniform"), tokenizer, reader),
+            "oracle": None if oracle == "none" else Oracle(tokenizer, **oracle),
+            "watch": build_watch(self._watched, settings.training, **look),
+        }

@@ -1,0 +1,35 @@
+"""A trainer run to its end, alone or as one of several processes, from the last checkpoint there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from radrl.policy.folder import Policy
+from radrl.training import shards, tuning
+from radrl.training.callbacks import history
+from radrl.training.resume import last_checkpoint
+
+
+def trained(
+    trainer: Any, policy: Policy, *, tunes: str, workspace: Path
+) -> tuple[Policy, list[dict[str, float]]]:
+    """Train, and put the policy together.
+
+    Args:
+        trainer: of transformers or TRL, that has not trained yet.
+        policy: whose model it trains, perhaps under adapters.
+        tunes: see `radrl.training.tuning.freeze`.
+        workspace: its checkpoints.
+
+    Returns:
+        The trained policy, in float32, whole in the first process; and its training curve.
+
+    Raises:
+        radrl.training.preflight.SettingsError: when processes share weights in a way that is refused.
+    """
+    accelerator, kind = trainer.accelerator, type(policy.model)  # which parting the weights changes
+    shards.check(accelerator, tunes)
+    trainer.train(resume_from_checkpoint=shards.of_first(accelerator, last_checkpoint(workspace)))
+    whole = shards.gathered(accelerator, accelerator.unwrap_model(trainer.model), kind)
+    return Policy(tuning.finished(whole), policy.processor), history(trainer.state)

@@ -1,0 +1,91 @@
+"""Policies whose weights are parted among processes (FSDP2, torch's `fully_shard`), as accelerate parts them.
+
+Every process has to go along with each forward pass and each gathering; the first one has the whole policy at
+the end.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import broadcast_object_list
+from transformers import PreTrainedModel
+
+from radrl.training.preflight import SettingsError
+
+
+def check(accelerator: Accelerator, tunes: str) -> None:
+    """Refuse an engine that is not known to train as one process does.
+
+    Args:
+        accelerator: the trainer's.
+        tunes: as `radrl.training.tuning.freeze` takes it.
+
+    Raises:
+        SettingsError: naming the engine and the mend.
+    """
+    kind = str(accelerator.distributed_type.value)
+    if os.environ.get("ACCELERATE_USE_FSDP") == "true" and kind != "FSDP":
+        raise SettingsError(
+            "compute.config asks for FSDP, which accelerate leaves out on CPUs without a word: each process "
+            "would hold all weights; set it to conf/accelerate/cpu2.yaml, which says so, or device to cuda"
+        )
+    if kind in ("NO", "MULTI_CPU", "MULTI_GPU", "MULTI_XPU"):
+        return
+    if not accelerator.is_fsdp2:
+        raise SettingsError(
+            f"compute.config asks for {kind}; weights are parted by FSDP2 alone "
+            "(conf/accelerate/fsdp2.yaml), or lie whole in each process (ddp.yaml)"
+        )
+    if tunes == "lora":
+        raise SettingsError(
+            "adapters train with whole weights in each process: set compute.config to "
+            "conf/accelerate/ddp.yaml, or tunes to full"
+        )
+
+
+def gathered(
+    accelerator: Accelerator, model: PreTrainedModel, kind: type[PreTrainedModel]
+) -> PreTrainedModel:
+    """A policy whose weights are whole.
+
+    Args:
+        accelerator: the trainer's.
+        model: as it trained, its weights parted or not.
+        kind: the class it had before they were.
+
+    Returns:
+        In the first process the policy, on the CPU; in the others the model as it is.
+    """
+    if not accelerator.is_fsdp2:
+        return model
+    weights = accelerator.get_state_dict(model)  # by all processes, in the first one whole
+    if not accelerator.is_main_process:
+        return model
+    config = copy.deepcopy(model.config)
+    config._attn_implementation = "sdpa"  # training's own would be looked for on a hub
+    with torch.device("meta"):
+        whole = kind(config)
+    whole.load_state_dict(weights, assign=True, strict=False)
+    whole.tie_weights()
+    _restore_buffers(whole, model)
+    whole.generation_config = model.generation_config
+    return whole
+
+
+def _restore_buffers(whole: PreTrainedModel, model: PreTrainedModel) -> None:
+    """Give a model the buffers that no state holds: frequencies of rotary positions."""
+    for name, buffer in model.named_buffers():
+        owner, _, own = name.rpartition(".")
+        whole.get_submodule(owner).register_buffer(own, buffer.cpu(), persistent=False)
+
+
+def of_first(accelerator: Accelerator, value: Any) -> Any:
+    """What the first process says: a disk that processes see later than others is no reason to part."""
+    told = [value]
+    broadcast_object_list(told)
+    return told[0]
