@@ -32,7 +32,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help env repro test test-slow lint types contracts pytest smoke offline-check stages base ui viz format lock clean distclean tree docs scorers metrics seeds rows
+.PHONY: help env repro test test-slow test-storage lint types contracts pytest smoke offline-check stages base ui viz format lock clean distclean tree docs scorers metrics seeds rows
 
 help:  ## this list
 	@echo "make TARGET [PYTHON=python3.11] [TORCH_INDEX=URL] [VENV=.venv]"
@@ -51,6 +51,10 @@ test: lint contracts  ## environment, then lint, import contracts, types, the do
 
 test-slow: $(INSTALLED_TEST)  ## the long checks and no other (CONTRIBUTING.md says what they cover)
 	$(PYTEST) -m slow $(ARGS)
+
+test-storage: $(INSTALLED_TEST)  ## DVC on a local S3, MLflow on a local PostgreSQL (Debian: apt-get install postgresql)
+	$(PIP_INSTALL) --editable '.[test-storage]'
+	pytest tests/storage/test_remotes.py tests/wiring/test_tracking_server.py
 
 lint: $(INSTALLED_TEST)  ## ruff: style and layout
 	ruff check .

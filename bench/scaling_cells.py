@@ -14,6 +14,8 @@ from typing import Any, Final
 
 import yaml
 
+from radrl.data import corpus as corpora
+
 ROOT: Final = Path(__file__).resolve().parents[1]
 POLICY: Final = ROOT / "data/06_models/radrl-tiny"
 FEW: Final = 16
@@ -40,12 +42,12 @@ def ingested(own: dict[str, Any], out: Path, seed: int = 0) -> None:
         seed: of drawn films.
     """
     from radrl.pipelines.ingest.nodes import read_source, report_quarantine
-    from radrl.wiring.datasets import ParquetShards
+    from radrl.wiring.datasets import ArrowShards
 
     workspace = out / "workspace"
     workspace.mkdir(parents=True, exist_ok=True)
     files, passing = read_source(own, seed, workspace)
-    ParquetShards(str(out / "corpus")).save(files)
+    ArrowShards(str(out / "corpus")).save(files)
     report_quarantine(passing, own)
 
 
@@ -73,7 +75,7 @@ def _make_all(folder: Path, studies: int, labelers: bool) -> None:
     own = params["ingest"] | {"workers": None}
     own["phantom"] |= {"studies": {"train": studies + studies // 10 + FEW}}  # some are quarantined
     ingested(own, folder)
-    corpus = ds.dataset(folder / "corpus", format="parquet").head(studies)
+    corpus = corpora.opened(folder / "corpus").head(studies)
     shutil.rmtree(folder / "corpus")
     pq.write_table(corpus, folder / "corpus.parquet")
     label_reports(ds.dataset(corpus), folder, params["labeler"]).to_parquet(folder / "labels.parquet")
@@ -153,7 +155,7 @@ def _cut(inputs: Path, out: Path, studies: int) -> None:
     size = settings()["ingest"]["films_per_shard"]
     corpus = first("corpus", studies)
     for number, start in enumerate(range(0, studies, size)):
-        pq.write_table(corpus.slice(start, size), out / "corpus" / f"part-{number:05d}.parquet")
+        corpora.write(corpus.slice(start, size), out / "corpus" / f"part-{number:05d}.arrow")
     for name, rows in {"labels": studies, "rollouts": SAMPLES * studies, "reports": studies}.items():
         pq.write_table(first(name, rows), out / f"{name}.parquet")
     table = pd.read_csv(inputs / "films/reports.csv", dtype=str, nrows=studies)
@@ -179,15 +181,13 @@ def _ingest_csv(inputs: Path, own: Path, out: Path, _studies: int) -> None:
 
 
 def _label(inputs: Path, own: Path, _out: Path, _studies: int) -> None:
-    import pyarrow.dataset as ds
 
     from radrl.pipelines.label.nodes import label_reports
 
-    label_reports(ds.dataset(own / "corpus"), inputs / "labelers", settings()["labeler"])
+    label_reports(corpora.opened(own / "corpus"), inputs / "labelers", settings()["labeler"])
 
 
 def _rollouts(_inputs: Path, own: Path, out: Path, _studies: int) -> None:
-    import pyarrow.dataset as ds
 
     from radrl.pipelines.rollouts.nodes import sample_rollouts
     from radrl.wiring.datasets import ParquetShards
@@ -196,7 +196,7 @@ def _rollouts(_inputs: Path, own: Path, out: Path, _studies: int) -> None:
     rollouts = params["rollouts"] | {"samples": SAMPLES, "max_new_tokens": NEW_TOKENS}
     workspace = out / "workspace"
     workspace.mkdir()
-    corpus = ds.dataset(own / "corpus")
+    corpus = corpora.opened(own / "corpus")
     place = {"seed": 0, "threads": 1, "device": "cpu", "workspace": workspace}
     made = sample_rollouts(corpus, POLICY, rollouts, "float32", params["prompts"]["plain"], **place)
     ParquetShards(str(out / "rollouts")).save(made)
@@ -204,14 +204,13 @@ def _rollouts(_inputs: Path, own: Path, out: Path, _studies: int) -> None:
 
 def _selection(_inputs: Path, own: Path, _out: Path, studies: int) -> None:
     import pandas as pd
-    import pyarrow.dataset as ds
 
     from radrl.pipelines.selection.nodes import make_subsets
 
     selection = settings()["selection"]
     share = selection["balanced"]["studies"] / settings()["ingest"]["phantom"]["studies"]["train"]
     selection["balanced"] = {"studies": max(1, int(share * studies))}
-    make_subsets(ds.dataset(own / "corpus"), pd.read_parquet(own / "labels.parquet"), selection, 0)
+    make_subsets(corpora.opened(own / "corpus"), pd.read_parquet(own / "labels.parquet"), selection, 0)
 
 
 def _ddsampling(inputs: Path, own: Path, _out: Path, _studies: int) -> None:
@@ -225,7 +224,7 @@ def _ddsampling(inputs: Path, own: Path, _out: Path, _studies: int) -> None:
     read = nodes.label_rollouts(ds.dataset(own / "rollouts.parquet"), inputs / "labelers", params["labeler"])
     diversity = nodes.score_diversity(read, selection["ddsampling"], 0)
     top = nodes.take_most_diverse(read, selection["most_diverse"], 0)
-    nodes.take_drawn(diversity, top, ds.dataset(own / "corpus"), pd.read_parquet(own / "labels.parquet"))
+    nodes.take_drawn(diversity, top, corpora.opened(own / "corpus"), pd.read_parquet(own / "labels.parquet"))
 
 
 def _eval(inputs: Path, own: Path, **changed: Any) -> None:

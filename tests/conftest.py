@@ -131,7 +131,7 @@ def make_corpus(
 
     Labelers read the targets unless `label_text` is given.
     """
-    from radrl.data.schema import CORPUS
+    from radrl.data.schema import CORPUS, row_digest
 
     def make(
         splits: Sequence[str] = ("pretrain", "train", "test"), studies: int = 4, **columns: Any
@@ -161,6 +161,7 @@ def make_corpus(
                 row[name] = value
         for row in rows:
             row.setdefault("label_text", row["report"])
+            row["digest"] = row_digest(row)
         return ds.dataset(pa.Table.from_pylist(rows, schema=CORPUS))
 
     return make
@@ -200,6 +201,18 @@ def policy_folder(one_thread: None, shape: dict[str, int], tmp_path_factory: pyt
     target = tmp_path_factory.mktemp("policy")
     tokenizer = tiny.train_tokenizer([PROMPT, *REPORTS], shape["vocab_size"])
     folder.save(tiny.build(tokenizer, image_size=IMAGE_SIZE, shape=shape, seed=0), target)
+    return target
+
+
+@pytest.fixture(scope="session", params=["qwen2_5_vl", "qwen3_vl", "gemma3"])
+def family_folder(
+    one_thread: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """An untrained policy of each family on disk, as its owners publish it. Nobody writes into it."""
+    from small_families import FAMILIES
+
+    target = tmp_path_factory.mktemp(request.param)
+    FAMILIES[request.param](target, [PROMPT, *REPORTS])
     return target
 
 

@@ -135,6 +135,29 @@ def test_scaling_in_miniature(root: Path, tmp_path: Path) -> None:
         assert float(ratio) == pytest.approx(float(large) / float(small), rel=0.1, abs=0.01)
 
 
+def test_corpus_memory_in_miniature(root: Path, tmp_path: Path) -> None:
+    written = tmp_path / "corpus_memory.md"
+    command = [sys.executable, str(root / "bench/corpus_memory.py"), "--films", "60", "--write", str(written)]
+    subprocess.run([*command, "--build", str(tmp_path / "corpora")], check=True, capture_output=True)
+    rows = [line.split(" | ") for line in written.read_text().splitlines() if line.startswith("| 60 ")]
+    assert [row[2] for row in rows] == ["train", "sft", "rollouts", "1,000", "bytes"]
+    assert list((tmp_path / "corpora").iterdir()) == []
+
+
+def test_plan_memory_in_miniature(root: Path, tmp_path: Path) -> None:
+    written = tmp_path / "plan_memory.md"
+    command = [sys.executable, str(root / "bench/plan_memory.py"), "--write", str(written)]
+    sizes = ["--sizes", "112", "--at-once", "4", "--tokens", "8", "--films", "2"]
+    subprocess.run([*command, *sizes], check=True, cwd=tmp_path, capture_output=True)
+    text = written.read_text()
+    cells = re.findall(r"^\| [^|]+ \| 112 \| 4 \| (\d+) \| (\d+) \|", text, flags=re.MULTILINE)
+    assert len(cells) == 5
+    assert all(int(mib) > 0 for cell in cells for mib in cell)
+    kept = re.findall(r"^\| \w+ \| (?:b?float\d+) \|.* \| ([\d.]+) \|$", text, flags=re.MULTILINE)
+    assert len(kept) == 10
+    assert all(0.99 < float(ratio) <= 1 for ratio in kept)
+
+
 def test_pooling_in_miniature(root: Path, tmp_path: Path) -> None:
     written = tmp_path / "pooling.md"
     command = [sys.executable, str(root / "bench/pooling.py"), "--write", str(written)]
@@ -157,3 +180,12 @@ def test_pooling_in_miniature(root: Path, tmp_path: Path) -> None:
     assert best[0] == 80  # the variance is known: what the difference was chosen for
     assert best == sorted(best, reverse=True)
     assert min(best) >= max(plain)
+
+
+def test_tracking_digest_in_miniature(root: Path, tmp_path: Path) -> None:
+    written = tmp_path / "tracking_digest.md"
+    command = [sys.executable, str(root / "bench/tracking_digest.py"), "--write", str(written)]
+    sizes = ["--megabytes", "16", "--rounds", "1"]
+    subprocess.run([*command, *sizes], check=True, cwd=tmp_path, capture_output=True)
+    rows = re.findall(r"^\| [^|]+ \| ([\d.]+) \| ([\d.]+) \|$", written.read_text(), flags=re.MULTILINE)
+    assert len(rows) == 4

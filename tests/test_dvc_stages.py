@@ -161,6 +161,10 @@ def test_every_stage_compares_what_its_own_code_does(stages: dict[str, Any]) -> 
     assert stages[CODE]["outs"] == [str(CODE_FILE)]
 
 
+def test_how_a_machine_runs_a_training_is_no_stage_s_parameter(stages: dict[str, Any]) -> None:
+    assert "compute" not in repr(stages)
+
+
 def test_a_person_reads_the_pipeline_from_top_to_bottom() -> None:
     assert len((ROOT / "dvc.yaml").read_text().splitlines()) <= 250
     # ten arms' parameters, three stages each, are most of it

@@ -198,6 +198,14 @@ WRONG = [
 ]
 
 
+def test_how_trainings_are_run_may_be_left_out_and_is_checked(values: Values) -> None:
+    for nothing in (values | {"compute": None}, {k: v for k, v in values.items() if k != "compute"}):
+        assert validate(nothing).compute.processes == 1
+    values["compute"] = {"processes": 0, "procesess": 2}
+    with pytest.raises(ParamsError, match=r"(?s)compute.processes: .*compute.procesess: no such key"):
+        validate(values)
+
+
 def test_an_arms_epochs_stand_in_for_the_sections_steps(values: Values) -> None:
     assert validate(put(values, "arms.grpo.training", {"epochs": 0.5})).training.steps == 60
 
@@ -376,6 +384,7 @@ def test_every_path_is_kept_from_the_record_of_runs(root: Path, values: Values) 
         "ingest.iu_xray.root",
         *(f"ingest.mimic_cxr.{key}" for key in ("root", "tables", "reports", "annotation", "gold")),
         *(f"ingest.chexpert_plus.{key}" for key in ("path", "images", "annotation", "gold")),
+        "compute.config",
         "labeler.chexbert",
         "policy.path",
         *(f"eval.radgraph.{key}" for key in ("python", "model")),

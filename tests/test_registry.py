@@ -96,7 +96,15 @@ def test_the_probed_policy_is_the_one_that_params_name(
 
 def test_stages_join_into_one_study(pipelines: dict[str, Pipeline]) -> None:
     free = {name for name in pipelines["__default__"].inputs() if not name.startswith("params:")}
-    given = {"step_report", "observers", "cpu_seconds", "published_results", "seeds_results", "systems"}
+    given = {
+        "step_report",
+        "observers",
+        "compute",
+        "cpu_seconds",
+        "published_results",
+        "seeds_results",
+        "systems",
+    }
     assert {name for name in free if not name.endswith("workspace")} == given
     assert pipelines["compare"].inputs() >= {
         f"{arm}.{table}" for arm in ARMS for table in ("per_report", "history")
@@ -112,5 +120,6 @@ def test_catalog_knows_every_dataset(root: Path, pipelines: dict[str, Pipeline])
     assert {name for name in named if name not in catalog} == {
         "step_report",
         "observers",
+        "compute",
         "cpu_seconds",
     }  # the hooks bring it

@@ -23,7 +23,7 @@ from radrl.settings import PARAMS_FILE
 # compare reads every arm's datasets under their namespaces, which is what the dot is for
 warnings.filterwarnings("ignore", message="One or more dataset names contain '.'", category=UserWarning)
 
-SHARED = {"corpus", "labeler_models", "step_report", "observers"}
+SHARED = {"corpus", "labeler_models", "step_report", "observers", "compute"}
 """Datasets of those stages that all arms have in common."""
 
 

@@ -13,7 +13,7 @@ from kedro.io import DataCatalog, DatasetError, MemoryDataset
 from kedro.runner import SequentialRunner
 
 from radrl.pipelines.ingest.pipeline import create_pipeline
-from radrl.wiring.datasets import ParquetShards, Workspace
+from radrl.wiring.datasets import ArrowShards, Workspace
 
 Ingest = Callable[..., tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]]
 
@@ -24,7 +24,7 @@ def ingest(tmp_path: Path) -> Ingest:
 
     def run(settings: dict[str, Any], seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
         datasets: dict[str, Any] = {
-            "corpus": ParquetShards(str(tmp_path / "corpus")),
+            "corpus": ArrowShards(str(tmp_path / "corpus")),
             "ingestion": MemoryDataset(copy_mode="assign"),
             "quarantine": MemoryDataset(),
             "ingest_summary": MemoryDataset(),

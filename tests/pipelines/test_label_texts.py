@@ -143,9 +143,8 @@ def test_an_arm_trains_with_both_forms(
     silent: Any,
     tmp_path: Path,
 ) -> None:
-    from radrl.credit import build as credits
-    from radrl.rewards import build as rewards
     from radrl.rewards.base import Part, RewardSum
+    from radrl.training.reinforcement import arm as arms
     from radrl.training.reinforcement.oracle import Oracle
 
     weighed: set[str] = set()
@@ -169,8 +168,8 @@ def test_an_arm_trains_with_both_forms(
         made_of.extend(references)
         return parts
 
-    monkeypatch.setattr(rewards, "build", build)
-    monkeypatch.setattr(credits, "build", lambda *_: Credit())
+    monkeypatch.setattr(arms, "build_reward", build)
+    monkeypatch.setattr(arms, "build_credit", lambda *_: Credit())
     monkeypatch.setattr(Oracle, "encode", noting)
     corpus = make_corpus(["train", "val"], studies=3, label_text=[f"Original {i}/a." for i in range(6)])
     targets = {*corpus.to_table().column("report").to_pylist()[:3]}

@@ -14,7 +14,7 @@ import pytest
 from small_arms import Letters, train_stage
 
 from radrl.training.preflight import SettingsError
-from radrl.training.reinforcement import grpo
+from radrl.training.reinforcement import arm as arms
 from radrl.training.resume import last_checkpoint
 
 REWARD = {"ce_f1": {"weight": 1.0, "uncertain_as_positive": False, "both_empty": 1.0}}
@@ -43,10 +43,9 @@ def inputs(
 
 @pytest.fixture
 def letters(monkeypatch: pytest.MonkeyPatch) -> None:
-    from radrl.rewards import build
     from radrl.rewards.base import Part, RewardSum
 
-    monkeypatch.setattr(build, "build", lambda *_, **__: RewardSum([Part(Letters(), weight=1.0)]))
+    monkeypatch.setattr(arms, "build_reward", lambda *_, **__: RewardSum([Part(Letters(), weight=1.0)]))
 
 
 @pytest.mark.parametrize("reward", [{}, {"reward": None}])
@@ -91,13 +90,13 @@ def test_arm_sees_its_subset_alone(
     inputs: dict[str, Any], monkeypatch: pytest.MonkeyPatch, silent: Any
 ) -> None:
     seen: list[str] = []
-    original = grpo.prompt_dataset
+    original = arms.prompt_dataset
 
     def noting(films: Any, reports: Any, sample_ids: list[str], *rest: Any, **more: Any) -> Any:
         seen.extend(sample_ids)
         return original(films, reports, sample_ids, *rest, **more)
 
-    monkeypatch.setattr(grpo, "prompt_dataset", noting)
+    monkeypatch.setattr(arms, "prompt_dataset", noting)
     train_stage(**inputs, step_report=silent)
     assert seen == ["train7_1", "train2_1", "train4_1"]
 
@@ -124,7 +123,7 @@ def test_epochs_are_counted_in_the_arms_films_and_said(
     inputs: dict[str, Any], silent: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     arm = inputs["arm"] | {"training": {"epochs": 1.0}}  # three films by two, the section's steps put aside
-    with caplog.at_level("INFO", logger="radrl.pipelines.train"):
+    with caplog.at_level("INFO", logger="radrl.training.reinforcement.arm"):
         _, curve = train_stage(**inputs | {"arm": arm}, step_report=silent)
     assert curve["step"].tolist() == [1, 2]
     assert "2 updates of 3 films: 1.33 epochs" in caplog.text
@@ -180,8 +179,8 @@ def test_what_does_not_fit_is_refused_before_weights_are_loaded(
     import torch
     from transformers import utils
 
-    monkeypatch.setattr("radrl.process.devices.place", lambda _: torch.device("cuda"))  # which is not there
-    monkeypatch.setattr("radrl.process.runtime.pin", lambda *_: None)
+    monkeypatch.setattr(arms, "place", lambda _: torch.device("cuda"))  # which is not there
+    monkeypatch.setattr(arms, "pin", lambda *_: None)
     monkeypatch.setattr(utils, "is_torch_bf16_gpu_available", lambda: False)
     monkeypatch.setattr("radrl.policy.folder.load", None)
     with pytest.raises(SettingsError, match=re.escape(message)):

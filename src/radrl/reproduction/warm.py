@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from radrl.process import warm
+from radrl.process import importing, warm
 from radrl.process.programs import environment
 
 WORTH: Final = 3
@@ -92,5 +91,4 @@ def server(root: Path, **more: str) -> Iterator[Server]:
 
 def _of_project(root: Path, variables: Mapping[str, str]) -> dict[str, str]:
     """Variables under which `radrl` is the project's own, which Kedro runs whatever package is installed."""
-    path = [str(root / "src"), *filter(None, [variables.get("PYTHONPATH")])]
-    return {**variables, "PYTHONPATH": os.pathsep.join(path)}
+    return {**variables, "PYTHONPATH": importing.first(root / "src", variables)}

@@ -14,6 +14,7 @@ from typing import Final
 
 import psutil
 
+from radrl.process import importing
 from radrl.process.programs import environment, without_git
 from radrl.studies.execution import Experiment
 
@@ -74,9 +75,8 @@ class Repro:
                 _kill(process.pid)
 
     def _environment(self, experiment: Experiment) -> dict[str, str]:
-        source = str(experiment.clone / "src")  # the clone's code, not the installed one
         made = environment(
-            PYTHONPATH=os.pathsep.join(part for part in (source, os.environ.get("PYTHONPATH")) if part),
+            PYTHONPATH=importing.first(experiment.clone / "src", os.environ),  # not the installed code
             DVC_ROOT=str(self._root),
             DVC_EXP_NAME=f"{self._study}/{experiment.clone.name}",
         )

@@ -70,9 +70,9 @@ def measure_base(
 
     where = place(device)
     pin(threads, where)
-    frame = corpora.read(corpus, split=SPLIT, columns=["images", "label_text"])
+    references = corpora.read(corpus, split=SPLIT, columns=["label_text"])["label_text"].tolist()
     policy, reader = folder.load(base, device=where), build_labeler(labeler, None, name="rules")
-    films, references = frame["images"].tolist(), frame["label_text"].tolist()
+    films = corpora.Films(corpus, SPLIT)
     looks = {
         "negatives": (films_of(films, radiographs=0.0, seed=seed), "plain"),
         "films": (films, "plain"),

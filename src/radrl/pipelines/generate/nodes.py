@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from radrl.data import corpus as corpora
 from radrl.pipelines.generate.speed import Stopwatch, told
 
 if TYPE_CHECKING:
+    from radrl.policy.encoding import Films
     from radrl.policy.folder import Policy
 
 
@@ -60,12 +61,13 @@ def write_reports(
     frame = corpora.read(
         corpus,
         split=settings["split"],
-        columns=["sample_id", "study_id", "patient_id", "gold", "report", "label_text", "images"],
+        columns=["sample_id", "study_id", "patient_id", "gold", "report", "label_text"],
     )
+    films = corpora.Films(corpus, settings["split"])
     form = (arm or {}).get("output", "plain")
     writer = folder.load(policy, dtype=dtype, device=where)
     watch = Stopwatch()
-    outputs = _written(writer, frame["images"], prompts[form], settings, seed, watch)
+    outputs = _written(writer, films, prompts[form], settings, seed, watch)
     numbers = watch.numbers()
     Console().print(told(numbers, device=device_name(writer.model.device), batch_size=settings["batch_size"]))
     if step_report is not None:
@@ -81,7 +83,7 @@ def write_reports(
 
 def _written(
     writer: Policy,
-    images: pd.Series[Any],
+    films: Sequence[Films],
     prompt: str,
     settings: Mapping[str, Any],
     seed: int,
@@ -94,8 +96,8 @@ def _written(
     from radrl.policy.generation import write
 
     outputs: list[str] = []
-    for start in tqdm(range(0, len(images), settings["batch_size"]), desc="generate", unit=" batches"):
-        chosen = images.iloc[start : start + settings["batch_size"]]
+    for start in tqdm(range(0, len(films), settings["batch_size"]), desc="generate", unit=" batches"):
+        chosen = films[start : start + settings["batch_size"]]
         with watch.batch(sum(map(len, chosen))):
             drawn = write(
                 writer,

@@ -51,7 +51,7 @@ def make_base_policy(
     from radrl.data.drawn import note_on
     from radrl.process.devices import place
     from radrl.process.runtime import pin
-    from radrl.storage.workspaces import claim, digest_rows, fingerprint
+    from radrl.storage.workspaces import claim, fingerprint
     from radrl.training.preflight import check_supervised
     from radrl.training.resume import writing
     from radrl.training.supervised.pretraining import pretrained
@@ -59,10 +59,11 @@ def make_base_policy(
     where = place(device)
     pin(threads, where)
     check_supervised(settings["pretrain"], "policy.pretrain", device=where)
-    frame = corpora.read(corpus, split="pretrain", columns=["sample_id", "images", "report", "impression"])
+    frame = corpora.read(corpus, split="pretrain", columns=["report", "impression"])
+    films = corpora.Films(corpus, "pretrain")
     drawn: dict[str, Any] = {"settings": settings, "image_size": image_size, "prompts": prompts, "seed": seed}
-    claim(workspace, fingerprint(drawn | {"threads": threads, "device": device, "films": digest_rows(frame)}))
-    policy, curve = pretrained(frame, **drawn, device=where, workspace=workspace, report=step_report)
+    claim(workspace, fingerprint(drawn | {"threads": threads, "device": device, "films": films.digest()}))
+    policy, curve = pretrained(frame, films, **drawn, device=where, workspace=workspace, report=step_report)
     return note_on(writing(policy, workspace), source=source, seed=seed), pd.DataFrame(curve)
 
 

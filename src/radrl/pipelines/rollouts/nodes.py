@@ -46,15 +46,14 @@ def sample_rollouts(
     from radrl.policy.sampling import sample_shards
     from radrl.process.devices import place
     from radrl.process.runtime import pin
-    from radrl.storage.workspaces import claim, digest_rows, fingerprint
+    from radrl.storage.workspaces import claim, fingerprint
 
     where = place(device)
     pin(threads, where)
     frame = corpora.read(corpus, split="train", columns=["sample_id"])
     films = corpora.Films(corpus, "train")
-    said = digest_rows(frame), films.digest()
     work = {"settings": settings, "dtype": dtype, "prompt": prompt, "seed": seed, "threads": threads}
-    claim(workspace, fingerprint(work | {"device": device, "films": said}, start))
+    claim(workspace, fingerprint(work | {"device": device, "films": films.digest()}, start))
     return sample_shards(
         folder.load(start, dtype=dtype, device=where),
         sample_ids=frame["sample_id"].tolist(),

@@ -22,6 +22,7 @@ def create_pipeline() -> Pipeline:
                     "device": "params:device",
                     "workspace": "sft_workspace",
                     "step_report": "step_report",
+                    "compute": "compute",
                 },
                 ["sft_policy", "sft_history"],
                 name="cold_start",

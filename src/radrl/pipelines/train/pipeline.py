@@ -34,6 +34,7 @@ def create_pipeline() -> Pipeline:
                     "settings": "settings",
                     "workspace": "workspace",
                     "step_report": "step_report",
+                    "compute": "compute",
                     "observers": "observers",
                 },
                 ["policy", "history"],
