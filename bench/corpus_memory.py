@@ -12,6 +12,8 @@ system takes back when it wants them and which processes share, stand apart.
               trainer's data set; then 500 films drawn at random
     sft       the same for the cold start
     rollouts  every film once, in order
+    ceilings  what the stage's network learns from and reads: 8,000 films, its default, and the test films
+    compare   the training film nearest to each of the test films
     1,000     what an arm on 1,000 drawn studies holds
     bytes     the peer: pandas with the split's films as Python's bytes, hashed by rows, as radrl did before
 """
@@ -43,9 +45,11 @@ from radrl.data.schema import CORPUS
 SIDE: Final = 448
 KINDS: Final = 64
 SHARD: Final = 1000
+TEST: Final = 64
+"""One film in as many is a test film: of 270,000 as many as MIMIC-CXR has studies in its own."""
 MOST_AS_BYTES: Final = 10_000
 """Films of the peer, which holds several times their bytes."""
-WAYS: Final = ("train", "sft", "rollouts", "1,000", "bytes")
+WAYS: Final = ("train", "sft", "rollouts", "ceilings", "compare", "1,000", "bytes")
 
 
 def film(seed: int) -> bytes:
@@ -77,7 +81,11 @@ def row(number: int, png: bytes, report: str) -> dict[str, Any]:
     texts = {"findings": report, "impression": None, "report": report, "label_text": report, "gold": None}
     names = {"sample_id": f"s{number}_1", "study_id": f"s{number}", "patient_id": f"p{number // 4}"}
     digest = number.to_bytes(32)
-    place = {"split": "train", "views": ["frontal"], "source_keys": [f"row {number}"]}
+    place = {
+        "split": "train" if number % TEST else "test",
+        "views": ["frontal"],
+        "source_keys": [f"row {number}"],
+    }
     return {**names, **place, **texts, "images": [png + digest], "digest": digest}
 
 
@@ -114,6 +122,23 @@ def rollouts(folder: Path) -> None:
     assert sum(len(own[0]) for own in films)
 
 
+def ceilings(folder: Path) -> None:
+    from radrl.readers.network import LabelNetwork
+
+    corpus, reader = corpora.opened(folder), LabelNetwork({"channels": 16}, seed=0)
+    known = corpora.read(corpus, columns=["sample_id", "split"]).groupby("split")["sample_id"]
+    held = [reader.prepare(corpora.Films(corpus, sample_ids=own.iloc[:8000].tolist())) for _, own in known]
+    assert all(len(own.grey) for own in held)
+
+
+def compare(folder: Path) -> None:
+    from radrl.data.thumbnails import nearest_training_films
+
+    corpus = corpora.opened(folder)
+    shown = corpora.read(corpus, split="test", columns=["sample_id"])["sample_id"].tolist()
+    nearest_training_films(corpus, shown)
+
+
 def as_bytes(folder: Path) -> None:
     columns = ["sample_id", "images", "report", "label_text"]
     frame = corpora.opened(folder).to_table(columns=columns).to_pandas()
@@ -125,6 +150,8 @@ DOES: Final[dict[str, Callable[[Path], None]]] = {
     "train": train,
     "sft": sft,
     "rollouts": rollouts,
+    "ceilings": ceilings,
+    "compare": compare,
     "1,000": lambda folder: train(folder, 1000),
     "bytes": as_bytes,
 }

@@ -112,20 +112,20 @@ def test_films_are_drawn_by_the_seed(run: Callable[..., Any], monkeypatch: pytes
     from radrl.data import corpus as corpora
 
     asked: list[list[str]] = []
-    own = corpora.pictures
+    own = corpora.Films
 
-    def pictures(corpus: ds.Dataset, sample_ids: list[str]) -> Any:
+    def films(corpus: ds.Dataset, *, sample_ids: list[str]) -> Any:
         asked.append(sample_ids)
-        return own(corpus, sample_ids)
+        return own(corpus, sample_ids=sample_ids)
 
-    monkeypatch.setattr(corpora, "pictures", pictures)
+    monkeypatch.setattr(corpora, "Films", films)
     for seed in (0, 0, 1):
         run(seed=seed, probe=None, network=NETWORK | {"films": 5})
     learned = asked[::2]
     assert learned[0] == learned[1] != learned[2]
     order = [f"{split}{i}_1" for split, i in itertools.product(("pretrain", "train"), range(STUDIES))]
-    assert [sorted(films, key=order.index) for films in learned] == learned
-    assert {len(films) for films in learned} == {5}
+    assert [sorted(ids, key=order.index) for ids in learned] == learned
+    assert {len(ids) for ids in learned} == {5}
     assert asked[1] == [f"test{i}_1" for i in range(STUDIES)]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -59,9 +60,15 @@ class LabelNetwork:
         return sum(weights.numel() for weights in self.network.parameters())
 
     def prepare(self, samples: Sequence[Films]) -> Pictures:
-        """Decode the films, which have one size."""
-        grey = np.stack([_decode(film) for films in samples for film in films])
-        return Pictures(grey, np.array([len(films) for films in samples]))
+        """Decode the films, which have one size; a sample's films are read when their turn comes."""
+        counts: list[int] = []
+
+        def decoded() -> Iterator[npt.NDArray[np.uint8]]:
+            for films in samples:
+                counts.append(len(films))
+                yield from map(_decode, films)
+
+        return Pictures(_stacked(decoded()), np.array(counts))
 
     def fit(self, prepared: Pictures, targets: BoolArray) -> None:
         """Train."""
@@ -129,6 +136,12 @@ def _block(channels: int, more: int) -> nn.Sequential:
         nn.MaxPool2d(2),  # before the ReLU, which it commutes with, so that a quarter is left to do
         nn.ReLU(inplace=True),
     )
+
+
+def _stacked(films: Iterator[npt.NDArray[np.uint8]]) -> npt.NDArray[np.uint8]:
+    """Pictures of one size, shape (F, H, W), without the list that np.stack would hold beside them."""
+    first = next(films)
+    return np.fromiter(chain([first], films), dtype=np.dtype((np.uint8, first.shape)))
 
 
 def _decode(film: bytes) -> npt.NDArray[np.uint8]:

@@ -16,7 +16,7 @@ from radrl.policy.folder import Policy
 from radrl.readers.base import Films, Probabilities, mean_of_films
 
 BATCH: Final = 32
-"""Films shown to the tower at once."""
+"""Samples whose films are shown to the tower at once."""
 
 Features = npt.NDArray[np.float64]
 """Mean and maximum of each sample's merged tokens, shape (N, 2 hidden)."""
@@ -41,10 +41,13 @@ class TowerProbe:
 
     def prepare(self, samples: Sequence[Films]) -> Features:
         """Show the tower the films, and average over those of each sample."""
-        films = [film for own in samples for film in own]
-        starts = tqdm(range(0, len(films), BATCH), desc="tower", unit=" batches")
-        seen = np.concatenate([_features(self.policy, films[i : i + BATCH]) for i in starts])
-        return mean_of_films(seen, np.array([len(own) for own in samples]))
+        seen: list[npt.NDArray[np.float32]] = []
+        counts: list[int] = []
+        for start in tqdm(range(0, len(samples), BATCH), desc="tower", unit=" batches"):
+            part = samples[start : start + BATCH]
+            seen.append(_features(self.policy, [film for films in part for film in films]))
+            counts += map(len, part)
+        return mean_of_films(np.concatenate(seen), np.array(counts))
 
     def fit(self, prepared: Features, targets: BoolArray) -> None:
         """Fit label after label on standardised features; one that all samples have, or none, is constant."""

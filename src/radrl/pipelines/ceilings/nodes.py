@@ -117,7 +117,7 @@ def _read(reader: Reader[Any], corpus: ds.Dataset, learned: pd.DataFrame, scored
     from radrl.readers.thresholds import best_f1
 
     def prepare(known: pd.DataFrame) -> Any:
-        return reader.prepare([*corpora.pictures(corpus, known["sample_id"].tolist()).values()])
+        return reader.prepare(corpora.Films(corpus, sample_ids=known["sample_id"].tolist()))
 
     films, targets = prepare(learned), positives(learned[list(OBSERVATIONS)].to_numpy())
     reader.fit(films, targets)
