@@ -1,0 +1,89 @@
+"""`radrl doctor`: what this machine has of what radrl and a recipe want."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from radrl.commands.project import project
+
+if TYPE_CHECKING:
+    from radrl.doctor.findings import Finding
+
+_EXAMPLES: Final = """\b
+Examples:
+  radrl doctor
+  radrl doctor conf/recipes/deer-mimic_cxr.yaml
+  radrl doctor --no-hash --json > doctor.json      # to go with a question or a bug report"""
+
+_MARKS: Final = {"there": ("✓", "green"), "without": ("-", "yellow"), "lacking": ("✗", "red")}
+
+
+@click.command("doctor", epilog=_EXAMPLES)
+@click.argument(
+    "recipe", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="[RECIPE]"
+)
+@click.option("--no-hash", is_flag=True, help="Leave the SHA-256 of weights out, which reads them through.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def command(recipe: Path | None, no_hash: bool, as_json: bool) -> None:
+    """Say what this machine has, what is missing for RECIPE (params.yaml), what that costs, and the mend.
+
+    Versions, cores, accelerators, memory, disk, programs; data, weights with their hashes and interpreters
+    that the recipe names; MLflow's store, DVC's remote and cache. Nothing is loaded or run, and nothing is
+    sent but a question to the MLflow server that the configuration names.
+
+    Ends with 1 when something lacks that the recipe asks for.
+    """
+    root = project(Path.cwd())
+    found = _examined(root, recipe or root / "params.yaml", hashed=not no_hash)
+    if as_json:
+        told = {title: [asdict(one) for one in own] for title, own in found.items()}
+        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+    else:
+        _show(found)
+    lacking = [one for own in found.values() for one in own if one.state == "lacking"]
+    if lacking:
+        lines = [f"  {one.name}: {one.said}. Mend: {one.mend}" for one in lacking]
+        raise click.ClickException("\n".join([f"{len(lacking)} of what is asked for lacks:", *lines]))
+
+
+def _examined(root: Path, recipe: Path, *, hashed: bool) -> Mapping[str, list[Finding]]:
+    from radrl.doctor import installed, machine, record
+    from radrl.doctor.recipe import named
+    from radrl.doctor.settings import settings
+
+    params, of_params = settings(recipe)
+    return {
+        "Machine": list(machine.machine(root)),
+        "Packages": list(installed.packages(root)),
+        "Programs": list(installed.programs()),
+        str(recipe): [of_params, *(named(params, root, hashed=hashed) if params else [])],
+        "Record": list(record.record(root)),
+    }
+
+
+def _show(found: Mapping[str, Iterable[Finding]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    for title, own in found.items():
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for one in own:
+            mark, style = _MARKS[one.state]
+            table.add_row(mark, one.name, one.said, style=None if one.state == "there" else style)
+            if one.costs:
+                table.add_row("", "", f"costs {one.costs}", style="dim")
+            if one.mend:
+                table.add_row("", "", f"mend  {one.mend}", style="dim")
+        console.print(title, style="bold")
+        console.print(table)
+        console.print("")

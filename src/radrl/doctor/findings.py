@@ -1,0 +1,42 @@
+"""What was found of one thing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal["there", "without", "lacking"]
+"""Of a thing: there; not there, which costs something; not there although the recipe asks for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing and how it stands.
+
+    Args:
+        name: of it, such as `git` or `policy.path`.
+        said: its version, size or place, or what is wrong.
+        state: how it stands.
+        costs: what cannot be had without it; nothing where it is there.
+        mend: how to get it.
+    """
+
+    name: str
+    said: str
+    state: State = "there"
+    costs: str = ""
+    mend: str = ""
+
+
+def size(count: float) -> str:
+    """Bytes in the largest unit that leaves 1 or more.
+
+    Example:
+        >>> size(3 * 2**30)
+        '3.0 GiB'
+    """
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"
