@@ -334,7 +334,7 @@ def test_arm_overrides_any_training_key_of_the_right_type(values: Values) -> Non
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("a: [", "is no valid YAML"), ("- seed", "holds no mapping"), ("", "holds no mapping")],
+    [("a: [", "no valid YAML"), ("- seed", "holds no mapping"), ("", "holds no mapping")],
 )
 def test_file_that_is_no_mapping_is_refused_by_name(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "params.yaml"

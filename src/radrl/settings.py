@@ -4,6 +4,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import yaml
 from kedro.config import OmegaConfigLoader
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
@@ -11,6 +12,7 @@ from radrl.process import importing
 
 importing.prepare()
 
+from radrl.storage.yaml_files import NoYaml  # noqa: E402
 from radrl.wiring.cpu import CpuHooks  # noqa: E402
 from radrl.wiring.errors import say_plainly  # noqa: E402
 from radrl.wiring.hooks import ProjectHooks, RecordHooks, TrackingHooks  # noqa: E402  (after the switches)
@@ -28,8 +30,24 @@ def from_params(key: str) -> Any:
 
 @lru_cache(maxsize=1)
 def _read(path: Path, changed: int) -> DictConfig | ListConfig:
-    """A file's values, parsed once: Kedro asks for thirty keys a run, and parsing takes 0.05 s."""
-    return OmegaConf.load(path)
+    """A file's values, parsed once: Kedro asks for thirty keys a run, and parsing takes 0.05 s.
+
+    Raises:
+        NoYaml: when it is none.
+    """
+    try:
+        return OmegaConf.create(_from_home(OmegaConf.to_container(OmegaConf.load(path))))
+    except yaml.YAMLError as error:
+        raise NoYaml.of(path, error) from None
+
+
+def _from_home(value: Any) -> Any:
+    """Paths below the user's home, ``~/...``, in full, as a shell would give them."""
+    if isinstance(value, dict):
+        return {key: _from_home(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_from_home(inner) for inner in value]
+    return str(Path(value).expanduser()) if isinstance(value, str) and value.startswith("~/") else value
 
 
 # the record first: it reads params.yaml before anybody else does

@@ -77,7 +77,11 @@ def test_same_seed_same_bytes_and_another_seed_others(
 
 
 def test_rows_of_a_table_are_kept_or_quarantined_with_the_reason(
-    ingest: Ingest, small: dict[str, Any], films: Callable[..., list[bytes]], tmp_path: Path
+    ingest: Ingest,
+    small: dict[str, Any],
+    films: Callable[..., list[bytes]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     for number, film in enumerate(films(3)):
         (tmp_path / f"{number}.png").write_bytes(film)
@@ -116,12 +120,17 @@ def test_rows_of_a_table_are_kept_or_quarantined_with_the_reason(
         "kept": 2,
         "quarantined": 3,
         "samples": 2,
+        "splits": corpus["split"].value_counts().to_dict(),
         "studies_kept": 2,
         "studies_quarantined": 0,
         "patients_in_two_splits": 0,
         "reasons": quarantine["reason"].value_counts().sort_index().to_dict(),
     }
     assert quarantine["reason"].nunique() == 3
+    said = capsys.readouterr().out
+    assert "kept 2 of 5 films (2 studies): " in said
+    assert "refused 3 films (each in 02_intermediate/quarantine.csv):" in said
+    assert all(f"  {reason}: 1 (" in said for reason in quarantine["reason"])
 
 
 def test_too_many_refusals_fail_and_leave_no_corpus(

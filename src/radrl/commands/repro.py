@@ -8,13 +8,12 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final
 
 import click
-import yaml
 from tqdm import tqdm
 
 from radrl.commands.project import project, stopped
@@ -25,7 +24,7 @@ from radrl.reproduction.graph import Graph, out_of_date, stages
 from radrl.reproduction.schedule import run_stages
 from radrl.reproduction.stage import DvcStages
 from radrl.reproduction.warm import pays, server
-from radrl.storage import cpu_seconds
+from radrl.storage import cpu_seconds, yaml_files
 from radrl.storage.locks import alone
 
 _EXAMPLES: Final = """\b
@@ -66,9 +65,10 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool, verbose: 
     Kill it when you like: finished stages are kept, and training goes on from its last checkpoint.
     """
     root = project(Path.cwd())
+    params = yaml_files.read(root / "params.yaml")  # before DVC reads it, whose message has no mend
     graph = stages(root, targets)
     chosen = out_of_date(root, graph)
-    params = yaml.safe_load((root / "params.yaml").read_text(encoding="utf-8"))
+    _refuse_what_lacks(root, chosen)
     jobs = jobs or default_jobs(params)
     if dry_run:
         _show(graph, chosen, jobs)
@@ -85,6 +85,17 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool, verbose: 
     _say_end(graph, chosen, time.monotonic() - began)
     if not targets:  # with some, other arms' figures may be of another time
         _show_headlines(root, params)
+
+
+def _refuse_what_lacks(root: Path, chosen: Collection[str]) -> None:
+    """Look before the first stage runs: the last may run tomorrow."""
+    if not chosen:
+        return
+    from radrl.doctor.recipe import lacking
+
+    if lacks := lacking(root / "params.yaml", root, chosen):
+        lines = [f"  {one.name}: {one.said}. Mend: {one.mend}" for one in lacks]
+        raise click.ClickException("\n".join(["params.yaml asks for what is not there:", *lines]))
 
 
 def _say_end(graph: Graph, chosen: set[str], seconds: float) -> None:

@@ -78,9 +78,13 @@ class Admission:
 
     Args:
         splits: gives every patient one split.
+
+    Attributes:
+        films_of_split: how many films were admitted to each.
     """
 
     splits: PatientSplits
+    films_of_split: Counter[str] = field(default_factory=Counter)
     _films: dict[bytes, Seen] = field(default_factory=dict)
     _studies: dict[str, Seen] = field(default_factory=dict)
     _films_of_study: Counter[str] = field(default_factory=Counter)
@@ -113,6 +117,7 @@ class Admission:
         self._films[seen.pixels] = seen
         self._studies.setdefault(seen.study_id, seen)
         self._films_of_study[seen.study_id] += 1
+        self.films_of_split[split] += 1
         return split
 
     def turn_away(self, prepared: Prepared) -> Refusal:

@@ -135,6 +135,11 @@ class Ingestion:
         return self._quarantine
 
     @property
+    def splits(self) -> dict[str, int]:
+        """Films kept, by split."""
+        return dict(sorted(self._admission.films_of_split.items()))
+
+    @property
     def patients_in_two_splits(self) -> int:
         """Patients whom the source puts into more than one split, where that is allowed."""
         return len(self._admission.splits.crossed)

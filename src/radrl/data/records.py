@@ -123,7 +123,7 @@ def open_records(path: Path, format: str, *, encoding: str = "utf-8") -> Records
         SourceError: no such file, no header, no Parquet, or a column name that stands twice.
     """
     if not path.is_file():
-        raise SourceError(f"{path} is no file")
+        raise SourceError(f"{path.absolute()} is no file")
     if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
         encoding = "utf-8-sig"
     if format == "parquet":

@@ -116,7 +116,7 @@ def open_table(path: Path, *, encoding: str | None = None, delimiter: str | None
         SourceError: no such file, no text, no header, or a column name that stands twice.
     """
     if not path.is_file():
-        raise SourceError(f"{path} is no file")
+        raise SourceError(f"{path.absolute()} is no file")
     encoding = _encoding(path, encoding)
     named = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     tabbed = named.suffix.lower() in (".tsv", ".tab")

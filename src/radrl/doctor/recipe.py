@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from radrl.doctor.findings import Finding, size
-from radrl.params.base import local_paths
-from radrl.params.schema import Params
+from radrl.params.base import ParamsError, local_paths
+from radrl.params.schema import Params, read
 from radrl.process.devices import DeviceError, place
 from radrl.storage.digests import sha256
 
@@ -53,6 +53,29 @@ def named(params: Params, root: Path, *, hashed: bool = True) -> Iterator[Findin
             said = f"{value}: nothing is there" + (f" ({path})" if str(path) != value else "")
             yield Finding(key, said, "lacking", _COSTS.get(section, ""), _MENDS.get(section, f"mend {key}"))
     yield from _left_out(params)
+
+
+_OPENED_BY: Final = {"ingest": "ingest", "policy": "policy"}
+"""By section, the one stage that opens what it names; what others name several stages open."""
+
+
+def lacking(recipe: Path, root: Path, stages: Collection[str]) -> list[Finding]:
+    """What is not there of what some stages will open, so that nobody learns of it hours later.
+
+    Of a recipe that the schema refuses nothing is known; the first stage says why.
+
+    Args:
+        recipe: params.yaml.
+        root: the project.
+        stages: those that will run.
+    """
+    try:
+        params = read(recipe)
+    except ParamsError:
+        return []
+    lacks = [one for one in named(params, root, hashed=False) if one.state == "lacking"]
+    opened = [(one, _OPENED_BY.get(one.name.split(".")[0])) for one in lacks]
+    return [one for one, stage in opened if stage is None or stage in stages]
 
 
 def _device(asked: str) -> Finding:

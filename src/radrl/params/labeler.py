@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from radrl.params.parts import Parts, needs_settings, one_of
 from radrl.parts.find import names
 from radrl.parts.near import near
 from radrl.parts.section import LocalPath
+
+_MENDS: Final = {
+    "chexbert": "name the folder that holds the published chexbert.pth and bert-base-uncased's vocab.txt",
+    "compact": "it is trained here: take its section from conf/recipes/phantom-laptop.yaml",
+}
 
 
 class Labeler(Parts):
@@ -33,6 +38,6 @@ class Labeler(Parts):
             raise ValueError(f"{key}: {name!r} is no labeler{near(name, known)} Labelers: {', '.join(known)}")
         needed = {"chexbert": "chexbert", "chexbert_compact": "compact"}.get(name)
         if needed and getattr(self, needed) is None:
-            raise ValueError(f"{key} is {name} but labeler.{needed} is null")
+            raise ValueError(f"{key} is {name} but labeler.{needed} is null; {_MENDS[needed]}")
         if not (needed or name == "rules" or name in own) and needs_settings(self.kind, name):
             raise ValueError(f"{key} is {name}, but there is no section labeler.{name}, which says how")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
@@ -57,7 +58,15 @@ def _explain(problem: Any, root: type[BaseModel]) -> str:
         "value_error",
     ):  # ours, which says what is wrong; the input may be a whole section
         return str(problem["msg"])
-    return f"{problem['msg']} (it is {problem['input']!r})"
+    return f"{problem['msg']} (it is {problem['input']!r}{_as_number(problem['input'])})"
+
+
+def _as_number(given: Any) -> str:
+    """The mend of a number in a form that YAML reads as text, such as 4e-4, which wants a point."""
+    if not isinstance(given, str) or not re.fullmatch(r"[+-]?\d+[eE][+-]?\d+", given):
+        return ""
+    figures, _, power = given.lower().partition("e")
+    return f", text to YAML: write {figures}.0e{power if power[0] in '+-' else '+' + power}"
 
 
 def explained(error: ValidationError, root: type[BaseModel]) -> ValidationError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
 from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, ValidationError, model_validator
 
 from radrl.params.analyses import Analyses
@@ -184,9 +183,9 @@ def read(path: Path) -> Params:
         ParamsError: when the file is no YAML mapping or the schema refuses it.
     """
     try:
-        values = yaml_files.load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise ParamsError(f"{path} is no valid YAML: {error}") from None
+        values = yaml_files.read(path)
+    except yaml_files.NoYaml as error:
+        raise ParamsError(str(error)) from None
     if not isinstance(values, dict):
         raise ParamsError(f"{path} holds no mapping of parameters")
     return validate(values, source=path.name)

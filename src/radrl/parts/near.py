@@ -6,10 +6,10 @@ import difflib
 from collections.abc import Iterable
 
 
-def hint(key: str, valid: Iterable[str]) -> str:
-    """What to write instead of a key that is none: the nearest one, if any, and all valid ones."""
+def hint(key: str, valid: Iterable[str], called: str = "Valid keys") -> str:
+    """What to write instead of a name that is none: the nearest one, if any, and all valid ones."""
     valid = list(valid)
-    return f"{near(key, valid)} Valid keys: {', '.join(valid)}"
+    return f"{near(key, valid)} {called}: {', '.join(valid)}"
 
 
 def near(name: str, valid: Iterable[str]) -> str:

@@ -30,6 +30,25 @@ _PATIENCE: Final = 30.0
 """Seconds that a command has to end by itself before it is killed."""
 
 
+NO_GIT: Final = (
+    "; DVC, studies and the digests of code need one: clone the project, or git init && git add . && git "
+    "commit -m start"
+)
+
+
+def with_mend(said: str) -> str:
+    """What a program said when it failed, with the mend of what people meet most.
+
+    Args:
+        said: its last words.
+
+    Example:
+        >>> with_mend("x is not a git repository")[:30]
+        'x is not a git repository; DVC'
+    """
+    return f"{said}{NO_GIT}" if "not a git repository" in said else said
+
+
 class Ended(NamedTuple):
     """How a run of DVC ended.
 

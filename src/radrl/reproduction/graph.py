@@ -10,7 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from radrl.process.programs import DVC, environment
+from radrl.parts.near import hint
+from radrl.process.programs import DVC, environment, with_mend
 
 Graph = dict[str, set[str]]
 """By stage, the stages whose outputs it reads."""
@@ -46,7 +47,13 @@ def stages(root: Path, targets: Sequence[str] = ()) -> Graph:
         return read_dot(_dvc(root, "dag", "--dot"))
     found: Graph = {}
     for target in targets:
-        found |= read_dot(_dvc(root, "dag", "--dot", target))
+        try:
+            found |= read_dot(_dvc(root, "dag", "--dot", target))
+        except DvcError as error:
+            every = read_dot(_dvc(root, "dag", "--dot"))
+            if target in every:
+                raise
+            raise DvcError(f"{target!r} is no stage{hint(target, every, 'Stages')}") from error
     return found
 
 
@@ -144,5 +151,5 @@ def _said(command: Sequence[str], root: Path) -> str:
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, env=environment(), check=False)
     if done.returncode:
         said = done.stderr.strip() or done.stdout.strip()
-        raise DvcError(said.removeprefix("ERROR: ").removeprefix("Error: "))
+        raise DvcError(with_mend(said.removeprefix("ERROR: ").removeprefix("Error: ")))
     return done.stdout

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import yaml
 
-from radrl.process.programs import DVC, without_git
+from radrl.process.programs import DVC, with_mend, without_git
 from radrl.provenance.code import CODE_FILE
 from radrl.reproduction.graph import changed, digest_code
 
@@ -195,5 +195,6 @@ def _said(command: list[str], cwd: Path | None = None) -> str:
             f"{command[0]} is not installed; a study runs in clones of the git repository"
         ) from None
     if done.returncode:
-        raise CloneError(f"`{' '.join(command)}` failed:\n{done.stderr.strip() or done.stdout.strip()}")
+        said = with_mend(done.stderr.strip() or done.stdout.strip())
+        raise CloneError(f"`{' '.join(command)}` failed:\n{said}")
     return done.stdout

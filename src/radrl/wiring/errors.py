@@ -15,10 +15,12 @@ from radrl.data.tables import SourceError
 from radrl.labelers.base import LabelerError
 from radrl.params.base import ParamsError
 from radrl.parts.find import PartError
+from radrl.process.devices import DeviceError
 from radrl.provenance.started import ChangedMeanwhile
 from radrl.rewards.base import RewardError
 from radrl.scoring.base import ScoringError
 from radrl.storage.pointers import PointerError
+from radrl.storage.yaml_files import NoYaml
 from radrl.training.preflight import SettingsError
 from radrl.wiring.tracking_server import RecordError
 
@@ -35,6 +37,8 @@ MENDABLE = (
     SettingsError,
     ChangedMeanwhile,
     RecordError,
+    DeviceError,
+    NoYaml,
     MissingConfigException,
     DatasetError,
 )
@@ -63,5 +67,7 @@ def _chain(error: BaseException) -> list[BaseException]:
     link: BaseException | None = error
     while link is not None:
         links.append(link)
-        link = link.__cause__ or link.__context__
+        # our own `from None` means it: the message was put together anew; OmegaConf's hides what it wraps
+        ours = isinstance(link, MENDABLE) and link.__suppress_context__
+        link = link.__cause__ or (None if ours else link.__context__)
     return links

@@ -66,6 +66,7 @@ def report_quarantine(passing: Ingestion, settings: dict[str, Any]) -> tuple[pd.
         and the same of studies.
     """
     quarantine = passing.quarantine
+    print(told(passing))
     return quarantine.table().to_pandas(), {
         "source": settings["source"],
         "drawn": drawn(settings),
@@ -73,8 +74,27 @@ def report_quarantine(passing: Ingestion, settings: dict[str, Any]) -> tuple[pd.
         "kept": passing.kept,
         "quarantined": len(quarantine),
         "samples": passing.samples,
+        "splits": passing.splits,
         "studies_kept": passing.studies_kept,
         "studies_quarantined": passing.studies_quarantined,
         "patients_in_two_splits": passing.patients_in_two_splits,
         "reasons": {str(reason): count for reason, count in sorted(quarantine.counts().items())},
     }
+
+
+def told(passing: Ingestion) -> str:
+    """What came of a source, for whoever watches: kept, by split, and refused, by reason.
+
+    Args:
+        passing: the pass over the source, at its end.
+    """
+    splits = ", ".join(f"{split} {films:,}" for split, films in passing.splits.items())
+    lines = [f"kept {passing.kept:,} of {passing.read:,} films ({passing.studies_kept:,} studies): {splits}"]
+    if len(passing.quarantine):
+        lines.append(f"refused {len(passing.quarantine):,} films (each in 02_intermediate/quarantine.csv):")
+        lines.append(passing.quarantine.summary(examples=1))
+    if passing.patients_in_two_splits:
+        lines.append(
+            f"warning: {passing.patients_in_two_splits:,} patients stand in two splits, as the source has it"
+        )
+    return "\n".join(lines)
