@@ -22,7 +22,7 @@ class NoYaml(ValueError):
             error: what was wrong with it.
         """
         mark = getattr(error, "problem_mark", None)
-        where = f"{path.name}, line {mark.line + 1}" if mark else path.name
+        where = f"{path}, line {mark.line + 1}" if mark else str(path)
         problem = getattr(error, "problem", None) or str(error)
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
         if mark and "\t" in "".join(lines[mark.line : mark.line + 1]):
