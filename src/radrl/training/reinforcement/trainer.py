@@ -53,12 +53,13 @@ from radrl.training.reinforcement.oracle import (
 )
 from radrl.training.reinforcement.shared_forward import Rollouts as Rows
 from radrl.training.reinforcement.shared_forward import Texts
-from radrl.training.resume import EpochOrder, RestoresWeights
+from radrl.training.resume import EpochOrder, RestoresDraws, RestoresWeights
+from radrl.training.shards import ComputesAsWhole
 
 logger = logging.getLogger(__name__)
 
 
-class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
+class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTrainer):
     """TRL's trainer with radrl's advantages and credit.
 
     Args:
@@ -275,7 +276,9 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         """Log-probabilities of texts: as found beside the rollouts, or by a pass of their own; (N, T)."""
         if self.last_of_texts is not None:
             return self.last_of_texts
-        return self._get_per_token_logps_and_entropies(model, batch_size=size, **rows_of(batch, texts))[0]
+        even = texts if size is None else shares.evened(self.accelerator, texts, size)
+        found = self._get_per_token_logps_and_entropies(model, batch_size=size, **rows_of(batch, even))[0]
+        return found[: len(texts.rows)]
 
     def _compute_loss(self, model: Any, inputs: Batch) -> torch.Tensor:
         if "pair_weight" not in inputs:
