@@ -184,7 +184,7 @@ def launch(script: Path, work: Path, processes: int, **variables: str) -> None:
                 )
             )
     try:
-        codes = [process.wait(timeout=170) for process in started]
+        codes = [process.wait(timeout=300) for process in started]
     finally:
         for process in started:
             process.kill()
