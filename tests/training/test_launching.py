@@ -18,7 +18,7 @@ import pyarrow.dataset as ds
 import pytest
 import torch
 from safetensors.torch import load_file
-from small_arms import RULE, train_stage
+from small_arms import RULE, train_inputs, train_stage
 
 from radrl.training import launching
 from radrl.training.preflight import SettingsError
@@ -41,21 +41,10 @@ def arm(
 ) -> dict[str, Any]:
     """Inputs of the stage train: groups of two rollouts, the second of three in both processes."""
     training = {"prompts_per_step": 3, "max_new_tokens": 16, "learning_rate": 1e-3, "watch": None}
-    return {
-        "corpus": make_corpus(["train", "test"], studies=12),
-        "start": policy_folder,
-        "subset": pd.DataFrame({"sample_id": [f"train{i}_1" for i in (7, 2, 4, 9, 1, 0)]}),
-        "arm": {"start": "sft", "selection": "full", "reward": REWARD, "credit": RULE, "oracle": "none"},
-        "training": small["training"] | training,
-        "labeler": small["labeler"],
-        "labeler_models": tmp_path / "labeler",
-        "dtype": "float32",
-        "prompts": small["prompts"],
-        "seed": 0,
-        "threads": 1,
-        "device": "cpu",
-        "workspace": tmp_path / "work",
-    }
+    corpus = make_corpus(["train", "test"], studies=12)
+    told = {"studies": (7, 2, 4, 9, 1, 0), "reward": REWARD, "credit": RULE}
+    made = train_inputs(small, corpus, policy_folder, tmp_path, **told)
+    return made | {"training": small["training"] | training}
 
 
 @pytest.fixture
