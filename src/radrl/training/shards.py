@@ -92,7 +92,7 @@ def check_checkpoint(accelerator: Accelerator, checkpoint: Path | None) -> None:
     """
     if checkpoint is None:
         return
-    parted = any(checkpoint.glob(f"{FSDP_MODEL_NAME}*"))
+    parted = of_first(accelerator, any(checkpoint.glob(f"{FSDP_MODEL_NAME}*")))
     if parted != accelerator.is_fsdp2:
         kinds = ("whole in each process", "parted among processes (FSDP2)")
         raise SettingsError(
