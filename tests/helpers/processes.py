@@ -1,17 +1,23 @@
-"""Several processes that train as one, and what they gave the optimiser."""
+"""Several processes that train as one, and what they gave the optimiser.
+
+A test hands cases to `engines`, which starts its script once a process; the script trains on them by `run`.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import torch
 from accelerate import PartialState
 from accelerate.utils import DistributedType
+from torch.distributed.fsdp import FSDPModule
 from transformers import TrainerCallback
 
 
@@ -41,7 +47,6 @@ SHARDS = {
     "ACCELERATE_USE_FSDP": "true",
     "FSDP_VERSION": "2",
     "FSDP_AUTO_WRAP_POLICY": "TRANSFORMER_BASED_WRAP",
-    "FSDP_TRANSFORMER_CLS_TO_WRAP": "Qwen2_5_VLDecoderLayer",
     "FSDP_RESHARD_AFTER_FORWARD": "true",
     "FSDP_STATE_DICT_TYPE": "SHARDED_STATE_DICT",
     "FSDP_CPU_RAM_EFFICIENT_LOADING": "false",
@@ -62,6 +67,96 @@ def shard_on_cpu() -> None:
             self._shared_state["distributed_type"] = DistributedType.MULTI_GPU
 
     PartialState.__init__ = init  # type: ignore[method-assign]
+
+
+ENGINES: Final = {"one": "NO", "two": "MULTI_CPU", "parts": "FSDP"}
+"""What accelerate calls one process, two with all weights each, and two with parts of them."""
+
+Train = Callable[[dict[str, Any], dict[str, Any], Path], dict[str, Any]]
+"""Trains by a job and a case of it, in a workspace; what it found."""
+
+
+def engines(script: Path, work: Path, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What one process and two made of every case, and two with parts of the weights of some.
+
+    Args:
+        script: calls `run`.
+        work: an empty folder.
+        job: `cases` by name, and `sharded`, names of those that are run with parts of the weights too. One
+            that `resumes` is trained to the end twice, after its second checkpoint was lost.
+
+    Returns:
+        What was found, by a key of ENGINES and the name of the case.
+    """
+    torch.save(job, work / "job.pt")
+    launch(script, work, 1)
+    launch(script, work, 2)
+    launch(script, work, 2, **SHARDS)
+    return {engine: torch.load(work / f"{kind}.pt", weights_only=False) for engine, kind in ENGINES.items()}
+
+
+def run(work: Path, train: Train) -> None:
+    """Train on every case as one process of those started; the first writes what it found."""
+    torch.set_num_threads(1)
+    sharded = "ACCELERATE_USE_FSDP" in os.environ
+    if sharded:
+        shard_on_cpu()
+    job = torch.load(work / "job.pt", weights_only=False)
+    state = PartialState(cpu=True)
+    kind = "parts" if sharded else ("one", "two")[state.num_processes - 1]
+    done = {}
+    for name in job["sharded"] if sharded else job["cases"]:
+        case = job["cases"][name]
+        done[name] = train(job, case, work / name / kind)
+        if case["resumes"]:
+            done[name]["again"] = _again(train, job, case, work / name / kind, state)
+            if kind == "two":  # and they go on from what one process has left
+                if state.is_main_process:
+                    shutil.copytree(work / name / "one", work / name / "taken over")
+                done[name]["taken over"] = _again(train, job, case, work / name / "taken over", state)
+    if state.is_main_process:
+        (engine,) = {own["engine"] for own in done.values()}
+        torch.save(done, work / f"{engine}.pt")
+    state.wait_for_everyone()
+    state.destroy_process_group()
+
+
+def _again(
+    train: Train, job: dict[str, Any], case: dict[str, Any], workspace: Path, state: PartialState
+) -> dict[str, Any]:
+    """Lose the last checkpoint, and train again from the one before."""
+    state.wait_for_everyone()
+    if state.is_main_process:
+        shutil.rmtree(workspace / "checkpoint-2")
+    state.wait_for_everyone()
+    return train(job, case, workspace)
+
+
+def found(trainer: Any, trained: Any) -> dict[str, Any]:
+    """What is looked at of a training: its engine, weights, and modules that are gathered on their own."""
+    return {
+        "engine": trainer.accelerator.distributed_type.value,
+        "weights": {name: weight.detach() for name, weight in trained.model.state_dict().items()},
+        "parted": [name for name, module in trainer.model.named_modules() if isinstance(module, FSDPModule)],
+    }
+
+
+LAYERS: Final = [f"model.language_model.layers.{i}" for i in range(2)]
+"""Of every family's small policy."""
+
+
+def check_parted(parted: list[str]) -> None:
+    """Each layer of the language model was gathered on its own, and none of the vision tower."""
+    assert [name for name in parted if "layers" in name or "blocks" in name] == LAYERS
+
+
+def check_weights(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor], atol: float = 2e-3) -> None:
+    """Weights are whole, and alike as far as AdamW makes them, which moves one by the rate whatever its
+    gradient's size, also where that is rounding."""
+    assert one.keys() == other.keys()
+    for name, weight in one.items():
+        assert type(other[name]) is torch.Tensor
+        torch.testing.assert_close(other[name], weight, rtol=0, atol=atol, msg=name)
 
 
 def launch(script: Path, work: Path, processes: int, **variables: str) -> None:
@@ -89,7 +184,7 @@ def launch(script: Path, work: Path, processes: int, **variables: str) -> None:
                 )
             )
     try:
-        codes = [process.wait(timeout=170) for process in started]
+        codes = [process.wait(timeout=300) for process in started]
     finally:
         for process in started:
             process.kill()

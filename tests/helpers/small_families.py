@@ -228,6 +228,13 @@ FAMILIES: dict[str, Callable[[Path, Sequence[str]], None]] = {
 """Makers of a folder, by model_type."""
 
 
+def make(family: str, folder: Path, texts: Sequence[str]) -> Path:
+    """A new folder with a policy of a family, whose tokenizer has seen some texts."""
+    folder.mkdir()
+    FAMILIES[family](folder, texts)
+    return folder
+
+
 def _text(tokenizer: PreTrainedTokenizerFast) -> dict[str, Any]:
     """What every language model is told."""
     return {

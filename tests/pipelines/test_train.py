@@ -8,37 +8,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow.dataset as ds
 import pytest
-from small_arms import Letters, train_stage
+from small_arms import Letters, train_inputs, train_stage
 
 from radrl.training.preflight import SettingsError
 from radrl.training.reinforcement import arm as arms
 from radrl.training.resume import last_checkpoint
-
-REWARD = {"ce_f1": {"weight": 1.0, "uncertain_as_positive": False, "both_empty": 1.0}}
 
 
 @pytest.fixture
 def inputs(
     small: dict[str, Any], make_corpus: Callable[..., ds.Dataset], policy_folder: Path, tmp_path: Path
 ) -> dict[str, Any]:
-    return {
-        "corpus": make_corpus(["train", "test"], studies=12),
-        "start": policy_folder,
-        "subset": pd.DataFrame({"sample_id": [f"train{i}_1" for i in (7, 2, 4)]}),
-        "arm": {"start": "sft", "selection": "full", "reward": REWARD, "credit": "uniform", "oracle": "none"},
-        "training": small["training"],
-        "labeler": small["labeler"],
-        "labeler_models": tmp_path / "labeler",
-        "dtype": "float32",
-        "prompts": small["prompts"],
-        "seed": 0,
-        "threads": 1,
-        "device": "cpu",
-        "workspace": tmp_path / "work",
-    }
+    return train_inputs(small, make_corpus(["train", "test"], studies=12), policy_folder, tmp_path)
 
 
 @pytest.fixture

@@ -6,14 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow.dataset as ds
 import pytest
-from small_arms import GRADIENT, RULE, train_stage
+from small_arms import GRADIENT, RULE, train_inputs, train_stage
 
 from radrl.labelers.base import LabelerError
-
-REWARD = {"ce_f1": {"weight": 1.0, "uncertain_as_positive": False, "both_empty": 1.0}}
 
 
 @pytest.fixture
@@ -26,22 +23,9 @@ def train(
     tmp_path: Path,
 ) -> Callable[..., Any]:
     def run(credit: Any, **changed: Any) -> Any:
-        arm = {"start": "sft", "selection": "full", "reward": REWARD, "credit": credit, "oracle": "none"}
-        arguments = {
-            "corpus": make_corpus(["train", "test"], studies=12),
-            "start": policy_folder,
-            "subset": pd.DataFrame({"sample_id": [f"train{i}_1" for i in (7, 2, 4)]}),
-            "arm": arm,
-            "training": small["training"] | {"steps": 2},
-            "labeler": small["labeler"],
-            "labeler_models": models,
-            "dtype": "float32",
-            "prompts": small["prompts"],
-            "seed": 0,
-            "threads": 1,
-            "device": "cpu",
-            "workspace": tmp_path / "work",
-        }
+        corpus = make_corpus(["train", "test"], studies=12)
+        arguments = train_inputs(small, corpus, policy_folder, tmp_path, credit=credit)
+        arguments |= {"labeler_models": models, "training": small["training"] | {"steps": 2}}
         return train_stage(**arguments | changed, step_report=silent)
 
     return run

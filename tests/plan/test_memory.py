@@ -54,7 +54,9 @@ def test_adapters_hold_the_base_once_and_no_other_start():
 def test_shards_are_divided_and_some_is_gathered():
     own = Setting(frozen_bytes=2, autocast=True, start=True, engine="fsdp2", processes=8)
     assert memory.held(WEIGHTS, own) == {"weights": 500, "moments": 1000, "frozen start": 250}
-    assert memory.between(WEIGHTS, own) == {"gathered": 2 * (2 * 50 + 200)}
+    assert memory.between(WEIGHTS, own) == {"gathered": 4 * (2 * 50 + 200)}
+    assert memory.autocast(WEIGHTS, own) == 2000
+    assert memory.autocast(WEIGHTS, replace(own, checkpointing=True)) == 2 * 50
 
 
 def test_the_8_bit_adamw_goes_weight_by_weight_and_a_cpu_does():

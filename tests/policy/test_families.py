@@ -93,6 +93,13 @@ def test_every_published_weight_is_read(own: Policy, family_folder: Path) -> Non
     assert numbers[0] == numbers[1]
 
 
+def test_layers_are_known_by_the_name_of_their_class(own: Policy) -> None:
+    layer = registry.of(own.model).layer
+    assert layer in own.model._no_split_modules  # transformers' own list
+    named = [path for path, module in own.model.named_modules() if type(module).__name__ == layer]
+    assert named == [f"model.language_model.layers.{i}" for i in range(2)]
+
+
 def test_what_is_written_depends_on_the_film(own: Policy, asked: dict[str, torch.Tensor]) -> None:
     dark = asked | {"pixel_values": torch.zeros_like(asked["pixel_values"])}
     assert not torch.allclose(own.model(**dark).logits[:, -1], own.model(**asked).logits[:, -1])

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from accelerate import Accelerator
-from small_arms import MIXING
+from small_arms import MIXING, TRAINING, Letters, Nothing
 from trl.trainer.utils import add_fused_lm_head
 
 from radrl.credit.build import build
@@ -53,57 +53,7 @@ SUPERVISED: dict[str, Any] = {
     "checkpoint_every": 1,
     "lora": LORA,
 }
-GRPO: dict[str, Any] = {
-    "steps": 2,
-    "epochs": None,
-    "prompts_per_step": 2,
-    "rollouts": 3,
-    "rollouts_at_once": 6,
-    "iterations": 1,
-    "learning_rate": 1e-2,
-    "optimizer": "adamw",
-    "schedule": "cosine",
-    "warmup_share": 0.0,
-    "adam_betas": [0.9, 0.99],
-    "weight_decay": 0.0,
-    "gradient_clip": 1.0,
-    "temperature": 1.0,
-    "top_p": 1.0,
-    "max_new_tokens": 6,
-    "loss": "grpo",
-    "advantage": "trl",
-    "clip_low": 0.2,
-    "clip_high": 0.3,
-    "kl": 0.05,
-    "mask_truncated": False,
-    "tunes": "full",
-    "lora": LORA,
-    "bf16": False,
-    "gradient_checkpointing": False,
-    "checkpoint_every": 1,
-}
-
-
-class Letters:
-    """A reward that differs between any two rollouts of an untrained policy."""
-
-    clinical, name = True, "letters"
-    reads: Literal["report", "output"] = "report"
-
-    def __init__(self) -> None:
-        self.told: dict[str, float] = {}
-
-    def __call__(self, reports: Any, references: Any, sample_ids: Any) -> list[float]:
-        return [sum(map(ord, report)) % 97 / 97 for report in reports]
-
-
-class Nothing(Letters):
-    """A reward of 0 for every rollout."""
-
-    name = "nothing"
-
-    def __call__(self, reports: Any, references: Any, sample_ids: Any) -> list[float]:
-        return [0.0] * len(reports)
+GRPO = TRAINING | {"steps": 2, "rollouts": 3, "rollouts_at_once": 6, "lora": LORA, "checkpoint_every": 1}
 
 
 @pytest.fixture

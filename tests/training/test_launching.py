@@ -18,13 +18,15 @@ import pyarrow.dataset as ds
 import pytest
 import torch
 from safetensors.torch import load_file
-from small_arms import RULE, train_stage
+from small_arms import RULE, train_inputs, train_stage
 
 from radrl.training import launching
 from radrl.training.preflight import SettingsError
 
 REWARD = {"nlg": {"weight": 1.0, "preparation": "basic", "bleu": 1}}
 TWO = {"processes": 2, "config": None, "command": None}
+LAUNCHER = "'{python}' -m torch.distributed.run --standalone --nproc-per-node {processes} -m {worker} {job}"
+TORCHRUN = TWO | {"command": LAUNCHER}
 Run = Callable[..., tuple[dict[str, torch.Tensor], pd.DataFrame, list[int]]]
 
 
@@ -39,21 +41,10 @@ def arm(
 ) -> dict[str, Any]:
     """Inputs of the stage train: groups of two rollouts, the second of three in both processes."""
     training = {"prompts_per_step": 3, "max_new_tokens": 16, "learning_rate": 1e-3, "watch": None}
-    return {
-        "corpus": make_corpus(["train", "test"], studies=12),
-        "start": policy_folder,
-        "subset": pd.DataFrame({"sample_id": [f"train{i}_1" for i in (7, 2, 4, 9, 1, 0)]}),
-        "arm": {"start": "sft", "selection": "full", "reward": REWARD, "credit": RULE, "oracle": "none"},
-        "training": small["training"] | training,
-        "labeler": small["labeler"],
-        "labeler_models": tmp_path / "labeler",
-        "dtype": "float32",
-        "prompts": small["prompts"],
-        "seed": 0,
-        "threads": 1,
-        "device": "cpu",
-        "workspace": tmp_path / "work",
-    }
+    corpus = make_corpus(["train", "test"], studies=12)
+    told = {"studies": (7, 2, 4, 9, 1, 0), "reward": REWARD, "credit": RULE}
+    made = train_inputs(small, corpus, policy_folder, tmp_path, **told)
+    return made | {"training": small["training"] | training}
 
 
 @pytest.fixture
@@ -147,7 +138,9 @@ def test_a_stage_that_ends_takes_its_processes_with_it(arm: dict[str, Any]) -> N
     assert workers() == []
 
 
+@pytest.mark.parametrize("compute", [TWO, TORCHRUN], ids=["accelerate", "torchrun"])
 def test_a_cold_start_in_two_processes_is_as_in_one(
+    compute: dict[str, Any],
     small: dict[str, Any],
     make_corpus: Callable[..., ds.Dataset],
     policy_folder: Path,
@@ -168,10 +161,20 @@ def test_a_cold_start_in_two_processes_is_as_in_one(
         "workspace": tmp_path / "work",
     }
     alone, curve, told = run(cold_start, **inputs)
-    shared, again, told_again = run(cold_start, **inputs, compute=TWO)
+    shared, again, told_again = run(cold_start, **inputs, compute=compute)
     check_curves(curve, again)
     check_close(alone, shared)
     assert told_again == told
+
+
+def test_processes_that_know_nothing_of_one_another_are_refused(arm: dict[str, Any]) -> None:
+    """As srun would start them without torchrun: each would take itself for the only one."""
+    alone = TWO | {"command": "'{python}' -m {worker} {job}"}
+    with pytest.raises(
+        launching.WorkerFailed,
+        match=r"compute\.processes is 2, and this process was started as one of 1: compute\.command has to",
+    ):
+        train_stage(**arm, compute=alone, step_report=lambda *_: None)
 
 
 def test_a_stage_that_is_killed_leaves_nothing_running(tmp_path: Path) -> None:
@@ -196,14 +199,13 @@ def test_a_stage_that_is_killed_leaves_nothing_running(tmp_path: Path) -> None:
 
 def test_a_template_starts_other_launchers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_NNODES", "2")
-    template = "srun --nodes=$SLURM_NNODES --ntasks={processes} '{python}' -m {worker} {job}"
+    template = f"srun --nodes=$SLURM_NNODES --ntasks-per-node=1 {LAUNCHER}"
     command = launching.command({"processes": 8, "command": template}, Path("a job.json"), device="cuda")
     assert command == [
         "srun",
         "--nodes=2",
-        "--ntasks=8",
-        sys.executable,
-        "-m",
+        "--ntasks-per-node=1",
+        *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "8", "-m"),
         launching.WORKER,
         "a job.json",
     ]

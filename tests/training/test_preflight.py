@@ -147,3 +147,21 @@ def test_targets_that_no_weights_are_trained_by_are_not_asked_after(
 ) -> None:
     settings = small["training"] | {"tunes": "full", "lora": {"targets": ["query"]}}
     check_training(settings, {}, films=2, policy=without_weights, device=CPU)
+
+
+@pytest.mark.parametrize(
+    ("processes", "dropout", "warns"), [(1, 0.1, False), (2, 0.0, False), (2, 0.1, True)]
+)
+def test_dropout_of_several_processes_is_said_to_be_their_own(
+    small: dict[str, Any],
+    without_weights: Path,
+    caplog: pytest.LogCaptureFixture,
+    processes: int,
+    dropout: float,
+    warns: bool,
+) -> None:
+    adapters = {"lora": {"targets": PROJECTIONS, "dropout": dropout}, "tunes": "lora"}
+    settings = small["training"] | adapters
+    check_training(settings, adapters, films=2, policy=without_weights, device=CPU, processes=processes)
+    said = ["the arm's training.lora.dropout is 0.1"] if warns else []
+    assert [message.split(",")[0] for message in caplog.messages] == said

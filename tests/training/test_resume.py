@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
+from transformers import Trainer
 from transformers.trainer_pt_utils import LengthGroupedSampler
+from transformers.training_args import ParallelMode
 from trl.trainer.utils import RepeatSampler
 
 from radrl.policy.folder import Policy
 from radrl.storage.workspaces import claim
-from radrl.training.resume import EpochOrder, last_checkpoint, writing
+from radrl.training import resume
+from radrl.training.resume import EpochOrder, RestoresDraws, last_checkpoint, writing
 
 
 def checkpoint(workspace: Path, step: int, state: str | None) -> Path:
@@ -59,3 +64,42 @@ def test_order_follows_seed_and_epoch_alone(grouped: bool) -> None:
         batches = [[lengths[j] for j in first[i : i + 4]] for i in range(0, 64, 4)]
         spreads = [max(batch) - min(batch) for batch in batches]
         assert sum(spreads) / len(spreads) < 5  # of four drawn from 0 to 15 at random it would be 10
+
+
+class Resuming(RestoresDraws, Trainer):
+    """A trainer of which only what draws are gone on with by is there."""
+
+    def __init__(self, processes: int) -> None:
+        several = ParallelMode.DISTRIBUTED if processes > 1 else ParallelMode.NOT_PARALLEL
+        self.args = SimpleNamespace(world_size=processes, process_index=0, parallel_mode=several)
+
+
+@pytest.mark.parametrize("before", [1, 2])
+@pytest.mark.parametrize("after", [1, 2])
+def test_draws_go_on_whatever_number_of_processes_does(tmp_path: Path, before: int, after: int) -> None:
+    torch.manual_seed(5)
+    Resuming(before)._save_rng_state(str(tmp_path))
+    expected = torch.rand(3)
+    torch.manual_seed(6)
+    Resuming(after)._load_rng_state(str(tmp_path))
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_a_process_that_is_not_the_first_takes_no_others_draws(tmp_path: Path) -> None:
+    Resuming(1)._save_rng_state(str(tmp_path))
+    second = Resuming(2)
+    second.args.process_index = 1
+    second._load_rng_state(str(tmp_path))
+    assert [file.name for file in tmp_path.iterdir()] == ["rng_state.pth"]
+
+
+def test_a_devices_state_is_one_or_a_list_of_them(tmp_path: Path) -> None:
+    """As transformers keeps it of one process, and of each of several."""
+    states = torch.tensor([1, 2], dtype=torch.uint8)
+    torch.save({"cuda": states}, tmp_path / "rng_state.pth")
+    resume._name_first(tmp_path, alone=False)
+    (own,) = torch.load(tmp_path / "rng_state_0.pth", weights_only=True)["cuda"]
+    assert torch.equal(own, states)
+    (tmp_path / "rng_state.pth").unlink()
+    resume._name_first(tmp_path, alone=True)
+    assert torch.equal(torch.load(tmp_path / "rng_state.pth", weights_only=True)["cuda"], states)

@@ -1,8 +1,9 @@
-"""Engines that train as one process does, and those that are refused; the rest is in test_two_processes."""
+"""Engines and checkpoints that are refused; what shards compute is in test_two_(tuning_)processes."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -44,3 +45,20 @@ def test_shards_that_a_cpu_would_leave_out_are_refused(monkeypatch: pytest.Monke
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
     with pytest.raises(SettingsError, match="leaves out on CPUs without a word"):
         shards.check(accelerator("MULTI_CPU"), "full")
+
+
+@pytest.mark.parametrize("parted", [False, True])
+def test_a_checkpoint_is_gone_on_from_by_the_engine_that_wrote_it(tmp_path: Path, parted: bool) -> None:
+    whole, shared = accelerator("MULTI_GPU"), accelerator("FSDP", fsdp2=True)
+    checkpoint = tmp_path / "checkpoint-3"
+    (checkpoint / ("pytorch_model_fsdp_0" if parted else "somewhere_else")).mkdir(parents=True)
+    for one in (whole, shared):
+        shards.check_checkpoint(one, None)
+    shards.check_checkpoint(shared if parted else whole, checkpoint)
+    with pytest.raises(SettingsError) as refused:
+        shards.check_checkpoint(whole if parted else shared, checkpoint)
+    said = str(refused.value)
+    before, now = said.split("and now they would be")
+    assert ("parted among processes" in before) is parted
+    assert ("parted among processes" in now) is not parted
+    assert f"set compute.config to what it was, or delete {tmp_path}" in said

@@ -6,9 +6,10 @@
                    keeps an embedding's in 32 bits (transformers' Trainer says so to bitsandbytes)
     frozen start   a copy of the policy in the dtype of what does not train, where a KL term or the oracle
                    asks it; under adapters the base is there already
-    autocast       a bfloat16 copy of each float32 weight that trains, while autocast is open
+    autocast       a bfloat16 copy of each float32 weight that trains, while autocast is open; under shards
+                   as long as the backward pass needs it, with checkpointing one layer's
     buckets        under DDP, gradients once more on their way between processes
-    gathered       under shards, the two layers that are whole at a time, and the embedding
+    gathered       under shards, the two layers that are whole at a time, and the embedding, in float32
     activations    `kept` a token and layer, an estimate; with checkpointing the layers' inputs and one layer
     logits         those of reports, some copies of them; in tiles where the vocabulary is large
     cache          keys and values of a generation, 2 a token and layer
@@ -255,13 +256,15 @@ def gradients(weights: Weights, own: Setting) -> int:
 def between(weights: Weights, own: Setting) -> dict[str, int]:
     """What processes hold to work together."""
     if own.engine == "fsdp2":
-        return {"gathered": own.product_bytes * (2 * weights.layer + weights.embedding)}
+        return {"gathered": FLOAT * (2 * weights.layer + weights.embedding)}
     return {"buckets": FLOAT * weights.trained if own.processes > 1 else 0}
 
 
 def autocast(weights: Weights, own: Setting) -> int:
-    """The bfloat16 copies of float32 weights; those of shards are gathered in bfloat16 instead."""
-    return 2 * weights.trained if own.autocast and own.engine == "ddp" else 0
+    """The bfloat16 copies of float32 weights; under shards with checkpointing they go with their layer."""
+    if not own.autocast:
+        return 0
+    return 2 * (weights.layer if own.engine == "fsdp2" and own.checkpointing else weights.trained)
 
 
 def adam_step(weights: Weights, own: Setting) -> int:

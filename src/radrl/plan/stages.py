@@ -340,12 +340,13 @@ class Planner:
         tied = bool(getattr(self.asked.shape.config, "tie_word_embeddings", False))
         used = weights.language + weights.adapters - (0 if tied else weights.embedding)
         products = 2 if own.autocast else own.frozen_bytes
+        gathered = FLOAT if tunes in ("full", "language") else own.frozen_bytes
         return hours.Costs(
             tower=weights.vision,
             language=used,
             layers=model.sizes.language.layers,
             weight_bytes=used * products,
-            gathered_bytes=used * products * (own.shards - 1) // own.shards,
+            gathered_bytes=used * gathered * (own.shards - 1) // own.shards,
             tower_learns=tunes in ("full", "vision"),
             language_learns=tunes in ("full", "language"),
             tower_passes=tunes in ("full", "vision") or bool(model.adapted.get("vision", (0, 0))[1]),

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, get_type_hints
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
+from radrl.process import ranks
 from radrl.storage.whole_files import whole_file
+from radrl.training.preflight import SettingsError
 from radrl.training.reinforcement.settings import ArmSettings
 
 if TYPE_CHECKING:
@@ -76,31 +78,41 @@ class Job(Protocol):
         ...
 
 
-def write(job: Job, folder: Path) -> Path:
+def write(job: Job, folder: Path, processes: int) -> Path:
     """Write a job for the processes that run it.
 
     Args:
         job: prepared.
         folder: an existing folder, which these processes see too.
+        processes: how many there will be.
 
     Returns:
         The job's file.
     """
     values = {field.name: _plain(getattr(job, field.name), folder) for field in fields(job)}  # type: ignore[arg-type]
     with whole_file(folder / JOB) as stream:
-        stream.write(json.dumps({"kind": type(job).__name__, "values": values}, indent=2).encode())
+        told = {"kind": type(job).__name__, "processes": processes, "values": values}
+        stream.write(json.dumps(told, indent=2).encode())
     return folder / JOB
 
 
 def read(file: Path) -> Job:
-    """Read a job that `write` wrote.
+    """Read a job that `write` wrote, as one of the processes that run it.
 
     Raises:
         ValueError: when it is none.
+        SettingsError: when this process is not one of as many as were to be.
     """
     told: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     if told.get("kind") not in KINDS:
         raise ValueError(f"{file} holds no job; kinds: {', '.join(KINDS)}")
+    if ranks.processes() != told["processes"]:
+        raise SettingsError(
+            f"compute.processes is {told['processes']}, and this process was started as one of "
+            f"{ranks.processes()}: compute.command has to tell each its RANK and WORLD_SIZE, as torchrun "
+            "({python} -m torch.distributed.run --nproc-per-node {processes} -m {worker} {job}) does and "
+            "srun alone does not"
+        )
     kind = getattr(import_module(KINDS[told["kind"]]), told["kind"])
     types = get_type_hints(kind)
     job: Job = kind(**{name: _READ.get(types[name], _same)(value) for name, value in told["values"].items()})

@@ -87,7 +87,8 @@ def train(
         return writing(policy, job.workspace), pd.DataFrame(curve)
     done = job.workspace / TRAINED
     if not done.is_dir():
-        _launch(command(compute, write(job, job.workspace), device=job.device), job.workspace, report)
+        file = write(job, job.workspace, processes)
+        _launch(command(compute, file, device=job.device), job.workspace, report)
     rows = json.loads((done / CURVE).read_text(encoding="utf-8"))
     return partial(_hand_over, job.workspace), pd.DataFrame(rows)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,8 @@ from radrl.storage import pointers
 
 if TYPE_CHECKING:
     import torch
+
+logger = logging.getLogger(__name__)
 
 
 class SettingsError(ValueError):
@@ -49,6 +52,7 @@ def check_training(
     of_rollouts(settings, processes)
     if settings["tunes"] == "lora":
         check_targets(policy, settings["lora"]["targets"], key("lora"))
+        say_dropout(settings["lora"], key("lora"), processes)
 
 
 def check_supervised(
@@ -133,6 +137,25 @@ def check_targets(policy: Path, targets: list[str], key: str) -> None:
         chosen(linear_layers(policy), targets)
     except ValueError as error:
         raise SettingsError(f"{key}.targets: {error}") from None
+
+
+def say_dropout(lora: Mapping[str, Any], key: str, processes: int) -> None:
+    """Warn of the one thing that several processes do otherwise than one.
+
+    Args:
+        lora: dropout among its keys.
+        key: of the section `lora`.
+        processes: that share a step.
+    """
+    if processes > 1 and lora["dropout"] > 0:
+        logger.warning(
+            "%s.dropout is %s, and each of %d processes drops by draws of its own: compare this training "
+            "with others of %d processes, or set it to 0, with which any number makes the same updates",
+            key,
+            lora["dropout"],
+            processes,
+            processes,
+        )
 
 
 def linear_layers(policy: Path) -> list[str]:

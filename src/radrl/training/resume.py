@@ -6,16 +6,21 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
 from peft import PeftModel
 from torch.utils.data import Sampler
+from transformers.trainer_pt_utils import safe_globals
 
 from radrl.policy import folder
+from radrl.storage.whole_files import whole_file
 
 CHECKPOINT = "checkpoint-*"
+FIRST_ALONE: Final = "rng_state.pth"
+FIRST_OF_SEVERAL: Final = "rng_state_0.pth"
+"""transformers' names of the first process' generators, in a checkpoint."""
 
 
 def last_checkpoint(workspace: Path) -> Path | None:
@@ -45,6 +50,34 @@ class RestoresWeights:
         # float32 holds every dtype's numbers; each weight is cast back to its own
         saved = type(target).from_pretrained(folder, dtype=torch.float32, local_files_only=True)
         target.load_state_dict(saved.state_dict())
+
+
+class RestoresDraws:
+    """Mixin of a `transformers.Trainer` that goes on drawing where its checkpoint stopped, alone or not.
+
+    The first process' generator draws for all (`radrl.training.reinforcement.shares`). transformers keeps it
+    under another name where one process trains alone, and does not look for that where several go on. The
+    generators of the others are drawn from by the dropout of adapters alone.
+    """
+
+    def _load_rng_state(self, checkpoint: str | None) -> None:
+        args = self.args  # type: ignore[attr-defined]
+        if checkpoint is not None and args.process_index == 0:
+            _name_first(Path(checkpoint), alone=args.world_size == 1)
+        super()._load_rng_state(checkpoint)  # type: ignore[misc]
+
+
+def _name_first(checkpoint: Path, *, alone: bool) -> None:
+    """Keep the first process' generators under the name that one process, or one of several, looks for."""
+    wanted, other = (FIRST_ALONE, FIRST_OF_SEVERAL) if alone else (FIRST_OF_SEVERAL, FIRST_ALONE)
+    if (checkpoint / wanted).is_file() or not (checkpoint / other).is_file():
+        return
+    with safe_globals():
+        states = torch.load(checkpoint / other, weights_only=True)
+    if "cuda" in states:  # of one device, or a list of all that a process sees, its own first
+        states["cuda"] = states["cuda"][0] if alone else [states["cuda"]]
+    with whole_file(checkpoint / wanted) as stream:
+        torch.save(states, stream)
 
 
 class EpochOrder(Sampler[int]):

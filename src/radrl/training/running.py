@@ -26,10 +26,13 @@ def trained(
         The trained policy, in float32, whole in the first process; and its training curve.
 
     Raises:
-        radrl.training.preflight.SettingsError: when processes share weights in a way that is refused.
+        radrl.training.preflight.SettingsError: when processes share weights in a way that is refused, or not
+            as those that wrote the last checkpoint.
     """
     accelerator, kind = trainer.accelerator, type(policy.model)  # which parting the weights changes
     shards.check(accelerator, tunes)
-    trainer.train(resume_from_checkpoint=shards.of_first(accelerator, last_checkpoint(workspace)))
+    checkpoint = shards.of_first(accelerator, last_checkpoint(workspace))
+    shards.check_checkpoint(accelerator, checkpoint)
+    trainer.train(resume_from_checkpoint=checkpoint)
     whole = shards.gathered(accelerator, accelerator.unwrap_model(trainer.model), kind)
     return Policy(tuning.finished(whole), policy.processor), history(trainer.state)

@@ -8,14 +8,46 @@ from __future__ import annotations
 
 import copy
 import os
+from pathlib import Path
 from typing import Any
 
 import torch
 from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
+from accelerate.utils.constants import FSDP_MODEL_NAME
 from transformers import PreTrainedModel
 
+from radrl.policy.families import registry
 from radrl.training.preflight import SettingsError
+
+
+class ComputesAsWhole:
+    """Mixin of a `transformers.Trainer` whose numbers do not tell whether its weights are parted.
+
+    Left alone accelerate casts to bfloat16, where that computes, all that comes together: every weight, what
+    the model returns (losses and log-probabilities of 8 bits) and the sums of gradients. Here weights come
+    together as they are and products are cast by autocast, as where each process has them all.
+
+    They come together layer by layer of the language model, whichever its family. Layers of the vision tower
+    do with what is left: films of different sizes would make processes ask for them differently often.
+    """
+
+    def create_accelerator_and_postprocess(self) -> None:
+        """As transformers has it; called before any weight is parted."""
+        super().create_accelerator_and_postprocess()  # type: ignore[misc]
+        accelerator, model = self.accelerator, self.model  # type: ignore[attr-defined]
+        if not accelerator.is_fsdp2:
+            return
+        from torch.distributed.fsdp import MixedPrecisionPolicy  # here, for hardly anyone needs it
+
+        plugin = accelerator.state.fsdp_plugin
+        plugin.mixed_precision_policy = MixedPrecisionPolicy()
+        plugin.transformer_cls_names_to_wrap = [registry.of(model).layer]
+        if accelerator.native_amp:
+            # uncached: copies of all weights would outlive the forward pass of their layer
+            model.forward = torch.autocast(accelerator.device.type, torch.bfloat16, cache_enabled=False)(
+                model.forward
+            )
 
 
 def check(accelerator: Accelerator, tunes: str) -> None:
@@ -45,6 +77,28 @@ def check(accelerator: Accelerator, tunes: str) -> None:
         raise SettingsError(
             "adapters train with whole weights in each process: set compute.config to "
             "conf/accelerate/ddp.yaml, or tunes to full"
+        )
+
+
+def check_checkpoint(accelerator: Accelerator, checkpoint: Path | None) -> None:
+    """Refuse to go on with parted weights from whole ones, or the other way round.
+
+    Args:
+        accelerator: the trainer's.
+        checkpoint: that training would go on from, if there is one.
+
+    Raises:
+        SettingsError: naming the checkpoint and the mend.
+    """
+    if checkpoint is None:
+        return
+    parted = of_first(accelerator, any(checkpoint.glob(f"{FSDP_MODEL_NAME}*")))
+    if parted != accelerator.is_fsdp2:
+        kinds = ("whole in each process", "parted among processes (FSDP2)")
+        raise SettingsError(
+            f"{checkpoint} is of a training whose weights were {kinds[parted]}, and now they would be "
+            f"{kinds[not parted]}: set compute.config to what it was, or delete {checkpoint.parent} to train "
+            "from the start"
         )
 
 

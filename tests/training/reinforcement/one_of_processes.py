@@ -1,15 +1,13 @@
 """What one process of several does in `test_two_processes`: trains on every case it is handed.
 
-Started as a script, with the variables a launcher sets (RANK, WORLD_SIZE, ...) or without any, and a folder
-that holds job.pt. The first process writes <engine>.pt there: gradients and curve of each case.
+Started as a script, with the variables a launcher sets (RANK, WORLD_SIZE, ...) or without any, and the folder
+of `processes.engines`.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import runpy
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +15,6 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from accelerate import PartialState
 from accelerate.utils import gather_object
 
 from radrl.credit.build import build
@@ -33,7 +30,7 @@ from radrl.training.watching.watch import Watch
 offline.apply()
 HELPERS = Path(__file__).parents[2] / "helpers"
 sys.path.insert(0, str(HELPERS))
-from processes import Gradients, shard_on_cpu  # noqa: E402
+from processes import Gradients, found, run  # noqa: E402
 
 LABELER = runpy.run_path(str(Path(__file__).parents[1] / "conftest.py"))["energy_labeler"]
 
@@ -61,6 +58,7 @@ class Drawn(grpo.ReportGRPOTrainer):
         super().__init__(**settings)
         self.gradients: list[dict[str, torch.Tensor]] = []
         self.rollouts: list[list[list[int]]] = []
+        self.references: list[list[int]] = []
         self.asked_for = self.shared = 0
         self.add_callback(Gradients(self.gradients))
 
@@ -79,6 +77,11 @@ class Drawn(grpo.ReportGRPOTrainer):
     def _by_shared_rows(self, *args: Any, **kwargs: Any) -> Any:
         self.shared += 1
         return super()._by_shared_rows(*args, **kwargs)
+
+    def _of_texts(self, model: Any, batch: Any, texts: Any, size: int | None = None) -> torch.Tensor:
+        if size is not None:
+            self.references.append(gather_object([len(texts.rows)]))
+        return super()._of_texts(model, batch, texts, size)
 
     def _generate_single_turn(self, *asked: Any, **how: Any) -> tuple[list[list[int]], None]:
         if self.writes:
@@ -107,7 +110,7 @@ def train(job: dict[str, Any], case: dict[str, Any], workspace: Path) -> dict[st
             made.append(self)
 
     grpo.ReportGRPOTrainer = Kept  # type: ignore[misc]
-    policy = folder.load(job["policy"])
+    policy = folder.load(job["policies"][case["family"]])
     films = [(film,) for film in job["films"]]
     ids = [f"film{i}" for i in range(len(films))]
     trained, curve = grpo.optimise(
@@ -121,10 +124,9 @@ def train(job: dict[str, Any], case: dict[str, Any], workspace: Path) -> dict[st
         watch=watched(job, films) if case["writes"] else None,
         oracle=Oracle(policy.processor.tokenizer, **case["oracle"]) if case["oracle"] else None,
     )
-    asked = {"asked for": made[0].asked_for, "shared": made[0].shared}
-    asked |= {"engine": made[0].accelerator.distributed_type.value}
-    asked |= {"weights": {name: weight.detach() for name, weight in trained.model.state_dict().items()}}
-    return {"gradients": made[0].gradients, "curve": curve, "rollouts": made[0].rollouts, **asked}
+    (own,) = made
+    kept = ("gradients", "rollouts", "references", "asked_for", "shared")
+    return {"curve": curve, **{name: getattr(own, name) for name in kept}, **found(own, trained)}
 
 
 def watched(job: dict[str, Any], films: Sequence[tuple[bytes, ...]]) -> Watch:
@@ -134,38 +136,5 @@ def watched(job: dict[str, Any], films: Sequence[tuple[bytes, ...]]) -> Watch:
     return Watch(films[:3], job["references"][:3], prompt=job["prompt"], labeler=reader, **how)
 
 
-def resumed(
-    job: dict[str, Any], case: dict[str, Any], workspace: Path, state: PartialState
-) -> dict[str, Any]:
-    """Train, lose the last checkpoint, and train again from the one before."""
-    first = train(job, case, workspace)
-    if state.is_main_process:
-        shutil.rmtree(workspace / "checkpoint-2")
-    state.wait_for_everyone()
-    return {**first, "again": train(job, case, workspace)}
-
-
-def main(work: Path) -> None:
-    """Train on every case."""
-    torch.set_num_threads(1)
-    sharded = "ACCELERATE_USE_FSDP" in os.environ
-    if sharded:
-        shard_on_cpu()
-    job = torch.load(work / "job.pt", weights_only=False)
-    state = PartialState(cpu=True)
-    names, kind = job["cases"], f"{state.num_processes}"
-    if sharded:
-        names, kind = job["sharded"], "sharded"
-    done = {}
-    for name in names:
-        case, workspace = job["cases"][name], work / f"{name} {kind}"
-        done[name] = resumed(job, case, workspace, state) if case["resumes"] else train(job, case, workspace)
-    if state.is_main_process:
-        (engine,) = {own["engine"] for own in done.values()}
-        torch.save(done, work / f"{engine}.pt")
-    state.wait_for_everyone()
-    state.destroy_process_group()
-
-
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    run(Path(sys.argv[1]), train)

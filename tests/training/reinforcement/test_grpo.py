@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from datasets import Dataset
+from small_arms import TRAINING
 from trl import GRPOConfig
 
 from radrl.algorithms.advantages import group_relative_advantages
@@ -26,35 +27,7 @@ from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 
 Run = Callable[..., tuple[Policy, list[dict[str, float]]]]
 TARGETS = [f"model.language_model.layers.*.self_attn.{one}_proj" for one in "qv"]
-SETTINGS: dict[str, Any] = {
-    "steps": 4,
-    "epochs": None,
-    "prompts_per_step": 2,
-    "rollouts": 4,
-    "rollouts_at_once": 8,
-    "iterations": 1,
-    "learning_rate": 1e-2,
-    "optimizer": "adamw",
-    "schedule": "cosine",
-    "warmup_share": 0.0,
-    "adam_betas": [0.9, 0.99],
-    "weight_decay": 0.0,
-    "gradient_clip": 1.0,
-    "temperature": 1.0,
-    "top_p": 1.0,
-    "max_new_tokens": 6,
-    "loss": "grpo",
-    "advantage": "trl",
-    "clip_low": 0.2,
-    "clip_high": 0.3,
-    "kl": 0.05,
-    "mask_truncated": False,
-    "tunes": "full",
-    "lora": {"rank": 4, "alpha": 8, "dropout": 0.1, "targets": TARGETS},
-    "bf16": False,
-    "gradient_checkpointing": False,
-    "checkpoint_every": 2,
-}
+SETTINGS = TRAINING | {"lora": {"rank": 4, "alpha": 8, "dropout": 0.1, "targets": TARGETS}}
 
 
 class Scores:

@@ -1,7 +1,7 @@
 """What one process of several does in `test_two_tuning_processes`: fine-tunes on the examples it is handed.
 
-Started as a script, with the variables a launcher sets (RANK, WORLD_SIZE, ...) or without any, and a folder
-that holds job.pt. The first process writes done-<processes>.pt there: gradients and curve of each cut.
+Started as a script, with the variables a launcher sets (RANK, WORLD_SIZE, ...) or without any, and the folder
+of `processes.engines`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 from unittest import mock
 
 import torch
-from accelerate import PartialState
 
 from radrl.policy import folder
 from radrl.process import offline
@@ -20,41 +19,32 @@ from radrl.training.supervised import fine_tuning
 
 offline.apply()
 sys.path.insert(0, str(Path(__file__).parents[2] / "helpers"))
-from processes import Gradients  # noqa: E402
+from processes import Gradients, found, run  # noqa: E402
 
 
-def train(job: dict[str, Any], at_once: int, workspace: Path) -> dict[str, Any]:
-    """Gradients of every optimiser step, and the curve."""
+def train(job: dict[str, Any], case: dict[str, Any], workspace: Path) -> dict[str, Any]:
+    """Gradients of every optimiser step, the curve, and what else is looked at."""
     gradients: list[dict[str, torch.Tensor]] = []
+    made: list[fine_tuning._LengthGroupedTrainer] = []
 
     class Kept(fine_tuning._LengthGroupedTrainer):
         def __init__(self, **settings: Any) -> None:
             super().__init__(**settings)
             self.add_callback(Gradients(gradients))
+            made.append(self)
 
     with mock.patch.object(fine_tuning, "_LengthGroupedTrainer", Kept):
-        _, curve = fine_tuning.fine_tune(
-            folder.load(job["policy"]),
+        trained, curve = fine_tuning.fine_tune(
+            folder.load(job["policies"][case["family"]]),
             fine_tuning.Examples.asking(job["prompt"], [(film,) for film in job["films"]], job["texts"]),
-            settings=job["settings"] | {"examples_at_once": at_once},
+            settings=job["settings"] | case["settings"],
             seed=3,
             workspace=workspace,
+            tunes=case["tunes"],
+            dtype=case["dtype"],
         )
-    return {"gradients": gradients, "curve": curve}
-
-
-def main(work: Path) -> None:
-    """Train, and write down what was done."""
-    torch.set_num_threads(1)
-    job = torch.load(work / "job.pt", weights_only=False)
-    processes = PartialState(cpu=True).num_processes
-    done = {size: train(job, size, work / f"{size} {processes}") for size in job["at_once"]}
-    state = PartialState()
-    if state.is_main_process:
-        torch.save(done, work / f"done-{processes}.pt")
-    state.wait_for_everyone()
-    state.destroy_process_group()
+    return {"gradients": gradients, "curve": curve, **found(made[0], trained)}
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    run(Path(sys.argv[1]), train)

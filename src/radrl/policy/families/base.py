@@ -29,6 +29,7 @@ class Family(ABC):
         name: as its owners call it.
         vision: beginnings of the paths of what `tunes: vision` trains: the encoder and the projector.
         parts: globs over the paths of its linear layers, by the name of the part.
+        layer: transformers' name of the class of the language model's layers.
         kinds: the input that is 1 where a token stands for a part of a film, shape (B, T).
         per_film: inputs whose rows are patches or films, not prompts.
         unfit_dtypes: why it does not compute in some of `radrl.policy.folder.DTYPES`.
@@ -38,6 +39,7 @@ class Family(ABC):
     name: ClassVar[str]
     vision: ClassVar[tuple[str, ...]]
     parts: ClassVar[Mapping[str, str]]
+    layer: ClassVar[str]
     kinds: ClassVar[str]
     per_film: ClassVar[tuple[str, ...]]
     unfit_dtypes: ClassVar[Mapping[str, str]] = {}

@@ -72,6 +72,7 @@ class Gemma3(Family):
         "vision attention": "model.vision_tower.encoder.layers.*.self_attn.*",
         "vision MLP": "model.vision_tower.encoder.layers.*.mlp.*",
     }
+    layer: ClassVar[str] = "Gemma3DecoderLayer"
     kinds: ClassVar[str] = "token_type_ids"
     per_film: ClassVar[tuple[str, ...]] = ("pixel_values",)
     unfit_dtypes: ClassVar[Mapping[str, str]] = {

@@ -68,6 +68,7 @@ class Qwen25VL(Family):
         "vision MLP": "model.visual.blocks.*.mlp.*",
         "projector": "model.visual.merger.*",
     }
+    layer: ClassVar[str] = "Qwen2_5_VLDecoderLayer"
     kinds: ClassVar[str] = "mm_token_type_ids"
     per_film: ClassVar[tuple[str, ...]] = ("pixel_values", "image_grid_thw")
 
@@ -133,6 +134,7 @@ class Qwen3VL(Qwen25VL):
         **Qwen25VL.parts,
         "projector": "model.visual.*merger*.linear_fc*",  # DeepStack's mergers among them
     }
+    layer: ClassVar[str] = "Qwen3VLTextDecoderLayer"
 
     def model_class(self) -> type[PreTrainedModel]:
         """As `Family` has it."""

@@ -1,7 +1,8 @@
 """What processes that share a step need of one another, so that together they are as one.
 
 A process has consecutive rollouts of the step's: the first one those that come first. Which numbers a rollout
-is drawn by, and which rollouts its credit is compared with, must not follow from how the step is shared.
+is drawn by, and which rollouts its credit is compared with, must not follow from how the step is shared; and
+where the weights are parted, each process has to ask for as many forward passes as the others.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from accelerate.utils import broadcast, gather_object
 
 from radrl.credit.base import Credit, Rollouts, TokenWeights
 from radrl.policy.drawing import precision
+from radrl.training.reinforcement.shared_forward import Texts
 
 
 def numbers(accelerator: Accelerator, rows: int, tokens: int) -> torch.Tensor | None:
@@ -37,6 +39,30 @@ def numbers(accelerator: Accelerator, rows: int, tokens: int) -> torch.Tensor | 
     first = accelerator.process_index * rows
     own: torch.Tensor = broadcast(drawn)[first : first + rows]
     return own
+
+
+def evened(accelerator: Accelerator, texts: Texts, size: int) -> Texts:
+    """Texts that take as many forward passes in each process, where these gather the weights for each pass.
+
+    A process that asks for fewer would leave the others waiting.
+
+    Args:
+        accelerator: the trainer's.
+        texts: N of this process.
+        size: texts of a pass.
+
+    Returns:
+        The texts, the last of them repeated until there are as many passes as in any process.
+    """
+    if not accelerator.is_fsdp2:
+        return texts
+    count = torch.tensor([-(-len(texts.rows) // size)], device=accelerator.device)
+    most = int(accelerator.gather(count).max())
+    short = (most - 1) * size + 1 - len(texts.rows)
+    if short <= 0:
+        return texts
+    last = torch.arange(len(texts.rows) + short, device=texts.rows.device).clamp(max=len(texts.rows) - 1)
+    return Texts(texts.rows[last], texts.ids[last], texts.mask[last])
 
 
 def weigh(accelerator: Accelerator, credit: Credit, own: Rollouts) -> TokenWeights | None:

@@ -33,12 +33,12 @@ from trl.trainer.utils import (
     use_adapter,
 )
 
-from radrl.algorithms.advantages import group_relative_advantages, zero_variance_groups
 from radrl.credit.base import Credit, Rollouts, by_token, weight_numbers
 from radrl.policy import shared_prefill
 from radrl.policy.families import registry
 from radrl.rewards.base import Part, RewardSum
 from radrl.rewards.total import clinical_totals, group_totals
+from radrl.training.reinforcement import groups as by_group
 from radrl.training.reinforcement import shared_forward, shares
 from radrl.training.reinforcement.oracle import (
     AveragedRates,
@@ -53,12 +53,13 @@ from radrl.training.reinforcement.oracle import (
 )
 from radrl.training.reinforcement.shared_forward import Rollouts as Rows
 from radrl.training.reinforcement.shared_forward import Texts
-from radrl.training.resume import EpochOrder, RestoresWeights
+from radrl.training.resume import EpochOrder, RestoresDraws, RestoresWeights
+from radrl.training.shards import ComputesAsWhole
 
 logger = logging.getLogger(__name__)
 
 
-class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
+class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTrainer):
     """TRL's trainer with radrl's advantages and credit.
 
     Args:
@@ -130,7 +131,7 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         groups = group_totals(parts, weights)  # (prompts, G)
         clinical = clinical_totals(parts, weights, [part.reward.clinical for part in self.reward.parts])
         earned = groups if clinical is None else clinical
-        advantages = _advantages(groups, self.advantage).reshape(-1)
+        advantages = by_group.advantages(groups, self.advantage).reshape(-1)
         mine = slice(
             self.accelerator.process_index * len(inputs), (self.accelerator.process_index + 1) * len(inputs)
         )
@@ -143,7 +144,7 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         batch["advantages"] = torch.as_tensor(spread, dtype=torch.float32, device=self.accelerator.device)
         if self.beta != 0 or "pair_weight" in batch:
             batch |= self._of_the_start(batch)
-        self._log_groups(groups, earned)
+        self._log_numbers(by_group.numbers(groups, earned))
         self._log_parts(groups)
         self._log_credit()
         return batch
@@ -165,8 +166,7 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         mixing, self.averaged_rates.rates = self.oracle.mix(
             self.averaged_rates.rates, prompts, earned, written.reshape(-1, size)
         )
-        for name, value in mixing.numbers.items():
-            self._metrics["train"][name].append(value)
+        self._log_numbers(mixing.numbers)
         return mixing
 
     def _pairs(self, inputs: list[dict[str, Any]], pairs: np.ndarray) -> Batch:
@@ -275,7 +275,9 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
         """Log-probabilities of texts: as found beside the rollouts, or by a pass of their own; (N, T)."""
         if self.last_of_texts is not None:
             return self.last_of_texts
-        return self._get_per_token_logps_and_entropies(model, batch_size=size, **rows_of(batch, texts))[0]
+        even = texts if size is None else shares.evened(self.accelerator, texts, size)
+        found = self._get_per_token_logps_and_entropies(model, batch_size=size, **rows_of(batch, even))[0]
+        return found[: len(texts.rows)]
 
     def _compute_loss(self, model: Any, inputs: Batch) -> torch.Tensor:
         if "pair_weight" not in inputs:
@@ -326,21 +328,6 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
             form=self.reward.output,
         )
 
-    def _log_groups(self, totals: np.ndarray, earned: np.ndarray) -> None:
-        """How many groups have an advantage to learn from, and how they fare clinically, as OraPO's z.
-
-        Wording and form differ where findings do not, and are hardly ever 0. A reward without a clinical part
-        is looked at as a whole.
-        """
-        metrics = self._metrics["train" if self.model.training else "eval"]
-        metrics["groups/equal_advantage_share"].append(_equal_share(_scored(totals)))
-        scored = _scored(earned)
-        metrics["groups/zero_variance_share"].append(_equal_share(scored))
-        zero = [bool(group.size and (group == 0).all()) for group in scored]
-        metrics["groups/all_zero_share"].append(float(np.mean(zero)))
-        metrics["groups/zero_reward_share"].append(float((earned == 0).sum() / max(1, sum(map(len, scored)))))
-        metrics["groups/unique_rewards"].append(float(np.mean([len(np.unique(group)) for group in scored])))
-
     def _log_parts(self, groups: np.ndarray) -> None:
         """What TRL does not log of the parts: weights that change, scores that are missing."""
         metrics = self._metrics["train" if self.model.training else "eval"]
@@ -357,9 +344,12 @@ class ReportGRPOTrainer(RestoresWeights, GRPOTrainer):
 
     def _log_credit(self) -> None:
         if self.token_weights is not None:
-            metrics = self._metrics["train" if self.model.training else "eval"]
-            for name, value in weight_numbers(gather_object(self.token_weights.of_text())).items():
-                metrics[name].append(value)
+            self._log_numbers(weight_numbers(gather_object(self.token_weights.of_text())))
+
+    def _log_numbers(self, numbers: Mapping[str, float]) -> None:
+        metrics = self._metrics["train" if self.model.training else "eval"]
+        for name, value in numbers.items():
+            metrics[name].append(value)
 
 
 def _share(models: Sequence[Any]) -> None:
@@ -373,26 +363,6 @@ def _share(models: Sequence[Any]) -> None:
         )
     else:
         logger.info("a film and its prompt go through the policy once for all rollouts of a group")
-
-
-def _scored(groups: np.ndarray) -> list[np.ndarray]:
-    """The rewards that there are, group by group."""
-    return [group[~np.isnan(group)] for group in groups]
-
-
-def _equal_share(scored: Sequence[np.ndarray]) -> float:
-    """The share of groups without two different rewards."""
-    return float(np.mean([bool(group.size == 0 or zero_variance_groups(group)) for group in scored]))
-
-
-def _advantages(groups: np.ndarray, convention: Any) -> np.ndarray:
-    """Advantages among a group's rollouts that have a reward, 0 for one that has none; shape (prompts, G)."""
-    advantages = np.zeros_like(groups)
-    for own, group in zip(advantages, groups, strict=True):
-        scored = ~np.isnan(group)
-        if scored.any():
-            own[scored] = group_relative_advantages(group[scored], convention=convention)
-    return advantages
 
 
 @contextmanager

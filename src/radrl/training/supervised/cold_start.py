@@ -17,7 +17,7 @@ from radrl.process.devices import place
 from radrl.process.runtime import pin
 from radrl.storage.workspaces import claim, fingerprint
 from radrl.training.callbacks import Report
-from radrl.training.preflight import check_supervised, check_targets
+from radrl.training.preflight import check_supervised, check_targets, say_dropout
 from radrl.training.supervised.fine_tuning import Examples, fine_tune
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class ColdStart:
         check_supervised(self.settings, "sft", device=place(self.device), processes=processes)
         if self.settings["tunes"] == "lora":
             check_targets(self.base, self.settings["lora"]["targets"], "sft.lora")
+            say_dropout(self.settings["lora"], "sft.lora", processes)
         names = ("settings", "dtype", "prompt", "seed", "threads", "device")
         work = {name: getattr(self, name) for name in names} | {"films": self._films.digest()}
         claim(self.workspace, fingerprint(work, self.base))

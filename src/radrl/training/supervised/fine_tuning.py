@@ -22,6 +22,7 @@ from radrl.training import batches, placing, tuning
 from radrl.training.callbacks import Report, StepReport, silent
 from radrl.training.resume import EpochOrder, RestoresWeights
 from radrl.training.running import trained
+from radrl.training.shards import ComputesAsWhole
 
 
 class Example(NamedTuple):
@@ -106,7 +107,7 @@ def fine_tune(
     return trained(trainer, policy, tunes=tunes, workspace=workspace)
 
 
-class _LengthGroupedTrainer(RestoresWeights, Trainer):
+class _LengthGroupedTrainer(ComputesAsWhole, RestoresWeights, Trainer):
     """Batches hold reports of like length: half of a batch of mixed ones would be padding.
 
     A step is the mean over its tokens however it is cut. Left alone the trainer takes Qwen2.5-VL for a model

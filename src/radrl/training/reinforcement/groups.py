@@ -1,0 +1,65 @@
+"""Groups of rollouts by their rewards: what each rollout's advantage is, and how many groups teach something.
+
+Rewards are of shape (prompts, G); NaN is a rollout without one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from radrl.algorithms.advantages import Convention, group_relative_advantages, zero_variance_groups
+from radrl.algorithms.f_measure import FloatArray
+
+
+def advantages(totals: FloatArray, convention: Convention) -> FloatArray:
+    """Advantages among a group's rollouts that have a reward, 0 for one that has none.
+
+    Args:
+        totals: of the whole reward, shape (prompts, G).
+        convention: of `radrl.algorithms.advantages`.
+
+    Returns:
+        Shape (prompts, G).
+    """
+    found = np.zeros_like(totals)
+    for own, group in zip(found, totals, strict=True):
+        scored = ~np.isnan(group)
+        if scored.any():
+            own[scored] = group_relative_advantages(group[scored], convention=convention)
+    return found
+
+
+def numbers(totals: FloatArray, earned: FloatArray) -> dict[str, float]:
+    """How many groups have an advantage to learn from, and how they fare clinically, as OraPO's z.
+
+    Wording and form differ where findings do not, and are hardly ever 0. A reward without a clinical part is
+    looked at as a whole.
+
+    Args:
+        totals: of the whole reward, shape (prompts, G).
+        earned: of its clinical parts, or the same; shape (prompts, G).
+
+    Returns:
+        Numbers of the step's record, by name.
+    """
+    scored = _scored(earned)
+    zero = [bool(group.size and (group == 0).all()) for group in scored]
+    return {
+        "groups/equal_advantage_share": _equal_share(_scored(totals)),
+        "groups/zero_variance_share": _equal_share(scored),
+        "groups/all_zero_share": float(np.mean(zero)),
+        "groups/zero_reward_share": float((earned == 0).sum() / max(1, sum(map(len, scored)))),
+        "groups/unique_rewards": float(np.mean([len(np.unique(group)) for group in scored])),
+    }
+
+
+def _scored(groups: FloatArray) -> list[FloatArray]:
+    """The rewards that there are, group by group."""
+    return [group[~np.isnan(group)] for group in groups]
+
+
+def _equal_share(scored: Sequence[FloatArray]) -> float:
+    """The share of groups without two different rewards."""
+    return float(np.mean([bool(group.size == 0 or zero_variance_groups(group)) for group in scored]))
