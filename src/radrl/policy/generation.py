@@ -10,7 +10,7 @@ from PIL import Image
 
 from radrl.policy import drawing
 from radrl.policy.encoding import encode_prompts
-from radrl.policy.folder import Policy
+from radrl.policy.folder import Policy, ends
 from radrl.policy.shared_prefill import write_on
 from radrl.policy.writers.base import Written
 
@@ -61,10 +61,8 @@ def write(
 
 def _ends(completions: torch.Tensor, policy: Policy) -> tuple[list[int], list[bool]]:
     """Tokens before the end of each completion, shape (B, T), and whether there is an end."""
-    generation = policy.model.generation_config
-    ends = generation.eos_token_id  # a published Qwen has several
     # padding comes after an end alone
-    final = [*(ends if isinstance(ends, list) else [ends]), generation.pad_token_id]
+    final = [*ends(policy), policy.model.generation_config.pad_token_id]
     at_end = torch.isin(completions, torch.tensor(final, device=completions.device))
     ended = at_end.any(dim=1)
     lengths = torch.where(ended, at_end.int().argmax(dim=1), completions.shape[1])

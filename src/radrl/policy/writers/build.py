@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from radrl.policy.writers.base import Writer
+from radrl.policy.writers.sections import ENGINES, Vllm
 
 
 def open_writer(
@@ -21,12 +22,12 @@ def open_writer(
     """A policy behind an engine, ready to write; whoever opens it closes it.
 
     Args:
-        engine: `rollouts.engine` or `generate.engine`.
+        engine: of `radrl.policy.writers.sections.ENGINES`.
         folder: the policy's.
         dtype: of the weights.
         device: where the policy computes, as params.yaml's `device`.
         threads: of torch.
-        compute: the section `compute`, for engines that this process does not hold; nothing for its defaults.
+        compute: the section `compute`, for engines with a process of their own; nothing for its defaults.
 
     Raises:
         ValueError: when there is no such engine.
@@ -35,4 +36,9 @@ def open_writer(
         from radrl.policy.writers.hf import HfWriter
 
         return HfWriter.open(folder, dtype=dtype, device=device, threads=threads)
-    raise ValueError(f"no engine {engine!r} writes reports; set hf")
+    if engine == "vllm":
+        from radrl.policy.writers.vllm import VllmWriter
+
+        own = Vllm.model_validate((compute or {}).get("vllm") or {})
+        return VllmWriter(folder, dtype=dtype, device=device, threads=threads, compute=own)
+    raise ValueError(f"no engine {engine!r} writes reports; set one of {', '.join(ENGINES)}")

@@ -1,4 +1,4 @@
-"""What the worker scripts share: one request in, JSON lines out, and no way to the network.
+"""What the worker scripts share: requests in, JSON lines out, and no way to the network.
 
 Their interpreter has neither radrl nor its packages, so this too is standard library alone.
 """
@@ -54,16 +54,17 @@ class Channel:
 
 
 def serve(work: Callable[[Request, Channel], None]) -> None:
-    """Read the request, do the work, say that it is done or why not.
+    """Read requests until no more come; do the work of each, say that it is done or why not.
 
     Args:
-        work: takes the request and the channel for its answers.
+        work: takes a request and the channel for its answers.
     """
     channel = Channel()
     sys.addaudithook(_refuse_network)
     try:
-        work(json.load(sys.stdin), channel)
-        channel.send("done", True)
+        for line in sys.stdin:
+            work(json.loads(line), channel)
+            channel.send("done", True)
     except Refusal as refusal:
         channel.send("error", str(refusal))
         sys.exit(1)
@@ -73,19 +74,21 @@ def serve(work: Callable[[Request, Channel], None]) -> None:
         sys.exit(1)
 
 
-def require(package: str) -> None:
+def require(package: str, *, target: str = "scorers", parameter: str = "python") -> None:
     """Refuse to go on without a package.
 
     Args:
         package: name it is imported by.
+        target: of make, that makes an environment with it.
+        parameter: that names the interpreter.
 
     Raises:
         Refusal: it is not installed.
     """
     if find_spec(package) is None:
         raise Refusal(
-            f"finds no package `{package}` in {sys.executable}. Mend: `make scorers` makes an environment "
-            "that has it; give the interpreter of that one as `python`"
+            f"finds no package `{package}` in {sys.executable}. Mend: `make {target}` makes an "
+            f"environment that has it; give the interpreter of that one as `{parameter}`"
         )
 
 

@@ -1,0 +1,1 @@
+"""Packages that cannot live in radrl's environment: scripts that another interpreter runs, and the talk with them."""
