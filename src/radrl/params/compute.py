@@ -1,4 +1,4 @@
-"""Section `compute`: how a machine runs trainings and engines. It changes speed and not results: no parameter to DVC."""
+"""Section `compute`: how a machine runs trainings and engines: speed, not results, so no parameter to DVC."""
 
 from __future__ import annotations
 

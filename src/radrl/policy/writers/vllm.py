@@ -42,8 +42,8 @@ class VllmWriter:
         compute: how vLLM is run.
 
     Raises:
-        radrl.process.isolated.talk.WorkerError: when there is no such interpreter, it has no vLLM, or one that
-            does not compute there.
+        radrl.process.isolated.talk.WorkerError: when there is no such interpreter, or it has no vLLM that
+            computes there.
         DeviceError: when the device is none that vLLM knows.
         ValueError: when the folder is none that `radrl.policy.folder.load` would take.
     """
@@ -63,43 +63,60 @@ class VllmWriter:
             variables=_variables(where, threads, compute.cpu_cache),
         )
         self._talk.__enter__()
-        asked = {"model": str(path.absolute()), "dtype": dtype, "device": where.type, "films": FILMS}
-        about = self._talk.ask({"open": asked | {"gpu_memory": compute.gpu_memory}}, 0).about
+        about = self._talk.ask(
+            {
+                "open": {
+                    "model": str(path.absolute()),
+                    "dtype": dtype,
+                    "device": where.type,
+                    "positions": self.policy.model.config.get_text_config().max_position_embeddings,
+                    "gpu_memory": compute.gpu_memory,
+                    "films": FILMS,
+                }
+            },
+            0,
+        ).about
         self.device = f"{about['device']}, vLLM {about['vllm']} on torch {about['torch']}"
 
     def write(
-        self,
-        films: Sequence[Films],
-        prompt: str,
-        *,
-        max_new_tokens: int,
-        samples: int = 1,
-        temperature: float = 0.0,
-        top_p: float = 1.0,
-        seed: int = 0,
-        first: int = 0,
+        self, films: Sequence[Films], prompt: str, *, samples: int = 1, temperature: float = 0.0, **how: Any
     ) -> list[list[Written]]:
         """See `radrl.policy.writers.base.Writer`.
 
         Raises:
             radrl.process.isolated.talk.WorkerError: when vLLM fails, or its memory does not hold a report.
         """
-        copies = 1 if temperature > 0 else samples  # vLLM writes greedily once
+        drawn = temperature > 0  # greedily it writes once
+        reports = self.tokens(films, prompt, samples=samples if drawn else 1, temperature=temperature, **how)
+        return [[self._written(*one) for one in own] * (1 if drawn else samples) for own in reports]
+
+    def tokens(
+        self,
+        films: Sequence[Films],
+        prompt: str,
+        *,
+        max_new_tokens: int,
+        samples: int,
+        temperature: float,
+        top_p: float = 1.0,
+        seed: int = 0,
+        first: int = 0,
+    ) -> list[list[tuple[list[int], bool]]]:
+        """What `write` reads reports from: of each the tokens, and whether the policy ended it."""
         request = {
             "prompts": [self._ids(prompt, len(own)) for own in films],
             "films": [[b64encode(film).decode() for film in own] for own in films],
             "seeds": [_seed(seed, first + number) for number in range(len(films))],
             "never": self._never(),
             "sampling": {
-                "n": samples // copies,
+                "n": samples,
                 "temperature": temperature,
                 "top_p": top_p if temperature > 0 else 1.0,
                 "max_tokens": max_new_tokens,
                 "stop_token_ids": folder.ends(self.policy),
             },
         }
-        answers = self._talk.ask(request, len(films)).answers
-        return [[self._written(*report) for report in own] * copies for own in answers]
+        return self._talk.ask(request, len(films)).answers
 
     def close(self) -> None:
         """See `radrl.policy.writers.base.Writer`: the process ends."""
@@ -129,7 +146,7 @@ def _place(device: str) -> torch.device:
 
 
 def _variables(where: torch.device, threads: int, cpu_cache: int) -> dict[str, str]:
-    """vLLM's settings for one process that no other joins."""
+    """VLLM's settings for one process that no other joins."""
     variables = {
         "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
         "VLLM_HOST_IP": "127.0.0.1",  # it would ask a name server's address for its own

@@ -1,1 +1,1 @@
-"""Packages that cannot live in radrl's environment: scripts that another interpreter runs, and the talk with them."""
+"""Packages that cannot live in radrl's environment: scripts for another interpreter, and the talk to them."""

@@ -132,6 +132,8 @@ class Talk:
             WorkerError: the worker says what is wrong, dies, is silent too long, prints something else than
                 answers, or leaves one out.
         """
+        if self._ended:
+            raise WorkerError(f"{self._name}: the worker has ended, and is asked for more")
         self._requests.put(json.dumps(request).encode() + b"\n")
         about: dict[str, str] = {}
         answers: dict[int, Any] = {}
@@ -226,7 +228,9 @@ def _started(
 ) -> subprocess.Popen[bytes]:
     variables = os.environ | {switch: own.value for switch, own in SWITCHES.items()}
     variables |= {"TORCH_FORCE_WEIGHTS_ONLY_LOAD": "1", "PYTHONIOENCODING": "utf-8"}
-    variables |= {"PYTHONPATH": str(Path(__file__).parent)} | more  # channel.py, and nothing of this interpreter
+    variables |= {
+        "PYTHONPATH": str(Path(__file__).parent)
+    } | more  # channel.py, and nothing of this interpreter
     variables.pop("PYTHONHOME", None)  # of this interpreter; another would not find its own library
     try:
         return subprocess.Popen(

@@ -1,9 +1,10 @@
 """Writes reports with vLLM, in an interpreter that has it; the engine lives as long as requests come.
 
 First request: ``open`` with the policy's folder as ``model``, ``dtype``, ``device`` (cpu or cuda),
-``gpu_memory`` and ``films``, the most that a prompt may have.
-Every other: ``prompts``, token ids with one mark a film; ``films``, PNG in base64, for each prompt; ``seeds``,
-one a prompt; ``sampling``, arguments of vLLM's SamplingParams; ``never``, ids of tokens that are not written.
+``positions`` that it knows, ``gpu_memory`` and ``films``, the most that a prompt may have.
+Every other: ``prompts``, token ids with one mark a film; ``films``, PNG in base64, for each prompt;
+``seeds``, one a prompt; ``sampling``, arguments of vLLM's SamplingParams; ``never``, ids of tokens that are
+not written.
 Answers: by number of the prompt, of each of its reports the token ids and whether the policy ended it.
 """
 
@@ -15,6 +16,9 @@ from importlib import import_module
 from typing import Any
 
 from channel import Channel, Refusal, Request, require, serve  # type: ignore[import-not-found]  # by path
+
+LONGEST_ON_CPU = 8192
+"""Tokens of prompt and report."""
 
 
 class Engine:
@@ -36,8 +40,8 @@ class Engine:
         kind = import_module("vllm.platforms").current_platform.device_type
         if kind != asked["device"]:
             raise Refusal(
-                f"has a vLLM that computes on {kind or 'nothing here'}, but device is {asked['device']}. Mend: "
-                "set device, or give the interpreter of an environment with the other build as "
+                f"has a vLLM that computes on {kind or 'nothing here'}, but device is {asked['device']}. "
+                "Mend: set device, or give the interpreter of an environment with the other build as "
                 "compute.vllm.python"
             )
         self.llm = import_module("vllm").LLM(
@@ -46,10 +50,9 @@ class Engine:
             gpu_memory_utilization=asked["gpu_memory"],
             limit_mm_per_prompt={"image": asked["films"], "video": 0},
             generation_config="vllm",  # the folder's own would have a say: Qwen's penalises repetitions
-            max_model_len=-1,  # what memory allows
-            enforce_eager=kind == "cpu",  # compiling takes longer there than a study's reports
             disable_log_stats=True,
             seed=0,
+            **(on_cpu(asked["positions"]) if kind == "cpu" else {"max_model_len": -1}),  # what memory allows
         )
         versions = {name: str(import_module(name).__version__) for name in ("vllm", "torch")}
         channel.about(versions | {"device": kind})
@@ -70,6 +73,17 @@ class Engine:
         for number, found in enumerate(self.llm.generate(asked, sampling, use_tqdm=False)):
             reports = sorted(found.outputs, key=lambda report: report.index)
             channel.answer(number, [told(report, request["sampling"]["max_tokens"]) for report in reports])
+
+
+def on_cpu(positions: int) -> dict[str, Any]:
+    """Arguments of vLLM where it computes on a CPU, for a policy with so many positions."""
+    return {
+        "enforce_eager": True,  # compiling takes longer than a study's reports
+        # a prompt read in parts advances its reports' generators: on GPUs vLLM sets them back, here it fails
+        "enable_chunked_prefill": False,
+        "max_num_batched_tokens": LONGEST_ON_CPU,
+        "max_model_len": min(positions, LONGEST_ON_CPU),
+    }
 
 
 def picture(film: str) -> Any:
