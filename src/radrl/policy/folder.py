@@ -97,6 +97,8 @@ def save(policy: Policy, folder: Path) -> None:
         folder: an existing folder.
     """
     policy.model.save_pretrained(folder)
+    # a trainer that saved the processor left its class' name, which is ours: others would look for it in vain
+    policy.processor.tokenizer._set_processor_class(None)
     policy.processor.tokenizer.save_pretrained(folder)
     policy.processor.image_processor.save_pretrained(folder)
 
