@@ -103,8 +103,8 @@ def page(given: argparse.Namespace, writers: Mapping[str, Writer], prompt: str) 
             *lines,
             "",
             "A ratio above 1 is vLLM's advantage. The policy has 1.3 M parameters, so what is compared is "
-            "mostly what each engine does around the model, in Python. It says nothing of a policy of billions "
-            "on a GPU, which no one here has run.",
+            "mostly what each engine does around the model, in Python. It says nothing of a policy of "
+            "billions on a GPU, which no one here has run.",
             "",
         ]
     )

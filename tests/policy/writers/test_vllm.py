@@ -248,7 +248,9 @@ def saved(one_thread: None, shape: dict[str, int], tmp_path_factory: pytest.Temp
     target = tmp_path_factory.mktemp("saved")
     tokenizer = tiny.train_tokenizer([ASK], shape["vocab_size"])
     wide = shape | {"hidden": 64, "heads": 2, "kv_heads": 1}
-    folder.save(tiny.build(tokenizer, image_size=IMAGE_SIZE, shape=wide, seed=0), target)
+    policy = tiny.build(tokenizer, image_size=IMAGE_SIZE, shape=wide, seed=0)
+    policy.processor.save_pretrained(target / "checkpoint")  # as a trainer does before the policy is saved
+    folder.save(policy, target)
     return target
 
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import socket
 import sys
+import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Any
 
@@ -54,7 +56,7 @@ class Channel:
 
 
 def serve(work: Callable[[Request, Channel], None]) -> None:
-    """Read requests until no more come; do the work of each, say that it is done or why not.
+    """Do the work of each request, say that it is done or why not; end, at once, when no more can come.
 
     Args:
         work: takes a request and the channel for its answers.
@@ -62,8 +64,8 @@ def serve(work: Callable[[Request, Channel], None]) -> None:
     channel = Channel()
     sys.addaudithook(_refuse_network)
     try:
-        for line in sys.stdin:
-            work(json.loads(line), channel)
+        for request in _requests():
+            work(request, channel)
             channel.send("done", True)
     except Refusal as refusal:
         channel.send("error", str(refusal))
@@ -90,6 +92,25 @@ def require(package: str, *, target: str = "scorers", parameter: str = "python")
             f"finds no package `{package}` in {sys.executable}. Mend: `make {target}` makes an "
             f"environment that has it; give the interpreter of that one as `{parameter}`"
         )
+
+
+def _requests() -> Iterator[Request]:
+    """Requests as they come. Who asks may be killed in the middle of one: none waits for its answer then."""
+    lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
+    def read() -> None:
+        parts: list[bytes] = []
+        while chunk := os.read(0, 1 << 20):  # not by sys.stdin, whose lock a thread would hold at the end
+            *ends, rest = chunk.split(b"\n")
+            for end in ends:
+                lines.put(b"".join([*parts, end]))
+                parts.clear()
+            parts.append(rest)
+        os._exit(0)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        yield json.loads(lines.get())
 
 
 def _refuse_network(event: str, arguments: tuple[Any, ...]) -> None:

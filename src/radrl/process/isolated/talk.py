@@ -228,9 +228,9 @@ def _started(
 ) -> subprocess.Popen[bytes]:
     variables = os.environ | {switch: own.value for switch, own in SWITCHES.items()}
     variables |= {"TORCH_FORCE_WEIGHTS_ONLY_LOAD": "1", "PYTHONIOENCODING": "utf-8"}
-    variables |= {
-        "PYTHONPATH": str(Path(__file__).parent)
-    } | more  # channel.py, and nothing of this interpreter
+    # first the folder of channel.py
+    paths = (str(Path(__file__).parent), os.environ.get("PYTHONPATH"))
+    variables |= {"PYTHONPATH": os.pathsep.join(filter(None, paths)), **more}
     variables.pop("PYTHONHOME", None)  # of this interpreter; another would not find its own library
     try:
         return subprocess.Popen(
