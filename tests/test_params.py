@@ -385,6 +385,7 @@ def test_every_path_is_kept_from_the_record_of_runs(root: Path, values: Values) 
         *(f"ingest.mimic_cxr.{key}" for key in ("root", "tables", "reports", "annotation", "gold")),
         *(f"ingest.chexpert_plus.{key}" for key in ("path", "images", "annotation", "gold")),
         "compute.config",
+        "compute.vllm.python",
         "labeler.chexbert",
         "policy.path",
         *(f"eval.radgraph.{key}" for key in ("python", "model")),

@@ -218,21 +218,6 @@ def test_the_places_of_tokens_in_a_report_are_known(own: Policy, asked: dict[str
         assert spans.locate(ids).text == own.processor.tokenizer.decode(ids, skip_special_tokens=True)
 
 
-def test_tokens_of_films_are_never_written(
-    own: Policy, studies: list[list[Image.Image]], prompt: str
-) -> None:
-    if registry.of(own.model) is registry.FIRST:
-        pytest.skip("as it always was: TRL rules them out where a gradient is taken")
-    image = own.model.config.image_token_id
-    own.model.lm_head.bias = torch.nn.Parameter(torch.zeros(own.model.lm_head.out_features))
-    with torch.no_grad():
-        own.model.lm_head.bias[image] = 1e4
-    inputs = encode_prompts(own.processor, studies, [prompt] * 3)
-    start = inputs["input_ids"].shape[1]
-    for settings in (GREEDY, SAMPLED):
-        assert not (write_on(own.model, inputs, torch.arange(3), **settings)[:, start:] == image).any()
-
-
 def test_what_the_tower_makes_of_films_of_any_size(own: Policy, films: Callable[..., list[bytes]]) -> None:
     tokens = merged_tokens(own, [*films(2), *films(1, size=84)])
     assert [tuple(token.shape) for token in tokens] == [(4, 32)] * 3

@@ -52,6 +52,19 @@ def test_saved_and_loaded_policy_answers_the_same(policy: Policy, logits: Logits
     assert not loaded.model.training
 
 
+def test_what_is_saved_after_a_trainers_checkpoint_names_no_class_of_ours(
+    policy: Policy, tmp_path: Path
+) -> None:
+    policy.processor.save_pretrained(tmp_path / "checkpoint")
+    (tmp_path / "policy").mkdir()
+    folder.save(policy, tmp_path / "policy")
+    named = (tmp_path / "checkpoint/tokenizer_config.json").read_text()
+    assert "FilmProcessor" in named  # or the rest would show nothing
+    texts = [file.read_text() for file in (tmp_path / "policy").glob("*.json")]
+    assert len(texts) >= 4
+    assert not any("FilmProcessor" in text for text in texts)
+
+
 def test_dtype_is_the_asked_one(policy_folder: Path) -> None:
     assert folder.load(policy_folder, dtype="bfloat16").model.dtype == torch.bfloat16
 

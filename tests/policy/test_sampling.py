@@ -12,6 +12,7 @@ import pytest
 from radrl.policy import sampling
 from radrl.policy.folder import Policy
 from radrl.policy.sampling import sample_shards
+from radrl.policy.writers.hf import HfWriter
 
 SETTINGS = {
     "samples": 2,
@@ -32,7 +33,7 @@ def start(
     def run(workspace: str = "work", seed: int = 0, **settings: Any) -> Iterator[pa.Table]:
         (tmp_path / workspace).mkdir(exist_ok=True)
         return sample_shards(
-            policy,
+            HfWriter(policy),
             sample_ids=IDS,
             films=[(film,) for film in films(7)],
             prompt=prompt,
@@ -89,7 +90,7 @@ def test_killed_within_a_shard_leaves_no_half_of_it(
 ) -> None:
     unbroken = rows(start("unbroken"))
     calls = 0
-    original = sampling.write
+    original = HfWriter.write
 
     def dying(*given: Any, **named: Any) -> Any:
         nonlocal calls
@@ -99,7 +100,7 @@ def test_killed_within_a_shard_leaves_no_half_of_it(
         return original(*given, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sampling, "write", dying)
+        patch.setattr(HfWriter, "write", dying)
         with pytest.raises(KeyboardInterrupt):
             rows(start("killed"))
     assert [file.name for file in (tmp_path / "killed").iterdir()] == ["shard-00000.parquet"]

@@ -119,6 +119,7 @@ class Sft(Supervised):
 class Sampling(Section):
     """How reports are drawn from a policy."""
 
+    engine: Literal["hf", "vllm"]
     temperature: Annotated[float, Field(ge=0)]
     top_p: Annotated[float, Field(gt=0, le=1)]
     max_new_tokens: PositiveInt

@@ -38,6 +38,12 @@ def chat(prompt: str, films: int = 1) -> list[dict[str, Any]]:
     return [{"role": "user", "content": [{"type": "image"}] * films + [{"type": "text", "text": prompt}]}]
 
 
+def prompt_text(processor: ProcessorMixin, prompt: str, films: int = 1) -> str:
+    """The request for a report as the policy reads it, with one mark a film."""
+    text: str = processor.apply_chat_template(chat(prompt, films), add_generation_prompt=True, tokenize=False)
+    return text
+
+
 def encode_prompts(
     processor: ProcessorMixin, films: Sequence[Sequence[Image.Image]], prompts: Sequence[str]
 ) -> BatchFeature:
@@ -51,8 +57,7 @@ def encode_prompts(
     Returns:
         The processor's tensors for B prompts, left-padded.
     """
-    asked = [chat(prompt, len(own)) for prompt, own in zip(prompts, films, strict=True)]
-    text = processor.apply_chat_template(asked, add_generation_prompt=True, tokenize=False)
+    text = [prompt_text(processor, prompt, len(own)) for prompt, own in zip(prompts, films, strict=True)]
     return processor(text=text, images=list(chain(*films)), padding=True, return_tensors="pt")
 
 

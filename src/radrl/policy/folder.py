@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from transformers import AutoTokenizer, PreTrainedModel
+from transformers import AutoTokenizer, GenerationConfig, PreTrainedModel
 from transformers.processing_utils import ProcessorMixin
 
 from radrl.policy.families import registry
 from radrl.policy.families.base import Family
+from radrl.policy.families.chats import never_write
 from radrl.storage import pointers
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -46,10 +47,46 @@ def load(folder: Path, *, dtype: str = "float32", device: str | torch.device = "
     model = family.model_class().from_pretrained(
         folder, dtype=DTYPES[dtype], use_safetensors=True, local_files_only=True, trust_remote_code=False
     )
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    processor = family.processor(folder, tokenizer, model)
+    processor = _processor(folder, family, model)
     family.ready(model)
     return Policy(model.to(device).eval(), processor)
+
+
+def outline(folder: Path, *, dtype: str = "float32") -> Policy:
+    """A policy without its weights: how it is asked and how it ends, for engines that load them themselves.
+
+    Args:
+        folder: as `load` takes it, but no pointer.
+        dtype: a key of `DTYPES`.
+
+    Returns:
+        The policy, its model on torch's device `meta`.
+
+    Raises:
+        FileNotFoundError, ValueError: as `load`.
+    """
+    family = _check(folder)
+    family.check_dtype(dtype)
+    kind = family.model_class()
+    with torch.device("meta"):
+        model = kind(kind.config_class.from_pretrained(folder, local_files_only=True))
+    if (folder / "generation_config.json").is_file():
+        model.generation_config = GenerationConfig.from_pretrained(folder, local_files_only=True)
+    return Policy(model.eval(), _processor(folder, family, model))
+
+
+def ends(policy: Policy) -> list[int]:
+    """The tokens that end what a policy writes: a published Qwen has several."""
+    own = policy.model.generation_config.eos_token_id
+    return list(own) if isinstance(own, list) else [own]
+
+
+def _processor(folder: Path, family: Family, model: PreTrainedModel) -> ProcessorMixin:
+    """A policy's processor; the model is told which tokens it never writes."""
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    processor = family.processor(folder, tokenizer, model)
+    never_write(model, [getattr(model.config, mark) for mark in family.marks])
+    return processor
 
 
 def save(policy: Policy, folder: Path) -> None:
@@ -60,6 +97,8 @@ def save(policy: Policy, folder: Path) -> None:
         folder: an existing folder.
     """
     policy.model.save_pretrained(folder)
+    # a trainer that saved the processor left its class' name, which is ours: others would look for it in vain
+    policy.processor.tokenizer._set_processor_class(None)
     policy.processor.tokenizer.save_pretrained(folder)
     policy.processor.image_processor.save_pretrained(folder)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -11,23 +10,9 @@ from PIL import Image
 
 from radrl.policy import drawing
 from radrl.policy.encoding import encode_prompts
-from radrl.policy.folder import Policy
+from radrl.policy.folder import Policy, ends
 from radrl.policy.shared_prefill import write_on
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What a policy wrote in answer to one request.
-
-    Args:
-        text: without special tokens and white space at its ends.
-        tokens: how many it took, the one that ends it left out.
-        ended: whether the policy ended it; else it was cut off.
-    """
-
-    text: str
-    tokens: int
-    ended: bool
+from radrl.policy.writers.base import Written
 
 
 @torch.no_grad()  # under inference_mode sharded weights would be gathered into tensors that cannot train
@@ -48,14 +33,13 @@ def write(
     Args:
         policy: who writes.
         films: the pictures of B samples, one or more each.
-        prompt: the instruction.
+        prompt: as all that follows, of `radrl.policy.writers.base.Writer.write`.
         max_new_tokens: tokens a report may have, its end included.
-        samples: reports a sample of the corpus.
+        samples: reports a sample.
         temperature: 0 is greedy.
-        top_p: nucleus mass, used when temperature is above 0.
+        top_p: nucleus mass.
         seed: of the draws.
-        first: the place of the batch's first sample among all that are written. A sample's draws follow from
-            the seed and its own place, whatever batch it is in.
+        first: the place of the batch's first sample.
 
     Returns:
         For each its reports, shape (B, samples).
@@ -77,10 +61,8 @@ def write(
 
 def _ends(completions: torch.Tensor, policy: Policy) -> tuple[list[int], list[bool]]:
     """Tokens before the end of each completion, shape (B, T), and whether there is an end."""
-    generation = policy.model.generation_config
-    ends = generation.eos_token_id  # a published Qwen has several
     # padding comes after an end alone
-    final = [*(ends if isinstance(ends, list) else [ends]), generation.pad_token_id]
+    final = [*ends(policy), policy.model.generation_config.pad_token_id]
     at_end = torch.isin(completions, torch.tensor(final, device=completions.device))
     ended = at_end.any(dim=1)
     lengths = torch.where(ended, at_end.int().argmax(dim=1), completions.shape[1])

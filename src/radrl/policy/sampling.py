@@ -11,13 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tqdm import tqdm
 
-from radrl.policy.encoding import Films, decode_films
-from radrl.policy.folder import Policy
-from radrl.policy.generation import write
+from radrl.policy.encoding import Films
+from radrl.policy.writers.base import Writer
 
 
 def sample_shards(
-    policy: Policy,
+    writer: Writer,
     *,
     sample_ids: Sequence[str],
     films: Sequence[Films],
@@ -29,7 +28,7 @@ def sample_shards(
     """Draw reports of every sample of the corpus; a shard is kept in the workspace as soon as it is done.
 
     Args:
-        policy: who writes.
+        writer: who writes.
         sample_ids: N ids.
         films: their films as PNG bytes.
         prompt: the instruction.
@@ -47,7 +46,7 @@ def sample_shards(
     for number, start in enumerate(starts):
         part = slice(start, start + size)
         if not _file(workspace, number).is_file():
-            rows = _sample(policy, sample_ids[part], films[part], prompt, settings, seed, start, progress)
+            rows = _sample(writer, sample_ids[part], films[part], prompt, settings, seed, start, progress)
             _write(pa.Table.from_pylist(rows), _file(workspace, number))
         yield pq.read_table(_file(workspace, number))
     progress.close()
@@ -55,7 +54,7 @@ def sample_shards(
 
 
 def _sample(
-    policy: Policy,
+    writer: Writer,
     sample_ids: Sequence[str],
     films: Sequence[Films],
     prompt: str,
@@ -68,9 +67,8 @@ def _sample(
     batch = settings["batch_size"]
     for start in range(0, len(films), batch):
         part = slice(start, start + batch)
-        reports = write(
-            policy,
-            [decode_films(own) for own in films[part]],
+        reports = writer.write(
+            films[part],
             prompt,
             max_new_tokens=settings["max_new_tokens"],
             samples=settings["samples"],

@@ -24,7 +24,11 @@ from radrl.provenance.named import named_parts
 CODE_FILE: Final = Path("data/08_reporting/code.yaml")
 """Where the stage `code` writes the digests, from the project's root."""
 
-BY_PATH: Final = {"radrl.scoring.isolated": "radrl.scoring.workers"}
+BY_PATH: Final = {
+    "radrl.process.isolated.talk": "radrl.process.isolated",
+    "radrl.scoring.isolated": "radrl.scoring.workers",
+    "radrl.policy.writers.vllm": "radrl.policy.writers.workers",
+}
 """Modules that run those of a package by their path, which no import shows."""
 
 TABLES: Final = ("radrl.parts.builtin", "radrl.parts.kinds")

@@ -13,7 +13,7 @@ from radrl.data import corpus as corpora
 
 if TYPE_CHECKING:
     from radrl.labelers.base import Labeler
-    from radrl.policy.folder import Policy
+    from radrl.policy.writers.base import Writer
 
 SPLIT: Final = "test"
 GROUPS: Final = 100
@@ -63,6 +63,7 @@ def measure_base(
     """
     from radrl.labelers.build import build as build_labeler
     from radrl.policy import folder
+    from radrl.policy.writers.hf import HfWriter
     from radrl.process.devices import place
     from radrl.process.runtime import pin
     from radrl.training.supervised.lessons import films_of
@@ -84,13 +85,13 @@ def measure_base(
         for name, (shown, form) in looks.items()
     }
     groups = _groups(
-        policy, films[:GROUPS], references[:GROUPS], prompts["plain"], max_new_tokens, reader, seed
+        HfWriter(policy), films[:GROUPS], references[:GROUPS], prompts["plain"], max_new_tokens, reader, seed
     )
     return found | {"groups": groups}
 
 
 def _groups(
-    policy: Policy,
+    writer: Writer,
     films: Sequence[Sequence[bytes]],
     references: Sequence[str],
     prompt: str,
@@ -101,16 +102,13 @@ def _groups(
     """What FactS makes of groups of rollouts: what an arm without a cold start begins with."""
     import numpy as np
 
-    from radrl.policy.encoding import decode_films
-    from radrl.policy.generation import write
     from radrl.rewards.build import build as build_reward
 
     reward = build_reward({"facts": FACTS}, labeler)
     earned: list[list[float]] = []
     for number, (own, reference) in enumerate(zip(films, references, strict=True)):
-        (written,) = write(
-            policy,
-            [decode_films(own)],
+        (written,) = writer.write(
+            [own],
             prompt,
             max_new_tokens=max_new_tokens,
             samples=ROLLOUTS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from radrl.pipelines.generate.speed import Stopwatch, told
 
 if TYPE_CHECKING:
     from radrl.policy.encoding import Films
-    from radrl.policy.folder import Policy
+    from radrl.policy.writers.base import Writer
 
 
 def write_reports(
@@ -28,6 +29,7 @@ def write_reports(
     device: str,
     arm: dict[str, Any] | None = None,
     step_report: Callable[[int, Mapping[str, float]], None] | None = None,
+    compute: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
     """Let a policy write a report on every film of the split that is scored, and tell how long it took.
 
@@ -42,6 +44,7 @@ def write_reports(
         device: where the policy computes.
         arm: its entry under `arms`, which says what of an output is the report; without one all of it.
         step_report: told the seconds a film (`radrl.pipelines.generate.speed`).
+        compute: how an engine in a process of its own is run; nothing for its defaults.
 
     Returns:
         sample_id, study_id, patient_id, gold, reference, reference_label_text and report, one row a sample;
@@ -51,13 +54,9 @@ def write_reports(
     """
     from rich.console import Console
 
-    from radrl.policy import folder
-    from radrl.process.devices import place
-    from radrl.process.runtime import device_name, pin
+    from radrl.policy.writers.build import open_writer
     from radrl.reports.output import report_of
 
-    where = place(device)
-    pin(threads, where)
     frame = corpora.read(
         corpus,
         split=settings["split"],
@@ -65,11 +64,14 @@ def write_reports(
     )
     films = corpora.Films(corpus, settings["split"])
     form = (arm or {}).get("output", "plain")
-    writer = folder.load(policy, dtype=dtype, device=where)
     watch = Stopwatch()
-    outputs = _written(writer, films, prompts[form], settings, seed, watch)
+    opened = open_writer(
+        settings["engine"], policy, dtype=dtype, device=device, threads=threads, compute=compute
+    )
+    with closing(opened) as writer:
+        outputs = _written(writer, films, prompts[form], settings, seed, watch)
     numbers = watch.numbers()
-    Console().print(told(numbers, device=device_name(writer.model.device), batch_size=settings["batch_size"]))
+    Console().print(told(numbers, device=writer.device, batch_size=settings["batch_size"]))
     if step_report is not None:
         step_report(0, numbers)
     table = frame[["sample_id", "study_id", "patient_id", "gold"]].copy()
@@ -82,7 +84,7 @@ def write_reports(
 
 
 def _written(
-    writer: Policy,
+    writer: Writer,
     films: Sequence[Films],
     prompt: str,
     settings: Mapping[str, Any],
@@ -92,16 +94,12 @@ def _written(
     """What a policy writes on the films of each sample."""
     from tqdm import tqdm
 
-    from radrl.policy.encoding import decode_films
-    from radrl.policy.generation import write
-
     outputs: list[str] = []
     for start in tqdm(range(0, len(films), settings["batch_size"]), desc="generate", unit=" batches"):
         chosen = films[start : start + settings["batch_size"]]
         with watch.batch(sum(map(len, chosen))):
-            drawn = write(
-                writer,
-                [decode_films(own) for own in chosen],
+            drawn = writer.write(
+                chosen,
                 prompt,
                 max_new_tokens=settings["max_new_tokens"],
                 temperature=settings["temperature"],

@@ -22,6 +22,7 @@ def create_pipeline() -> Pipeline:
                     "device": "params:device",
                     "arm": "params:arm",
                     "step_report": "step_report",
+                    "compute": "compute",
                 },
                 "reports",
                 name="write_reports",

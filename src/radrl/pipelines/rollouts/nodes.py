@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
+
+if TYPE_CHECKING:
+    from radrl.policy.writers.base import Writer
 
 
 def sample_rollouts(
@@ -22,6 +26,7 @@ def sample_rollouts(
     threads: int,
     device: str,
     workspace: Path,
+    compute: Mapping[str, Any] | None = None,
 ) -> Iterator[pa.Table]:
     """Draw K nucleus samples of each training film from the cold-started policy (DEER, before eq. 3).
 
@@ -38,24 +43,24 @@ def sample_rollouts(
         threads: of torch.
         device: where the policy computes.
         workspace: finished shards.
+        compute: how an engine in a process of its own is run; nothing for its defaults.
 
     Returns:
         Shards with sample_id, rollout (0 to K - 1) and report, made as they are asked for.
     """
-    from radrl.policy import folder
     from radrl.policy.sampling import sample_shards
-    from radrl.process.devices import place
-    from radrl.process.runtime import pin
+    from radrl.policy.writers.build import open_writer
     from radrl.storage.workspaces import claim, fingerprint
 
-    where = place(device)
-    pin(threads, where)
     frame = corpora.read(corpus, split="train", columns=["sample_id"])
     films = corpora.Films(corpus, "train")
     work = {"settings": settings, "dtype": dtype, "prompt": prompt, "seed": seed, "threads": threads}
     claim(workspace, fingerprint(work | {"device": device, "films": films.digest()}, start))
-    return sample_shards(
-        folder.load(start, dtype=dtype, device=where),
+    writer = open_writer(
+        settings["engine"], start, dtype=dtype, device=device, threads=threads, compute=compute
+    )
+    shards = sample_shards(
+        writer,
         sample_ids=frame["sample_id"].tolist(),
         films=films,
         prompt=prompt,
@@ -63,3 +68,10 @@ def sample_rollouts(
         seed=seed,
         workspace=workspace,
     )
+    return _closing(writer, shards)
+
+
+def _closing(writer: Writer, shards: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The same shards; the writer is closed behind the last, or when no more are asked for."""
+    with closing(writer):
+        yield from shards

@@ -21,6 +21,7 @@ def create_pipeline() -> Pipeline:
                     "threads": "params:threads",
                     "device": "params:device",
                     "workspace": "rollouts_workspace",
+                    "compute": "compute",
                 },
                 "rollouts",
                 name="sample_rollouts",

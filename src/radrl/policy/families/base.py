@@ -30,6 +30,8 @@ class Family(ABC):
         vision: beginnings of the paths of what `tunes: vision` trains: the encoder and the projector.
         parts: globs over the paths of its linear layers, by the name of the part.
         layer: transformers' name of the class of the language model's layers.
+        marks: keys of its config.json with the tokens that stand for a film or at its ends. They are never
+            written: no film would stand behind them.
         kinds: the input that is 1 where a token stands for a part of a film, shape (B, T).
         per_film: inputs whose rows are patches or films, not prompts.
         unfit_dtypes: why it does not compute in some of `radrl.policy.folder.DTYPES`.
@@ -40,6 +42,7 @@ class Family(ABC):
     vision: ClassVar[tuple[str, ...]]
     parts: ClassVar[Mapping[str, str]]
     layer: ClassVar[str]
+    marks: ClassVar[tuple[str, ...]]
     kinds: ClassVar[str]
     per_film: ClassVar[tuple[str, ...]]
     unfit_dtypes: ClassVar[Mapping[str, str]] = {}
@@ -57,7 +60,7 @@ class Family(ABC):
         Args:
             folder: of the policy.
             tokenizer: its own.
-            model: its own; may be told which tokens end a report and which are never written.
+            model: its own; may be told which tokens end a report.
 
         Raises:
             ValueError: when the folder asks for what the family cannot do here.

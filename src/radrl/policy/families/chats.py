@@ -36,7 +36,7 @@ def check_chat(processor: Any, name: str, folder: Path) -> None:
 
 
 def never_write(model: Any, tokens: Iterable[int]) -> None:
-    """Let a model's `generate` never choose some tokens: a film's, which no film would stand behind.
+    """Let a model's `generate` never choose some tokens.
 
     Args:
         model: its generation settings are changed.

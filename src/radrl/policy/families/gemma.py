@@ -21,7 +21,7 @@ from transformers.models.gemma3.image_processing_pil_gemma3 import Gemma3ImagePr
 from transformers.models.gemma3.processing_gemma3 import Gemma3Processor
 
 from radrl.policy.families.base import Family, Inputs
-from radrl.policy.families.chats import check_chat, end_by, never_write
+from radrl.policy.families.chats import check_chat, end_by
 from radrl.policy.families.qwen import LANGUAGE
 from radrl.policy.processor import distinct
 
@@ -73,6 +73,7 @@ class Gemma3(Family):
         "vision MLP": "model.vision_tower.encoder.layers.*.mlp.*",
     }
     layer: ClassVar[str] = "Gemma3DecoderLayer"
+    marks: ClassVar[tuple[str, ...]] = ("image_token_id", "boi_token_id", "eoi_token_id")
     kinds: ClassVar[str] = "token_type_ids"
     per_film: ClassVar[tuple[str, ...]] = ("pixel_values",)
     unfit_dtypes: ClassVar[Mapping[str, str]] = {
@@ -100,7 +101,6 @@ class Gemma3(Family):
         )
         check_chat(made, self.name, folder)
         end_by(model, [tokenizer.eos_token_id])
-        never_write(model, [model.config.image_token_id])
         return made
 
     def ready(self, model: PreTrainedModel) -> None:

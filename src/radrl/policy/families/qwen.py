@@ -25,7 +25,7 @@ from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLIm
 
 from radrl.policy import vision_chunks
 from radrl.policy.families.base import Family, Inputs
-from radrl.policy.families.chats import check_chat, never_write
+from radrl.policy.families.chats import check_chat
 from radrl.policy.processor import FilmProcessor
 
 LANGUAGE: Final = {
@@ -69,6 +69,12 @@ class Qwen25VL(Family):
         "projector": "model.visual.merger.*",
     }
     layer: ClassVar[str] = "Qwen2_5_VLDecoderLayer"
+    marks: ClassVar[tuple[str, ...]] = (
+        "image_token_id",
+        "video_token_id",
+        "vision_start_token_id",
+        "vision_end_token_id",
+    )
     kinds: ClassVar[str] = "mm_token_type_ids"
     per_film: ClassVar[tuple[str, ...]] = ("pixel_values", "image_grid_thw")
 
@@ -146,7 +152,6 @@ class Qwen3VL(Qwen25VL):
         """As `Family` has it; a model whose turn begins with reasoning is refused."""
         made = super().processor(folder, tokenizer, model)
         check_chat(made, self.name, folder)
-        never_write(model, [model.config.image_token_id, model.config.video_token_id])
         return made
 
     def told(self, text: Any, who: Any) -> dict[str, Any]:

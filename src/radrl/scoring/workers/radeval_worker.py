@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from channel import Channel, Request, require, serve  # type: ignore[import-not-found]  # beside it
+from channel import Channel, Request, require, serve  # type: ignore[import-not-found]  # by path
 
 SCORERS = "StanfordAIMI/RRG_scorers"
 """Hub name of CheXbert's and RadGraph's weights."""

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from channel import Channel, Refusal, Request, require, serve  # type: ignore[import-not-found]  # beside it
+from channel import Channel, Refusal, Request, require, serve  # type: ignore[import-not-found]  # by path
 
 Graph = dict[str, Any]
 

@@ -210,7 +210,7 @@ def _rollouts(settings: Mapping[str, Any]) -> dict[str, Any]:
         "min_p": None,
         "repetition_penalty": 1.0,
         "max_completion_length": settings["max_new_tokens"],
-        "use_vllm": False,
+        "use_vllm": False,  # vLLM 0.31 wants transformers below 5.18, this trainer 5.23 (docs/engines.md)
         "shuffle_dataset": True,
         "remove_unused_columns": False,
         "dataloader_num_workers": 0,

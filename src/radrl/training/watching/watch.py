@@ -40,9 +40,10 @@ from radrl.evaluation.label_agreement import label_agreement, label_rows, metric
 from radrl.labelers.base import Labeler
 from radrl.labelers.remembering import Remembering
 from radrl.observations import NO_FINDING
-from radrl.policy.encoding import Films, decode_films
+from radrl.policy.encoding import Films
 from radrl.policy.folder import Policy
-from radrl.policy.generation import Written, write
+from radrl.policy.writers.base import Written
+from radrl.policy.writers.hf import HfWriter
 from radrl.process.devices import undisturbed
 from radrl.reports.output import report_of
 from radrl.reports.think_report import parse
@@ -138,10 +139,10 @@ class Watch:
         return numbers
 
     def _write(self, policy: Policy) -> list[Written]:
-        written: list[Written] = []
+        writer, written = HfWriter(policy), list[Written]()
         for start in range(0, len(self.films), self.batch_size):
-            films = [decode_films(own) for own in self.films[start : start + self.batch_size]]
-            batch = write(policy, films, self.prompt, max_new_tokens=self.max_new_tokens)
+            films = self.films[start : start + self.batch_size]
+            batch = writer.write(films, self.prompt, max_new_tokens=self.max_new_tokens)
             written += [one for (one,) in batch]
         return written
 

@@ -1,4 +1,4 @@
-"""What the worker scripts share: one request in, JSON lines out, and no way to the network.
+"""What the worker scripts share: requests in, JSON lines out, and no way to the network.
 
 Their interpreter has neither radrl nor its packages, so this too is standard library alone.
 """
@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import socket
 import sys
+import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Any
 
@@ -54,16 +56,17 @@ class Channel:
 
 
 def serve(work: Callable[[Request, Channel], None]) -> None:
-    """Read the request, do the work, say that it is done or why not.
+    """Do the work of each request, say that it is done or why not; end, at once, when no more can come.
 
     Args:
-        work: takes the request and the channel for its answers.
+        work: takes a request and the channel for its answers.
     """
     channel = Channel()
     sys.addaudithook(_refuse_network)
     try:
-        work(json.load(sys.stdin), channel)
-        channel.send("done", True)
+        for request in _requests():
+            work(request, channel)
+            channel.send("done", True)
     except Refusal as refusal:
         channel.send("error", str(refusal))
         sys.exit(1)
@@ -73,20 +76,41 @@ def serve(work: Callable[[Request, Channel], None]) -> None:
         sys.exit(1)
 
 
-def require(package: str) -> None:
+def require(package: str, *, target: str = "scorers", parameter: str = "python") -> None:
     """Refuse to go on without a package.
 
     Args:
         package: name it is imported by.
+        target: of make, that makes an environment with it.
+        parameter: that names the interpreter.
 
     Raises:
         Refusal: it is not installed.
     """
     if find_spec(package) is None:
         raise Refusal(
-            f"finds no package `{package}` in {sys.executable}. Mend: `make scorers` makes an environment "
-            "that has it; give the interpreter of that one as `python`"
+            f"finds no package `{package}` in {sys.executable}. Mend: `make {target}` makes an "
+            f"environment that has it; give the interpreter of that one as `{parameter}`"
         )
+
+
+def _requests() -> Iterator[Request]:
+    """Requests as they come. Who asks may be killed in the middle of one: none waits for its answer then."""
+    lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
+    def read() -> None:
+        parts: list[bytes] = []
+        while chunk := os.read(0, 1 << 20):  # not by sys.stdin, whose lock a thread would hold at the end
+            *ends, rest = chunk.split(b"\n")
+            for end in ends:
+                lines.put(b"".join([*parts, end]))
+                parts.clear()
+            parts.append(rest)
+        os._exit(0)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        yield json.loads(lines.get())
 
 
 def _refuse_network(event: str, arguments: tuple[Any, ...]) -> None:

@@ -1,0 +1,1 @@
+"""Who writes reports: one interface and the engines behind it."""

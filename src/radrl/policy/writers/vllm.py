@@ -1,0 +1,173 @@
+"""vLLM, in a process of its own: its pins contradict this environment's, and its memory goes when it ends.
+
+A sample's draws follow from the seed and the sample's place, as with transformers, but by vLLM's own
+generators: samples come from the same distribution and are others. Greedy reports are the same as far as the
+two engines' sums of floats agree.
+"""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+
+from radrl.policy import folder
+from radrl.policy.encoding import Films, prompt_text
+from radrl.policy.writers.base import Written
+from radrl.policy.writers.sections import Vllm
+from radrl.process.devices import DeviceError, place
+from radrl.process.isolated.talk import Talk, interpreter
+from radrl.storage import pointers
+
+SCRIPT: Final = Path(__file__).parent / "workers" / "vllm_worker.py"
+NAME: Final = "vllm"
+MEND: Final = "`make engines` makes an environment that has vLLM; give its interpreter as compute.vllm.python"
+FILMS: Final = 32
+"""Most films of a prompt, more than any study has."""
+
+
+class VllmWriter:
+    """See `radrl.policy.writers.base.Writer`.
+
+    Args:
+        path: the policy's folder.
+        dtype: of the weights.
+        device: where the policy computes, as params.yaml's `device`; vLLM knows the CPU and CUDA.
+        threads: of torch, on a CPU.
+        compute: how vLLM is run.
+
+    Raises:
+        radrl.process.isolated.talk.WorkerError: when there is no such interpreter, or it has no vLLM that
+            computes there.
+        DeviceError: when the device is none that vLLM knows.
+        ValueError: when the folder is none that `radrl.policy.folder.load` would take.
+    """
+
+    def __init__(
+        self, path: Path, *, dtype: str, device: str, threads: int, compute: Vllm | None = None
+    ) -> None:
+        compute = compute or Vllm()
+        where = _place(device)
+        path = pointers.resolve(path, stage="policy")
+        self.policy = folder.outline(path, dtype=dtype)
+        self._talk = Talk(
+            interpreter(compute.python, NAME, MEND),
+            SCRIPT,
+            name=NAME,
+            timeout=compute.timeout,
+            variables=_variables(where, threads, compute.cpu_cache),
+        )
+        self._talk.__enter__()
+        about = self._talk.ask(
+            {
+                "open": {
+                    "model": str(path.absolute()),
+                    "dtype": dtype,
+                    "device": where.type,
+                    "positions": self.policy.model.config.get_text_config().max_position_embeddings,
+                    "gpu_memory": compute.gpu_memory,
+                    "films": FILMS,
+                }
+            },
+            0,
+        ).about
+        self.device = f"{about['device']}, vLLM {about['vllm']} on torch {about['torch']}"
+
+    def write(
+        self, films: Sequence[Films], prompt: str, *, samples: int = 1, temperature: float = 0.0, **how: Any
+    ) -> list[list[Written]]:
+        """See `radrl.policy.writers.base.Writer`.
+
+        Raises:
+            radrl.process.isolated.talk.WorkerError: when vLLM fails, or its memory does not hold a report.
+        """
+        drawn = temperature > 0  # greedily it writes once
+        reports = self.tokens(films, prompt, samples=samples if drawn else 1, temperature=temperature, **how)
+        return [[self._written(*one) for one in own] * (1 if drawn else samples) for own in reports]
+
+    def tokens(
+        self,
+        films: Sequence[Films],
+        prompt: str,
+        *,
+        max_new_tokens: int,
+        samples: int,
+        temperature: float,
+        top_p: float = 1.0,
+        seed: int = 0,
+        first: int = 0,
+    ) -> list[list[tuple[list[int], bool]]]:
+        """What `write` reads reports from: of each the tokens, and whether the policy ended it."""
+        request = {
+            "prompts": [self._ids(prompt, len(own)) for own in films],
+            "films": [[b64encode(film).decode() for film in own] for own in films],
+            "seeds": [_seed(seed, first + number) for number in range(len(films))],
+            "never": self._never(),
+            "sampling": {
+                "n": samples,
+                "temperature": temperature,
+                "top_p": top_p if temperature > 0 else 1.0,
+                "max_tokens": max_new_tokens,
+                "stop_token_ids": folder.ends(self.policy),
+            },
+        }
+        return self._talk.ask(request, len(films)).answers
+
+    def close(self) -> None:
+        """See `radrl.policy.writers.base.Writer`: the process ends."""
+        self._talk.__exit__(None, None, None)
+
+    def _ids(self, prompt: str, films: int) -> list[int]:
+        """The request for a report, with one mark a film: vLLM puts as many tokens there as the film has."""
+        text = prompt_text(self.policy.processor, prompt, films)
+        ids: list[int] = self.policy.processor.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+    def _never(self) -> list[int]:
+        words = self.policy.model.config.get_text_config().vocab_size
+        return [token for token in self.policy.model.generation_config.suppress_tokens if token < words]
+
+    def _written(self, ids: list[int], ended: bool) -> Written:
+        text = self.policy.processor.tokenizer.decode(ids, skip_special_tokens=True)
+        return Written(text.strip(), len(ids) - ended, ended)
+
+
+def _place(device: str) -> torch.device:
+    """Where vLLM is to compute."""
+    where = place(device)
+    if where.type not in ("cpu", "cuda"):
+        raise DeviceError(f"device is {device}; vLLM computes on cpu and cuda: set engine to hf, or device")
+    return where
+
+
+def _variables(where: torch.device, threads: int, cpu_cache: int) -> dict[str, str]:
+    """VLLM's settings for one process that no other joins."""
+    variables = {
+        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+        "VLLM_HOST_IP": "127.0.0.1",  # it would ask a name server's address for its own
+        "VLLM_NO_USAGE_STATS": "1",
+        "VLLM_LOGGING_LEVEL": "WARNING",
+    }
+    if where.type == "cpu":
+        return variables | {
+            "VLLM_CPU_KVCACHE_SPACE": str(cpu_cache),
+            "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # it would take all cores, each for a thread
+            "OMP_NUM_THREADS": str(threads),
+        }
+    return variables | {"CUDA_VISIBLE_DEVICES": _visible(where.index or 0)}
+
+
+def _visible(index: int) -> str:
+    """The GPU that torch numbers so in this process."""
+    known = [own for own in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if own]
+    return known[index] if known else str(index)
+
+
+def _seed(seed: int, place: int) -> int:
+    """Of a sample's reports; that of each is its number higher. Below 2 ** 62."""
+    return int(np.random.SeedSequence([seed, place]).generate_state(1, np.uint64)[0] >> np.uint64(2))
