@@ -1,12 +1,14 @@
-"""Section `compute`: how a machine runs a training. It changes speed and not results: no parameter to DVC."""
+"""Section `compute`: how machines share out the work. It changes speed and not results: no parameter to DVC."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 from radrl.parts.section import LocalPath, PositiveInt, Section
 
 
 class Compute(Section):
-    """How trainings (the stages sft and train) are run.
+    """How trainings (the stages sft and train) are run, and work on a corpus (label, rollouts, and so on).
 
     Args:
         processes: that share each step; 1 is the stage's own.
@@ -14,8 +16,13 @@ class Compute(Section):
             `device`.
         command: starts the processes in place of accelerate's launcher: a template in which {processes},
             {python}, {worker} and {job} are replaced.
+        engine: who labels, draws, writes and scores shard by shard: ``local`` is this machine's processes,
+            ``ray`` Ray Data's actors.
+        workers: that share the shards, each with models of its own; 1 of local is the stage itself.
     """
 
     processes: PositiveInt = 1
     config: LocalPath | None = None
     command: str | None = None
+    engine: Literal["local", "ray"] = "local"
+    workers: PositiveInt = 1

@@ -16,7 +16,14 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 label_rollouts,
-                ["rollouts", "labeler_models", "params:labeler", "params:device"],
+                [
+                    "rollouts",
+                    "labeler_models",
+                    "params:labeler",
+                    "params:device",
+                    "params:threads",
+                    "compute",
+                ],
                 "rollout_labels",
                 name="label_rollouts",
             ),

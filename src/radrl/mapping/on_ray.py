@@ -1,0 +1,165 @@
+"""Shards done by actors of Ray Data: on this machine, or on the cluster that RAY_ADDRESS names.
+
+Ray starts an actor anew when its process dies, and gives it the shard again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import traceback
+import warnings
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, Final
+
+from radrl.mapping.base import MOST_DEATHS, EngineMissing, Result, Shard, State, Work, died
+
+CLUSTER: Final = "RAY_ADDRESS"
+"""The variable that names a cluster which is running; without it Ray is started on this machine."""
+
+_STORE: Final = 256 * 2**20
+"""Bytes of the store of objects on this machine; results are small, what is large is written by workers."""
+
+
+def mapped(
+    work: Work[State, Shard, Result], shards: Sequence[Shard], *, workers: int, device: str
+) -> Generator[Result]:
+    """Do shards in actors.
+
+    Args:
+        work: what is done; its modules and files are there under the same paths on every machine.
+        shards: what it is done to.
+        workers: actors.
+        device: where they compute; elsewhere than on the CPU Ray gives each a GPU.
+
+    Yields:
+        Results in order.
+
+    Raises:
+        EngineMissing: when Ray is not installed.
+        radrl.mapping.base.WorkerDied: when actors died over the same shard again and again.
+        Exception: what the work raises.
+    """
+    ray = _imported()
+    from ray import cloudpickle
+
+    rows = [{"shard": cloudpickle.dumps(shard)} for shard in shards]
+    gpus = 0 if device == "cpu" else 1
+    with _running(ray, workers=workers, gpus=gpus * workers):
+        with warnings.catch_warnings():  # of retries, which Ray 2.64 will want to be told in another way
+            warnings.filterwarnings("ignore", message=".*ray_remote_args")
+            results = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
+                Actor,
+                fn_constructor_args=(cloudpickle.dumps(work), os.getcwd()),
+                compute=ray.data.ActorPoolStrategy(size=min(workers, len(shards))),
+                num_cpus=1,
+                num_gpus=gpus,
+                max_task_retries=MOST_DEATHS,  # by default for ever, also of a shard that kills its worker
+            )
+        try:
+            for row in results.iter_rows():
+                yield _unpacked(row)
+        except ray.exceptions.RayActorError as error:
+            raise died(work, engine="ray") from error
+
+
+class Actor:
+    """A worker, as Ray Data makes and calls it.
+
+    Args:
+        work: the work, pickled: it is opened with the first shard, whose errors reach the caller.
+        folder: where the stage runs, which its paths are relative to.
+    """
+
+    def __init__(self, work: bytes, folder: str) -> None:
+        os.chdir(folder)
+        self._pickled, self._state = work, None
+        self._work: Work[Any, Any, Any] | None = None
+        self._open = ExitStack()
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, bytes]:
+        """Do a shard; an error is handed over as a result, since Ray would wrap it in one of its own."""
+        from ray import cloudpickle
+
+        try:
+            return {"result": cloudpickle.dumps(self._do(cloudpickle.loads(row["shard"])))}
+        except Exception as error:
+            error.add_note(f"in a worker of Ray:\n{traceback.format_exc()}")
+            return {"error": cloudpickle.dumps(error)}
+
+    def _do(self, shard: Any) -> Any:
+        from ray import cloudpickle
+
+        if self._work is None:
+            work = cloudpickle.loads(self._pickled)
+            self._state = self._open.enter_context(work.open())
+            self._work = work
+        return self._work.do(self._state, shard)
+
+    def __del__(self) -> None:
+        self._open.close()
+
+
+def _unpacked(row: dict[str, Any]) -> Any:
+    from ray import cloudpickle
+
+    if row.get("error") is not None:
+        raise cloudpickle.loads(row["error"])
+    return cloudpickle.loads(row["result"])
+
+
+def _imported() -> Any:
+    if not os.environ.get(CLUSTER):
+        # read when Ray is imported: without clusters all that it opens is on the loopback interface
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    try:
+        import ray
+        import ray.data
+    except ImportError as error:
+        raise EngineMissing(
+            "compute.engine is ray, which is not installed here: pip install -c constraints.txt '.[ray]', or "
+            "set it to local"
+        ) from error
+    return ray
+
+
+@contextmanager
+def _running(ray: Any, *, workers: int, gpus: int) -> Iterator[None]:
+    """Ray for the time of a block: started on this machine, or a cluster's; who has it running keeps it."""
+    if ray.is_initialized():
+        yield
+        return
+    with _own_signals():
+        ray.init(**_where(workers, gpus), log_to_driver=False, logging_level=logging.ERROR)
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    try:
+        context = ray.data.DataContext.get_current()
+        context.execution_options.preserve_order = True
+        context.enable_progress_bars = False  # the caller has one
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _where(workers: int, gpus: int) -> dict[str, Any]:
+    if address := os.environ.get(CLUSTER):
+        return {"address": address}
+    return {
+        "address": "local",
+        "num_cpus": workers + 1,  # one for what Ray Data does besides
+        "num_gpus": gpus,
+        "object_store_memory": _STORE,
+        "include_dashboard": False,
+    }
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """A block after which SIGTERM ends this process as before: Ray sets a handler of its own."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, before)
