@@ -17,12 +17,11 @@ from radrl.mapping.engines import mapped
 
 SHARDS = range(12)
 SQUARES = [n * n for n in SHARDS]
+ONE = {"engine": "local", "workers": 1}
 TWO = {"engine": "local", "workers": 2}
 
 
-@pytest.mark.parametrize(
-    "compute", [None, {"engine": "local", "workers": 1}, TWO], ids=["none", "one", "two"]
-)
+@pytest.mark.parametrize("compute", [None, ONE, TWO], ids=["none", "one", "two"])
 def test_every_shard_is_done_once_and_in_order(tmp_path: Path, compute: dict[str, int] | None) -> None:
     assert list(mapped(work(tmp_path), SHARDS, compute)) == SQUARES
     assert times_done(tmp_path) == dict.fromkeys(SHARDS, 1)

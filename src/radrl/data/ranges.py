@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -67,9 +68,9 @@ class Ranges:
                 break
         return found
 
-    def _batches(self, part: Rows, column: str) -> list[pa.RecordBatch]:
+    def _batches(self, part: Rows, column: str) -> Iterator[pa.RecordBatch]:
         # without what reads ahead of those who are not asked
-        return self._files[part.file].to_batches(
+        yield from self._files[part.file].to_batches(
             columns=[column],
             batch_size=part.stop - part.start,
             batch_readahead=0,

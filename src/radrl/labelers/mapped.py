@@ -1,8 +1,8 @@
 """Labels of many reports, read shard by shard by as many workers as params.yaml says.
 
-A labeler that computes with floats reads the reports of a shard in batches, on which its sums depend in their
-last digits. Shards are cut whatever the workers, and none remembers the labels of another: labels are the same
-bytes whoever reads them.
+A labeler that computes with floats reads the reports of a shard in batches, on which its sums depend in
+their last digits. Shards are cut whatever the workers, and none remembers the labels of another: labels are
+the same bytes whoever reads them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import pyarrow.dataset as ds
 from radrl.data.ranges import Ranges, Rows, ranges
 from radrl.labelers.base import Labeler, LabelMatrix
 from radrl.labelers.build import build
+from radrl.labelers.on_demand import OnDemand
+from radrl.labelers.remembering import Remembering
 from radrl.mapping.base import Work
 from radrl.mapping.engines import mapped
 
@@ -72,11 +74,23 @@ class Reader:
         open_ = partial(_with_rows, self.made, rows, column)
         return self._mapped(Work(f"labels of {column}s", open_, _of_rows), ranges(rows, OF_FILES))
 
-    def of_texts(self, texts: Sequence[str]) -> dict[str, LabelMatrix]:
-        """Read labels of texts that are in memory, each distinct one once.
+    def knowing(self, texts: Sequence[str]) -> Remembering:
+        """A labeler of this process that knows the labels of texts which are in memory.
 
         Args:
-            texts: reports.
+            texts: reports, each distinct one of which is read once.
+
+        Returns:
+            The labeler; it loads its model when it is asked for another text.
+        """
+        labeler = OnDemand(self.name or self.settings["name"], self.made)
+        return Remembering(labeler, self.of_texts(texts))
+
+    def of_texts(self, texts: Sequence[str]) -> dict[str, LabelMatrix]:
+        """Read labels of texts that are in memory.
+
+        Args:
+            texts: reports, each distinct one of which is read once.
 
         Returns:
             By text its labels, shape (14,).

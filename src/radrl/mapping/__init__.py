@@ -1,1 +1,1 @@
-"""Work on a corpus in ordered shards, shared by processes of this machine or Ray's actors: same results, in order."""
+"""Work in ordered shards, done by this process, several of the machine, or Ray's actors: the same results."""

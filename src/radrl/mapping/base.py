@@ -47,7 +47,7 @@ def died(work: Work[State, Shard, Result], *, engine: str) -> WorkerDied:
         engine: what shared it out.
     """
     return WorkerDied(
-        f"{work.name}: {MOST_DEATHS + 1} workers of the {engine} engine died one after another before a shard "
-        "was done, killed from outside, most often for want of memory; set compute.workers lower, and run the "
-        "stage again"
+        f"{work.name}: {MOST_DEATHS + 1} workers of the {engine} engine died one after another before a "
+        "shard was done, killed from outside, most often for want of memory; set compute.workers lower, and "
+        "run the stage again"
     )

@@ -13,6 +13,7 @@ import traceback
 import warnings
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 from radrl.mapping.base import MOST_DEATHS, EngineMissing, Result, Shard, State, Work, died
@@ -53,7 +54,7 @@ def mapped(
             warnings.filterwarnings("ignore", message=".*ray_remote_args")
             results = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
                 Actor,
-                fn_constructor_args=(cloudpickle.dumps(work), os.getcwd()),
+                fn_constructor_args=(cloudpickle.dumps(work), str(Path.cwd())),
                 compute=ray.data.ActorPoolStrategy(size=min(workers, len(shards))),
                 num_cpus=1,
                 num_gpus=gpus,

@@ -1,4 +1,4 @@
-"""Section `compute`: how machines share out the work. It changes speed and not results: no parameter to DVC."""
+"""Section `compute`: how machines share out the work. It changes speed, not results: no parameter to DVC."""
 
 from __future__ import annotations
 
