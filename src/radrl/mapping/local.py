@@ -111,6 +111,8 @@ def _lost(future: Future[Any]) -> bool:
 
 def _pool(work: Work[Any, Any, Any], workers: int, device: str) -> ProcessPoolExecutor:
     context = pools.context()
+    # workers that come later, in the place of one that died too, need not import the libraries again
+    context.set_forkserver_preload([work.do.__module__])
     numbers = context.SimpleQueue()
     for number in range(workers):
         numbers.put(number)
