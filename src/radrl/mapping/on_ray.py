@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import sys
 import threading
 import traceback
 import warnings
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from radrl.mapping.base import MOST_DEATHS, EngineMissing, Result, Shard, State, Work, died
+from radrl.process import importing
 
 CLUSTER: Final = "RAY_ADDRESS"
 """The variable that names a cluster which is running; without it Ray is started on this machine."""
@@ -45,26 +47,32 @@ def mapped(
         Exception: what the work raises.
     """
     ray = _imported()
-    from ray import cloudpickle
-
-    rows = [{"shard": cloudpickle.dumps(shard)} for shard in shards]
+    rows = [{"shard": ray.cloudpickle.dumps(shard)} for shard in shards]
     gpus = 0 if device == "cpu" else 1
     with _running(ray, workers=workers, gpus=gpus * workers):
-        with warnings.catch_warnings():  # of retries, which Ray 2.64 will want to be told in another way
-            warnings.filterwarnings("ignore", message=".*ray_remote_args")
-            results = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
-                Actor,
-                fn_constructor_args=(cloudpickle.dumps(work), str(Path.cwd())),
-                compute=ray.data.ActorPoolStrategy(size=min(workers, len(shards))),
-                num_cpus=1,
-                num_gpus=gpus,
-                max_task_retries=MOST_DEATHS,  # by default for ever, also of a shard that kills its worker
-            )
+        _prepare_data(ray)
+        results = _dataset(ray, work, rows, min(workers, len(shards)), gpus)
         try:
             for row in results.iter_rows():
                 yield _unpacked(row)
         except ray.exceptions.RayActorError as error:
             raise died(work, engine="ray") from error
+
+
+def _dataset(
+    ray: Any, work: Work[Any, Any, Any], rows: list[dict[str, bytes]], workers: int, gpus: int
+) -> Any:
+    """Rows of results, none of which is made yet: each row a task of its own."""
+    with warnings.catch_warnings():  # of retries, which Ray 2.64 will want to be told in another way
+        warnings.filterwarnings("ignore", message=".*ray_remote_args")
+        return ray.data.from_items(rows, override_num_blocks=len(rows)).map(
+            Actor,
+            fn_constructor_args=(ray.cloudpickle.dumps(work), str(Path.cwd()), sys.path),
+            compute=ray.data.ActorPoolStrategy(size=workers),
+            num_cpus=1,
+            num_gpus=gpus,
+            max_task_retries=MOST_DEATHS,  # by default for ever, also of a shard that kills its worker
+        )
 
 
 class Actor:
@@ -73,10 +81,13 @@ class Actor:
     Args:
         work: the work, pickled: it is opened with the first shard, whose errors reach the caller.
         folder: where the stage runs, which its paths are relative to.
+        path: where the stage finds modules, parts of a user's own among them.
     """
 
-    def __init__(self, work: bytes, folder: str) -> None:
+    def __init__(self, work: bytes, folder: str, path: Sequence[str]) -> None:
         os.chdir(folder)
+        sys.path[:] = dict.fromkeys([*path, *sys.path])
+        importing.prepare()  # nodes of a cluster do not have the stage's variables
         self._pickled, self._state = work, None
         self._work: Work[Any, Any, Any] | None = None
         self._open = ExitStack()
@@ -113,11 +124,16 @@ def _unpacked(row: dict[str, Any]) -> Any:
 
 
 def _imported() -> Any:
+    """Ray, with its Data and cloudpickle.
+
+    Raises:
+        EngineMissing: when it is not installed.
+    """
     if not os.environ.get(CLUSTER):
         # read when Ray is imported: without clusters all that it opens is on the loopback interface
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     try:
-        import ray
+        import ray.cloudpickle
         import ray.data
     except ImportError as error:
         raise EngineMissing(
@@ -135,14 +151,17 @@ def _running(ray: Any, *, workers: int, gpus: int) -> Iterator[None]:
         return
     with _own_signals():
         ray.init(**_where(workers, gpus), log_to_driver=False, logging_level=logging.ERROR)
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
     try:
-        context = ray.data.DataContext.get_current()
-        context.execution_options.preserve_order = True
-        context.enable_progress_bars = False  # the caller has one
         yield
     finally:
         ray.shutdown()
+
+
+def _prepare_data(ray: Any) -> None:
+    context = ray.data.DataContext.get_current()
+    context.execution_options.preserve_order = True
+    context.enable_progress_bars = False  # the caller has one
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
 
 
 def _where(workers: int, gpus: int) -> dict[str, Any]:
