@@ -14,6 +14,8 @@ from radrl.mapping.base import Work
 
 NAP = 0.02
 """Seconds of a shard, so that no worker does all."""
+PATIENCE = 60.0
+"""Seconds that a worker waits for the other one."""
 
 
 @contextmanager
@@ -60,7 +62,10 @@ def unopened() -> Iterator[None]:
 
 
 def rank(folder: Path, shard: int) -> tuple[str | None, str | None]:
-    time.sleep(5 * NAP)
+    """What a launcher tells a process, told once both workers are there."""
+    deadline = time.monotonic() + PATIENCE
+    while len(list(folder.glob("opened-*"))) < 2 and time.monotonic() < deadline:
+        time.sleep(NAP)
     return os.environ.get("LOCAL_RANK"), os.environ.get("WORLD_SIZE")
 
 

@@ -28,7 +28,7 @@ def test_every_shard_is_done_once_and_in_order(tmp_path: Path, compute: dict[str
 
 
 def test_a_state_is_opened_once_a_worker_and_closed_at_the_end(tmp_path: Path) -> None:
-    list(mapped(work(tmp_path), SHARDS, TWO))
+    list(mapped(work(tmp_path, shared_work.rank), SHARDS, TWO))
     opened = {file.name.partition("-")[2] for file in tmp_path.glob("opened-*")}
     closed = {file.name.partition("-")[2] for file in tmp_path.glob("closed-*")}
     assert len(opened) == 2

@@ -72,7 +72,7 @@ class Reader:
             Labels in the order of the rows, shape (n, 14), some at a time.
         """
         open_ = partial(_with_rows, self.made, rows, column)
-        return self._mapped(Work(f"labels of {column}s", open_, _of_rows), ranges(rows, OF_FILES))
+        return self._mapped(Work(f"labels of {column}", open_, _of_rows), ranges(rows, OF_FILES))
 
     def knowing(self, texts: Sequence[str]) -> Remembering:
         """A labeler of this process that knows the labels of texts which are in memory.

@@ -85,12 +85,12 @@ class Actor:
     """
 
     def __init__(self, work: bytes, folder: str, path: Sequence[str]) -> None:
+        self._open = ExitStack()
         os.chdir(folder)
         sys.path[:] = dict.fromkeys([*path, *sys.path])
         importing.prepare()  # nodes of a cluster do not have the stage's variables
         self._pickled, self._state = work, None
         self._work: Work[Any, Any, Any] | None = None
-        self._open = ExitStack()
 
     def __call__(self, row: dict[str, Any]) -> dict[str, bytes]:
         """Do a shard; an error is handed over as a result, since Ray would wrap it in one of its own."""
