@@ -144,6 +144,27 @@ def test_corpus_memory_in_miniature(root: Path, tmp_path: Path) -> None:
     assert list((tmp_path / "corpora").iterdir()) == []
 
 
+def test_label_memory_in_miniature(root: Path, tmp_path: Path) -> None:
+    written = tmp_path / "label_memory.md"
+    command = [
+        sys.executable,
+        str(root / "bench/label_memory.py"),
+        "--rollouts",
+        "600",
+        "--write",
+        str(written),
+    ]
+    subprocess.run([*command, "--build", str(tmp_path / "rollouts")], check=True, capture_output=True)
+    rows = [
+        line.strip("| ").split(" | ")
+        for line in written.read_text().splitlines()
+        if line.startswith("| 600 ")
+    ]
+    assert [row[2] for row in rows] == ["one", "two", "at once"]
+    assert len({row[-1] for row in rows}) == 1  # equal labels
+    assert list((tmp_path / "rollouts").iterdir()) == []
+
+
 def test_plan_memory_in_miniature(root: Path, tmp_path: Path) -> None:
     written = tmp_path / "plan_memory.md"
     command = [sys.executable, str(root / "bench/plan_memory.py"), "--write", str(written)]

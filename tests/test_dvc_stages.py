@@ -112,7 +112,7 @@ def replaced(tool: ModuleType, stage: str, *nodes: Any) -> Callable[..., Pipelin
 def test_new_parameter_of_a_node_is_seen(
     check: Check, tool: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    more = node(lambda labels, seed: None, ["labels", "params:threads"], None, name="more")
+    more = node(lambda labels, seed: None, ["labels", "params:seed"], None, name="more")
     monkeypatch.setattr(tool, "_pipeline", replaced(tool, "label", more))
     assert check()[0] == 1
 

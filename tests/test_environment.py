@@ -24,6 +24,9 @@ PLATFORMS = {
     "mac": {"sys_platform": "darwin", "platform_system": "Darwin", "platform_machine": "arm64"},
 }
 
+EXTRAS = {"ray": "pip install -c constraints.txt '.[ray]'"}
+"""Packages that code asks for and does without, and what installs them."""
+
 
 def run_python(code: str, **extra: str) -> str:
     """Last line that a new interpreter prints, no switch being set and nothing looking like CI."""
@@ -93,7 +96,7 @@ def test_every_imported_package_is_a_stated_requirement() -> None:
     for path in (ROOT / "src").rglob("*.py"):
         if "workers" in path.parts:  # scripts for other environments, with requirements of their own
             continue
-        for name in imported_modules(path) - {"radrl", *sys.stdlib_module_names}:
+        for name in imported_modules(path) - {"radrl", *EXTRAS, *sys.stdlib_module_names}:
             providers = {canonicalize_name(provider) for provider in packages.get(name, [name])}
             assert providers & stated, f"{path} imports {name}: add it to pyproject.toml and run `make lock`"
 
@@ -133,8 +136,14 @@ def sources(package: str) -> list[Path]:
 READERS = [(name, reader) for name, switch in offline.SWITCHES.items() for reader in switch.readers]
 
 
+def skip_without(package: str) -> None:
+    if package in EXTRAS and util.find_spec(package) is None:
+        pytest.skip(f"{package} is absent: {EXTRAS[package]}")
+
+
 @pytest.mark.parametrize(("name", "reader"), READERS)
 def test_switch_is_read_by_the_installed_package(name: str, reader: str) -> None:
+    skip_without(reader)
     quoted = [f'"{name}"'.encode(), f"'{name}'".encode()]
     for path in sources(reader):
         needles = quoted if path.suffix == ".py" else [name.encode()]
@@ -164,11 +173,13 @@ IN_FORCE = {
         "from dvc_studio_client.config import get_studio_config as studio",
         "studio(studio_token='any') == {}",
     ),
+    "ray": ("from ray._common.usage.usage_lib import usage_stats_enabled", "not usage_stats_enabled()"),
 }
 
 
 @pytest.mark.parametrize("package", IN_FORCE)
 def test_switches_are_in_force(package: str) -> None:
+    skip_without(package)
     imports, expression = IN_FORCE[package]
     switch_off = "from radrl.process import offline; offline.apply()"
     assert run_python(f"{switch_off}\n{imports}\nprint(bool({expression}))") == "True"

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from radrl.pipelines.ddsampling import nodes
+from radrl.labelers import mapped
 from radrl.pipelines.ddsampling.nodes import (
     Read,
     label_rollouts,
@@ -73,7 +73,7 @@ def test_draw_follows_the_seed_and_ties_do_not_follow_the_ids() -> None:
 
 def test_labels_do_not_follow_how_many_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = labelled(ROLLOUTS)
-    monkeypatch.setattr(nodes, "_AT_ONCE", 3)  # a film's rollouts come in two parts
+    monkeypatch.setattr(mapped, "OF_FILES", 3)  # a film's rollouts come in two parts
     parts = labelled(ROLLOUTS)
     assert parts[0] == whole[0]
     assert np.array_equal(parts[1], whole[1])

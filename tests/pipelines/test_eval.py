@@ -185,9 +185,10 @@ def test_arms_are_printed_side_by_side(capsys: pytest.CaptureFixture[str]) -> No
 def test_pipeline_scores_every_arm_under_its_name(
     reports: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    parameters = {f"params:{name}" for name in ("eval", "labeler", "device")}
+    parameters = {f"params:{name}" for name in ("eval", "labeler", "device", "threads")}
+    shared = {"labeler_models", "compute"}
     arms = [
-        pipeline(create_pipeline(), namespace=arm, inputs={"labeler_models"}, parameters=parameters)
+        pipeline(create_pipeline(), namespace=arm, inputs=shared, parameters=parameters)
         for arm in ("sft", "grpo")
     ]
     better = reports.assign(report=reports["reference"])
@@ -197,6 +198,8 @@ def test_pipeline_scores_every_arm_under_its_name(
         "params:eval": SETTINGS,
         "params:labeler": LABELER,
         "params:device": "cpu",
+        "params:threads": 1,
+        "compute": None,
         "labeler_models": NO_MODELS,
     }
     catalog = DataCatalog({name: MemoryDataset(value) for name, value in entries.items()})

@@ -14,7 +14,7 @@ import pytest
 from radrl.pipelines.eval.gold import gold_of_reports
 from radrl.pipelines.generate.nodes import write_reports
 from radrl.pipelines.generate.pipeline import create_pipeline
-from radrl.pipelines.generate.speed import Stopwatch
+from radrl.pipelines.generate.speed import Measured, numbers
 
 
 @pytest.fixture
@@ -103,15 +103,9 @@ def test_seconds_a_film_are_told_and_stand_in_no_report(
     assert "step_report" in create_pipeline().inputs()
 
 
-def test_the_first_batch_warms_up_and_a_single_one_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 10.0, 10.0, 12.0, 12.0, 13.0])
-    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
-    watch = Stopwatch()
-    assert watch.numbers() == {}
-    with watch.batch(2):
-        pass
-    assert watch.numbers()["generate/seconds_per_image"] == 5.0
-    for films in (2, 1):
-        with watch.batch(films):
-            pass
-    assert watch.numbers() == {"generate/films_measured": 3.0, "generate/seconds_per_image": 1.0}
+def test_each_workers_first_batch_warms_up_and_single_ones_count() -> None:
+    assert numbers([]) == {}
+    first = Measured(2, 10.0, warms_up=True)
+    assert numbers([first])["generate/seconds_per_image"] == 5.0
+    batches = [first, Measured(2, 9.0, warms_up=True), Measured(2, 2.0, False), Measured(1, 1.0, False)]
+    assert numbers(batches) == {"generate/films_measured": 3.0, "generate/seconds_per_image": 1.0}

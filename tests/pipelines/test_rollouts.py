@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
+from sampled_films import note_sampled
 
 from radrl.pipelines.rollouts.nodes import sample_rollouts
-from radrl.policy import sampling
 from radrl.wiring.datasets import ParquetShards
 
 Row = dict[str, Any]
@@ -37,8 +37,7 @@ def inputs(
 def sampled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Films that were really sampled, in order."""
     films: list[str] = []
-    original = sampling._sample
-    monkeypatch.setattr(sampling, "_sample", lambda *given: films.extend(given[1]) or original(*given))
+    note_sampled(monkeypatch, films)
     return films
 
 

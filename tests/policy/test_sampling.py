@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pytest
+from sampled_films import note_sampled
 
 from radrl.policy import sampling
 from radrl.policy.folder import Policy
-from radrl.policy.sampling import sample_shards
+from radrl.policy.sampling import Sampling, sample_shards
 from radrl.policy.writers.hf import HfWriter
 
 SETTINGS = {
@@ -32,15 +34,9 @@ def start(
 ) -> Callable[..., Any]:
     def run(workspace: str = "work", seed: int = 0, **settings: Any) -> Iterator[pa.Table]:
         (tmp_path / workspace).mkdir(exist_ok=True)
-        return sample_shards(
-            HfWriter(policy),
-            sample_ids=IDS,
-            films=[(film,) for film in films(7)],
-            prompt=prompt,
-            settings=SETTINGS | settings,
-            seed=seed,
-            workspace=tmp_path / workspace,
-        )
+        shown = [(film,) for film in films(7)]
+        drawn = Sampling(IDS, shown, prompt, SETTINGS | settings, seed, tmp_path / workspace)
+        return sample_shards(drawn, partial(HfWriter, policy))
 
     return run
 
@@ -79,8 +75,7 @@ def test_closed_after_some_shards_and_taken_up_is_as_never_stopped(
     half.close()
 
     sampled: list[str] = []
-    original = sampling._sample
-    monkeypatch.setattr(sampling, "_sample", lambda *given: sampled.extend(given[1]) or original(*given))
+    note_sampled(monkeypatch, sampled)
     assert rows(start("killed")) == unbroken
     assert sampled == IDS[3 * shards :]  # nothing twice
 
@@ -110,15 +105,15 @@ def test_killed_within_a_shard_leaves_no_half_of_it(
 def test_killed_while_writing_a_shard_is_taken_up(
     start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def half(table: pa.Table, file: Path) -> None:
-        file.write_bytes(b"PAR1 half")
+    def half(table: pa.Table, stream: IO[bytes]) -> None:
+        stream.write(b"PAR1 half")
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(sampling.pq, "write_table", half)
         with pytest.raises(KeyboardInterrupt):
             rows(start("killed"))
-    assert [file.suffix for file in (tmp_path / "killed").iterdir()] == [".partial"]
+    assert not list((tmp_path / "killed").iterdir())
     assert rows(start("killed")) == rows(start("unbroken"))
 
 

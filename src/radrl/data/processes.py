@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from typing import Final, TypeVar
+
+from radrl.process import pools
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -48,7 +48,7 @@ def mapped(work: Callable[[In], Out], items: Iterable[In], *, processes: int, ba
         return
     source = iter(items)
     pending: deque[Future[list[Out]]] = deque()
-    pool = ProcessPoolExecutor(processes, mp_context=_context(), initializer=_end_with_parent)
+    pool = ProcessPoolExecutor(processes, mp_context=pools.context(), initializer=pools.end_with_parent)
     try:
         for part in iter(lambda: list(islice(source, batch)), []):
             pending.append(pool.submit(_each, work, part))
@@ -67,21 +67,3 @@ def mapped(work: Callable[[In], Out], items: Iterable[In], *, processes: int, ba
 
 def _each(work: Callable[[In], Out], items: list[In]) -> list[Out]:
     return [work(item) for item in items]
-
-
-def _context() -> multiprocessing.context.BaseContext:
-    # no fork of a process with threads; the fork server imports once what the others then share
-    methods = multiprocessing.get_all_start_methods()
-    return multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-
-
-def _end_with_parent() -> None:
-    """Let no process outlive a killed parent: the pool's own would wait for work forever."""
-    threading.Thread(target=_wait_for_parent, daemon=True).start()
-
-
-def _wait_for_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)

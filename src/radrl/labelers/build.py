@@ -15,7 +15,13 @@ from radrl.process.devices import place
 
 
 def build(
-    settings: Mapping[str, Any], models: Path | None = None, *, name: str | None = None, device: str = "cpu"
+    settings: Mapping[str, Any],
+    models: Path | None = None,
+    *,
+    name: str | None = None,
+    device: str = "cpu",
+    threads: int | None = None,
+    remembers: bool = True,
 ) -> Labeler:
     """Build a labeler.
 
@@ -24,6 +30,8 @@ def build(
         models: what the stage `labeler` wrote; the rules need none.
         name: which labeler; by default `labeler.name`.
         device: where one that asks for it computes, as params.yaml's `device`.
+        threads: of torch, for one that computes with it; nothing leaves them as they are.
+        remembers: whether a CheXbert may keep labels from call to call, which hang on the call by rounding.
 
     Returns:
         The labeler.
@@ -42,6 +50,15 @@ def build(
     if part.asked:
         return Adapted(partial(part.object, **part.settings(own)), name)
     # the rules need neither torch nor a device that is there
-    placed = {"device": str(place(device))} if "device" in ingredients(part.object) else {}
-    made: Labeler = part.make(own, models=models, name=name, **placed)
+    placed = {"device": _placed(device, threads)} if "device" in ingredients(part.object) else {}
+    made: Labeler = part.make(own, models=models, name=name, remembers=remembers, **placed)
     return made if part.origin == "built-in" else Adapted(made.label, name)
+
+
+def _placed(device: str, threads: int | None) -> str:
+    where = place(device)
+    if threads is not None:
+        from radrl.process.runtime import pin
+
+        pin(threads, where)
+    return str(where)

@@ -1,13 +1,15 @@
-"""Section `compute`: how a machine runs trainings and engines: speed, not results, so no parameter to DVC."""
+"""Section `compute`: how machines share out the work: speed, not results, so no parameter to DVC."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 from radrl.parts.section import LocalPath, PositiveInt, Section
 from radrl.policy.writers.sections import Vllm
 
 
 class Compute(Section):
-    """How trainings (the stages sft and train), and engines that write reports, are run.
+    """How trainings (the stages sft and train) are run, work on a corpus (label, rollouts, and so on), and vLLM.
 
     Args:
         processes: that share each step; 1 is the stage's own.
@@ -15,10 +17,15 @@ class Compute(Section):
             `device`.
         command: starts the processes in place of accelerate's launcher: a template in which {processes},
             {python}, {worker} and {job} are replaced.
+        engine: who labels, draws, writes and scores shard by shard: ``local`` is this machine's processes,
+            ``ray`` Ray Data's actors.
+        workers: that share the shards, each with models of its own; 1 of local is the stage itself.
         vllm: how vLLM is run, where it writes.
     """
 
     processes: PositiveInt = 1
     config: LocalPath | None = None
     command: str | None = None
+    engine: Literal["local", "ray"] = "local"
+    workers: PositiveInt = 1
     vllm: Vllm = Vllm()

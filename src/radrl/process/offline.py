@@ -19,7 +19,7 @@ class Switch(NamedTuple):
 
     Args:
         value: what turns the calls off, in the spelling that every reader understands.
-        readers: the installed packages that read it.
+        readers: the packages that read it, where they are installed.
     """
 
     value: str
@@ -41,6 +41,7 @@ SWITCHES: dict[str, Switch] = {
     "ITERATIVE_DO_NOT_TRACK": Switch("1", ("iterative_telemetry",)),
     # Live experiments are posted to DVC Studio as soon as a token lies in the user's own DVC configuration.
     "DVC_STUDIO_OFFLINE": Switch("true", ("dvc_studio_client",)),
+    "RAY_USAGE_STATS_ENABLED": Switch("0", ("ray",)),
     # No call out, but of the same kind: threads of the tokenizer stall processes that fork after it was used.
     "TOKENIZERS_PARALLELISM": Switch("false", ("tokenizers",)),
 }

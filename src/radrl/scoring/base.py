@@ -40,7 +40,9 @@ class Scorer(Protocol):
     """Scores generated reports against their references.
 
     An attribute `wording`, true, says that it measures wording: it is given texts as a paper's cleaning
-    leaves them, all others as they were written (`radrl.scoring.texts`).
+    leaves them, all others as they were written (`radrl.scoring.texts`). An attribute `by_pair`, true, says
+    that a pair's numbers hang on no other pair and that every figure is a mean of them, so that workers may
+    share the pairs (`radrl.scoring.shared_out`); such a scorer asks for no labelers.
 
     Attributes:
         name: of the family of metrics it gives; every metric's name begins with it.

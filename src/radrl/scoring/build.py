@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from radrl.labelers.base import Labeler
 from radrl.parts.find import Part, find
 from radrl.scoring.adapted import OfFunction
 from radrl.scoring.base import Scorer, ScoringError
+from radrl.scoring.shared_out import SharedOut
 
 Settings = Mapping[str, Any]
 
 
-def build(families: Sequence[str], settings: Settings, labelers: Sequence[Labeler]) -> list[Scorer]:
+def build(
+    families: Sequence[str],
+    settings: Settings,
+    labelers: Sequence[Labeler],
+    *,
+    compute: Mapping[str, Any] | None = None,
+    device: str = "cpu",
+) -> list[Scorer]:
     """Build scorers.
 
     Args:
         families: names of metrics, or of families of them.
         settings: the section `eval` of params.yaml; a family reads the key of its own name.
         labelers: who read the labels of the family ``ce``.
+        compute: the workers that share the pairs of scorers which say that these are independent (an
+            attribute `by_pair`, true); nothing leaves every scorer as it is.
+        device: where these compute, as params.yaml's `device`.
 
     Returns:
         The scorers, in the given order.
@@ -28,7 +40,14 @@ def build(families: Sequence[str], settings: Settings, labelers: Sequence[Labele
         radrl.parts.find.PartError: for a family that cannot be had.
         ScoringError: for one whose settings or tools are missing.
     """
-    return [_scorer(name, settings.get(name), labelers) for name in families]
+    built = []
+    for name in families:
+        scorer = _scorer(name, settings.get(name), labelers)
+        if compute is not None and getattr(scorer, "by_pair", False):
+            make = partial(_scorer, name, settings.get(name), ())
+            scorer = SharedOut(make, name, compute=compute, device=device)
+        built.append(scorer)
+    return built
 
 
 def _scorer(name: str, own: Settings | None, labelers: Sequence[Labeler]) -> Scorer:

@@ -54,6 +54,7 @@ class RadGraph:
 
     Section = RadGraphSection
     name = "radgraph"
+    by_pair = True
 
     def __init__(
         self, *, python: str | Path | None, model: str | Path, batch_size: int = 1, timeout: float = SILENCE

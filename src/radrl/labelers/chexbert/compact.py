@@ -38,12 +38,13 @@ class CompactSection(Section):
 
 
 @takes(CompactSection)
-def chexbert_compact(models: Path | None, device: str, **training: Any) -> Labeler:
+def chexbert_compact(models: Path | None, device: str, remembers: bool = True, **training: Any) -> Labeler:
     """CheXbert's architecture, small, trained here on the rules' labels (`labeler.compact`).
 
     Args:
         models: what the stage `labeler` wrote.
         device: where it runs.
+        remembers: whether it keeps labels from call to call.
         **training: what it was trained with, which its weights hold.
     """
-    return stored(models, "chexbert_compact", device=device, key="labeler.compact")
+    return stored(models, "chexbert_compact", device=device, key="labeler.compact", remembers=remembers)

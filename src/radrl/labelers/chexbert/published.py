@@ -10,11 +10,12 @@ from radrl.parts.section import Nothing, takes
 
 
 @takes(Nothing)
-def chexbert(models: Path | None, device: str) -> Labeler:
+def chexbert(models: Path | None, device: str, remembers: bool = True) -> Labeler:
     """The published CheXbert, whose folder is `labeler.chexbert`.
 
     Args:
         models: what the stage `labeler` wrote.
         device: where it runs.
+        remembers: whether it keeps labels from call to call.
     """
-    return stored(models, "chexbert", device=device, key="labeler.chexbert")
+    return stored(models, "chexbert", device=device, key="labeler.chexbert", remembers=remembers)

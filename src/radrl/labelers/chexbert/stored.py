@@ -8,7 +8,7 @@ from radrl.labelers.base import Labeler, LabelerError
 from radrl.storage import pointers
 
 
-def stored(models: Path | None, name: str, *, device: str, key: str) -> Labeler:
+def stored(models: Path | None, name: str, *, device: str, key: str, remembers: bool = True) -> Labeler:
     """Load a CheXbert.
 
     Args:
@@ -16,6 +16,7 @@ def stored(models: Path | None, name: str, *, device: str, key: str) -> Labeler:
         name: of its folder in there, and of the labeler.
         device: where it runs.
         key: what in params.yaml gives it a model.
+        remembers: whether it keeps labels from call to call.
 
     Raises:
         LabelerError: when its model is not there.
@@ -27,4 +28,5 @@ def stored(models: Path | None, name: str, *, device: str, key: str) -> Labeler:
     if models is None or not (models / name).is_dir():
         raise LabelerError(f"there is no model of {name}: set {key} and run the stage labeler")
     weights = pointers.resolve(models / name, stage="labeler")
-    return CheXbertLabeler.from_folder(weights, name=name, device=device)
+    kept = {} if remembers else {"cache_size": 0}
+    return CheXbertLabeler.from_folder(weights, name=name, device=device, **kept)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,45 +13,58 @@ import pyarrow.dataset as ds
 
 from radrl.algorithms.f_measure import Labels
 from radrl.data import corpus as corpora
-from radrl.labelers.build import build
+from radrl.labelers.mapped import Reader
 from radrl.observations import OBSERVATIONS
 from radrl.pipelines.selection import counts
 from radrl.selections.ddsampling import score, taken
 from radrl.selections.most_diverse import most_diverse
-
-_AT_ONCE: Final = 10_000
-"""Rollouts that are labelled together."""
 
 Read = tuple[list[str], Labels]
 """N sample_ids, and the labels of each film's K rollouts, shape (N, K, 14)."""
 
 
 def label_rollouts(
-    rollouts: ds.Dataset, labeler_models: Path, labeler: dict[str, Any], device: str = "cpu"
+    rollouts: ds.Dataset,
+    labeler_models: Path,
+    labeler: dict[str, Any],
+    device: str = "cpu",
+    threads: int | None = None,
+    compute: Mapping[str, Any] | None = None,
 ) -> Read:
-    """Read the labels of every training film's rollouts; of the texts no more than a batch is held.
+    """Read the labels of every training film's rollouts; of the texts each worker holds one shard's.
 
     Args:
         rollouts: sample_id, rollout, report.
         labeler_models: what the stage labeler wrote.
         labeler: the section `labeler`.
         device: where a CheXbert computes.
+        threads: of torch in each worker; nothing leaves them as they are.
+        compute: the workers that read; nothing for this process.
 
     Returns:
         The films and their labels.
     """
-    reader = build(labeler, labeler_models, device=device)
+    films = _films(rollouts)
+    reader = Reader(labeler, labeler_models, device=device, threads=threads, compute=compute)
+    labels = np.empty((rollouts.count_rows(), len(OBSERVATIONS)), dtype=np.int8)
+    at = 0
+    for part in reader.of_rows(rollouts, "report"):
+        labels[at : at + len(part)] = part
+        at += len(part)
+    return films, labels.reshape(len(films), -1, len(OBSERVATIONS))
+
+
+def _films(rollouts: ds.Dataset) -> list[str]:
+    """The films in order, each of which must have as many rollouts."""
     samples: Counter[str] = Counter()
-    labels = []
-    for part in rollouts.to_batches(columns=["sample_id", "report"], batch_size=_AT_ONCE):
+    for part in rollouts.to_batches(columns=["sample_id"]):
         samples.update(part.column("sample_id").to_pylist())
-        labels.append(reader.label(part.column("report").to_pylist()))
     if len(counts := set(samples.values())) != 1:
         raise ValueError(
             f"films have {min(counts, default=0)} to {max(counts, default=0)} rollouts; "
             "run the stage rollouts again"
         )
-    return list(samples), np.concatenate(labels).reshape(len(samples), -1, len(OBSERVATIONS))
+    return list(samples)
 
 
 def score_diversity(read: Read, settings: dict[str, Any], seed: int) -> pd.DataFrame:

@@ -16,7 +16,14 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 label_rollouts,
-                ["rollouts", "labeler_models", "params:labeler", "params:device"],
+                {
+                    "rollouts": "rollouts",
+                    "labeler_models": "labeler_models",
+                    "labeler": "params:labeler",
+                    "device": "params:device",
+                    "threads": "params:threads",
+                    "compute": "compute",
+                },
                 "rollout_labels",
                 name="label_rollouts",
             ),

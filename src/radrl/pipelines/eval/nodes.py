@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,8 @@ def score_reports(
     settings: dict[str, Any],
     labeler: dict[str, Any],
     device: str = "cpu",
+    threads: int | None = None,
+    compute: Mapping[str, Any] | None = None,
 ) -> tuple[Scores, pd.DataFrame, pd.DataFrame]:
     """Score an arm's reports against the references with every scorer of `eval.families`.
 
@@ -39,6 +43,9 @@ def score_reports(
         settings: the section `eval`.
         labeler: the section `labeler`.
         device: where a CheXbert computes.
+        threads: of torch in each worker; nothing leaves them as they are.
+        compute: the workers that read labels, and score where a pair's numbers are its own; nothing for this
+            process.
 
     Returns:
         The scores by name, those of wording of texts cleaned as `eval.cleaning` says, the others of the texts
@@ -51,8 +58,7 @@ def score_reports(
         ValueError: when there is no report, or a film has none (an empty text is one, a missing text is not).
         radrl.scoring.base.ScoringError: when a scorer lacks what it needs.
     """
-    from radrl.labelers.build import build as build_labeler
-    from radrl.labelers.remembering import Remembering
+    from radrl.labelers.mapped import Reader
     from radrl.pipelines.eval.gold import gold_of_reports
     from radrl.pipelines.eval.texts import SIDES, texts_of, with_both_forms
     from radrl.scoring.build import build as build_scorers
@@ -61,16 +67,14 @@ def score_reports(
     _require_texts(reports)
     reports = with_both_forms(reports, settings)
     references, hypotheses = (texts_of(reports, side) for side in SIDES)
-    readers = [
-        Remembering(build_labeler(labeler, labeler_models, name=name, device=device))
-        for name in settings["labelers"]
-    ]
-    scorers = build_scorers(settings["families"], settings, readers)
+    clinical = references.clinical, hypotheses.clinical
+    reader = partial(Reader, labeler, labeler_models, device=device, threads=threads, compute=compute)
+    readers = [reader(name=name).knowing([*chain(*clinical)]) for name in settings["labelers"]]
+    scorers = build_scorers(settings["families"], settings, readers, compute=compute, device=device)
     gold = gold_of_reports(reports) if "ce" in settings["families"] else None
     if gold is not None:
         scorers.append(GoldEfficacy(readers, gold))
     found = [scorer.score(references.of(scorer), hypotheses.of(scorer)) for scorer in scorers]
-    clinical = references.clinical, hypotheses.clinical
     labels = {reader.name: (reader.label(clinical[0]), reader.label(clinical[1])) for reader in readers}
     per_report = reports.assign(**_columns_of(labels), **_merged(one.per_report for one in found))
     scores: Scores = _describe(reports) | _describe_gold(reports, gold) | _merged(one.corpus for one in found)

@@ -19,6 +19,8 @@ def create_pipeline() -> Pipeline:
                     "settings": "params:eval",
                     "labeler": "params:labeler",
                     "device": "params:device",
+                    "threads": "params:threads",
+                    "compute": "compute",
                 },
                 ["scores", "per_label", "per_report"],
                 name="score_reports",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,10 @@ import pandas as pd
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
-from radrl.pipelines.generate.speed import Stopwatch, told
+from radrl.pipelines.generate import speed
 
 if TYPE_CHECKING:
-    from radrl.policy.encoding import Films
-    from radrl.policy.writers.base import Writer
+    from radrl.pipelines.generate.writing import Batch
 
 
 def write_reports(
@@ -44,7 +43,8 @@ def write_reports(
         device: where the policy computes.
         arm: its entry under `arms`, which says what of an output is the report; without one all of it.
         step_report: told the seconds a film (`radrl.pipelines.generate.speed`).
-        compute: how an engine in a process of its own is run; nothing for its defaults.
+        compute: the workers that write, and how an engine in a process of its own is run; nothing for this
+            process and its defaults.
 
     Returns:
         sample_id, study_id, patient_id, gold, reference, reference_label_text and report, one row a sample;
@@ -52,60 +52,43 @@ def write_reports(
         what labelers read of the reference. Where an output is more than its report, the
         whole of it stands in a further column, output.
     """
+    from radrl.pipelines.generate.writing import Writing, written
+    from radrl.policy.writers.build import open_writer
+
+    form = (arm or {}).get("output", "plain")
+    writing = Writing(corpora.Films(corpus, settings["split"]), prompts[form], settings, seed)
+    opening = partial(
+        open_writer, settings["engine"], policy, dtype=dtype, device=device, threads=threads, compute=compute
+    )
+    references = _references(corpus, settings["split"])
+    batches = list(written(writing, opening, compute, device=device))
+    _tell_speed(batches, settings["batch_size"], step_report)
+    return _table(references, [text for batch in batches for text in batch.texts], form)
+
+
+def _references(corpus: ds.Dataset, split: str) -> pd.DataFrame:
+    columns = ["sample_id", "study_id", "patient_id", "gold", "report", "label_text"]
+    frame = corpora.read(corpus, split=split, columns=columns)[columns]
+    return frame.rename(columns={"report": "reference", "label_text": "reference_label_text"})
+
+
+def _tell_speed(
+    batches: Sequence[Batch],
+    batch_size: int,
+    step_report: Callable[[int, Mapping[str, float]], None] | None,
+) -> None:
+    """Tell the terminal and the record how long a film took."""
     from rich.console import Console
 
-    from radrl.policy.writers.build import open_writer
+    found = speed.numbers([batch.measured for batch in batches])
+    Console().print(speed.told(found, device=batches[0].device, batch_size=batch_size))
+    if step_report is not None:
+        step_report(0, found)
+
+
+def _table(references: pd.DataFrame, outputs: Sequence[str], form: str) -> pd.DataFrame:
+    """References beside what was written on their films."""
     from radrl.reports.output import report_of
 
-    frame = corpora.read(
-        corpus,
-        split=settings["split"],
-        columns=["sample_id", "study_id", "patient_id", "gold", "report", "label_text"],
-    )
-    films = corpora.Films(corpus, settings["split"])
-    form = (arm or {}).get("output", "plain")
-    watch = Stopwatch()
-    opened = open_writer(
-        settings["engine"], policy, dtype=dtype, device=device, threads=threads, compute=compute
-    )
-    with closing(opened) as writer:
-        outputs = _written(writer, films, prompts[form], settings, seed, watch)
-    numbers = watch.numbers()
-    Console().print(told(numbers, device=writer.device, batch_size=settings["batch_size"]))
-    if step_report is not None:
-        step_report(0, numbers)
-    table = frame[["sample_id", "study_id", "patient_id", "gold"]].copy()
-    table = table.assign(
-        reference=frame["report"],
-        reference_label_text=frame["label_text"],
-        report=[report_of(output, form) for output in outputs],
-    )
+    table = references.assign(report=[report_of(output, form) for output in outputs])
     return table if form == "plain" else table.assign(output=outputs)
-
-
-def _written(
-    writer: Writer,
-    films: Sequence[Films],
-    prompt: str,
-    settings: Mapping[str, Any],
-    seed: int,
-    watch: Stopwatch,
-) -> list[str]:
-    """What a policy writes on the films of each sample."""
-    from tqdm import tqdm
-
-    outputs: list[str] = []
-    for start in tqdm(range(0, len(films), settings["batch_size"]), desc="generate", unit=" batches"):
-        chosen = films[start : start + settings["batch_size"]]
-        with watch.batch(sum(map(len, chosen))):
-            drawn = writer.write(
-                chosen,
-                prompt,
-                max_new_tokens=settings["max_new_tokens"],
-                temperature=settings["temperature"],
-                top_p=settings["top_p"],
-                seed=seed,
-                first=start,
-            )
-        outputs += [output.text for (output,) in drawn]
-    return outputs

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
-from radrl.labelers.build import build
+from radrl.labelers.mapped import Reader
 from radrl.observations import OBSERVATIONS
 
 
 def label_reports(
-    corpus: ds.Dataset, labeler_models: Path, settings: dict[str, Any], device: str = "cpu"
+    corpus: ds.Dataset,
+    labeler_models: Path,
+    settings: dict[str, Any],
+    device: str = "cpu",
+    threads: int | None = None,
+    compute: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
     """Label every reference report, in the text that `ingest.labels_of` chose.
 
@@ -23,11 +30,13 @@ def label_reports(
         labeler_models: what the stage labeler wrote.
         settings: the section `labeler`.
         device: where a CheXbert computes.
+        threads: of torch in each worker; nothing leaves them as they are.
+        compute: the workers that read; nothing for this process.
 
     Returns:
         sample_id, study_id, split and a class index for each observation, one row a film.
     """
-    frame = corpora.read(corpus, columns=["sample_id", "study_id", "split", "label_text"])
-    labels = build(settings, labeler_models, device=device).label(frame["label_text"].tolist())
-    table = pd.DataFrame(labels, columns=list(OBSERVATIONS), index=frame.index)
-    return pd.concat([frame[["sample_id", "study_id", "split"]], table], axis=1)
+    frame = corpora.read(corpus, columns=["sample_id", "study_id", "split"])
+    reader = Reader(settings, labeler_models, device=device, threads=threads, compute=compute)
+    labels = np.concatenate(list(reader.of_rows(corpus, "label_text")))
+    return pd.concat([frame, pd.DataFrame(labels, columns=list(OBSERVATIONS), index=frame.index)], axis=1)

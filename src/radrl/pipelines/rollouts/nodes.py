@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
-
-if TYPE_CHECKING:
-    from radrl.policy.writers.base import Writer
 
 
 def sample_rollouts(
@@ -43,12 +40,13 @@ def sample_rollouts(
         threads: of torch.
         device: where the policy computes.
         workspace: finished shards.
-        compute: how an engine in a process of its own is run; nothing for its defaults.
+        compute: the workers that draw, and how an engine in a process of its own is run; nothing for this
+            process and its defaults.
 
     Returns:
         Shards with sample_id, rollout (0 to K - 1) and report, made as they are asked for.
     """
-    from radrl.policy.sampling import sample_shards
+    from radrl.policy.sampling import Sampling, sample_shards
     from radrl.policy.writers.build import open_writer
     from radrl.storage.workspaces import claim, fingerprint
 
@@ -56,22 +54,8 @@ def sample_rollouts(
     films = corpora.Films(corpus, "train")
     work = {"settings": settings, "dtype": dtype, "prompt": prompt, "seed": seed, "threads": threads}
     claim(workspace, fingerprint(work | {"device": device, "films": films.digest()}, start))
-    writer = open_writer(
-        settings["engine"], start, dtype=dtype, device=device, threads=threads, compute=compute
+    sampling = Sampling(frame["sample_id"].tolist(), films, prompt, settings, seed, workspace)
+    opening = partial(
+        open_writer, settings["engine"], start, dtype=dtype, device=device, threads=threads, compute=compute
     )
-    shards = sample_shards(
-        writer,
-        sample_ids=frame["sample_id"].tolist(),
-        films=films,
-        prompt=prompt,
-        settings=settings,
-        seed=seed,
-        workspace=workspace,
-    )
-    return _closing(writer, shards)
-
-
-def _closing(writer: Writer, shards: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The same shards; the writer is closed behind the last, or when no more are asked for."""
-    with closing(writer):
-        yield from shards
+    return sample_shards(sampling, opening, compute, device=device)

@@ -110,6 +110,7 @@ class GreenRules:
 
     Section = Nothing
     name = "green_rules"
+    by_pair = True
 
     def __init__(self, *, cache_size: int = 4_096) -> None:
         self._summary_of = lru_cache(maxsize=cache_size)(lambda report: _summary(read(report)))

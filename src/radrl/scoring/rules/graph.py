@@ -87,6 +87,7 @@ class RadGraphRules:
 
     Section = Nothing
     name = "radgraph_rules"
+    by_pair = True
 
     def __init__(self, *, cache_size: int = 4_096) -> None:
         self._graph_of = lru_cache(maxsize=cache_size)(graph_of)
