@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +21,7 @@ from radrl.commands.project import project, stopped
 from radrl.data.sources.base import drawn
 from radrl.pages.caveats import DRAWN_FILMS, ONE_SEED
 from radrl.process.programs import DVC, duration, environment
+from radrl.reproduction.mending import mend
 from radrl.reproduction.graph import Graph, out_of_date, stages
 from radrl.reproduction.schedule import run_stages
 from radrl.reproduction.stage import DvcStages
@@ -66,16 +67,33 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool, verbose: 
     Kill it when you like: finished stages are kept, and training goes on from its last checkpoint.
     """
     root = project(Path.cwd())
-    graph = stages(root, targets)
-    chosen = out_of_date(root, graph)
-    params = yaml.safe_load((root / "params.yaml").read_text(encoding="utf-8"))
-    jobs = jobs or default_jobs(params)
     if dry_run:
-        _show(graph, chosen, jobs)
+        graph = stages(root, targets)
+        _show(graph, out_of_date(root, graph), jobs or default_jobs(_params(root)))
         return
+    with alone(root / LOGS, "radrl repro", say=_say) as held:  # from here on, nobody else starts stages
+        for mended in mend(root):
+            _say(mended)
+        graph = stages(root, targets)
+        chosen, jobs = out_of_date(root, graph), jobs or default_jobs(_params(root))
+        _run(root, graph, chosen, jobs, [held], verbose=verbose)
+    if not targets:  # with some, other arms' figures may be of another time
+        _show_headlines(root, _params(root))
+
+
+def _params(root: Path) -> dict[str, Any]:
+    """params.yaml, as it stands now."""
+    read: dict[str, Any] = yaml.safe_load((root / "params.yaml").read_text(encoding="utf-8"))
+    return read
+
+
+def _run(
+    root: Path, graph: Graph, chosen: set[str], jobs: int, held: Sequence[int], *, verbose: bool
+) -> None:
+    """Run stages; what runs holds the locks too, so that nobody starts beside what outlives this process."""
     began = time.monotonic()
-    with alone(root / LOGS, "radrl repro"), server(root) if pays(chosen, params) else nullcontext() as warm:
-        runner = DvcStages(root, root / LOGS, warm)
+    with server(root, held) if pays(chosen, _params(root)) else nullcontext() as warm:
+        runner = DvcStages(root, root / LOGS, warm, held)
         printed = _Printed(runner, chosen) if verbose else None
         with _Bar(len(chosen), runner, printed) as bar:
             try:
@@ -83,8 +101,10 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool, verbose: 
             except (KeyboardInterrupt, SystemExit) as end:
                 raise stopped(end) from None
     _say_end(graph, chosen, time.monotonic() - began)
-    if not targets:  # with some, other arms' figures may be of another time
-        _show_headlines(root, params)
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
 
 
 def _say_end(graph: Graph, chosen: set[str], seconds: float) -> None:

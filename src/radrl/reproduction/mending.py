@@ -1,0 +1,128 @@
+"""What a kill leaves of the files that DVC writes in place, put right before DVC reads them.
+
+DVC empties dvc.lock and then writes it anew, which takes a second or two for some forty stages, and keeps a
+note of who reads and writes what in .dvc/tmp/rwlock in the same way. A kill in between leaves a part, and
+from then on every command of DVC refuses. Nothing is lost by taking a part away: what a stage has made is in
+DVC's cache with a note of what it was made from, by which DVC restores it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from radrl.storage import yaml_files
+from radrl.storage.whole_files import whole_file
+
+LOCK: Final = Path("dvc.lock")
+RWLOCK: Final = Path(".dvc/tmp/rwlock")
+GUARD: Final = RWLOCK.with_name("rwlock.lock")
+"""What a process of DVC locks while it writes `RWLOCK`."""
+
+_STAGE: Final = re.compile(r"^  \S.*:$", re.MULTILINE)
+"""The line with which a stage begins in dvc.lock."""
+_MD5: Final = re.compile(r"[0-9a-f]{32}(\.dir)?")
+
+
+class BrokenLock(RuntimeError):
+    """dvc.lock is broken in a way that no kill explains; the message names the mend."""
+
+
+def mend(root: Path) -> list[str]:
+    """Put right what a kill has cut off; for whoever alone runs stages in the project.
+
+    Args:
+        root: the project's folder.
+
+    Returns:
+        A line for each file that was mended.
+
+    Raises:
+        BrokenLock: when dvc.lock is broken elsewhere than at its end.
+    """
+    return [*_mend_rwlock(root), *_mend_lock(root)]
+
+
+def whole(text: str) -> bool:
+    """Whether a dvc.lock was written to its end, as far as one can see.
+
+    Example:
+        >>> whole("schema: '2.0'"), whole("schema: '2.0'" + chr(10))
+        (False, True)
+    """
+    try:
+        read = yaml_files.load(text)
+    except yaml.YAMLError:
+        return False
+    if not text.endswith("\n") or not isinstance(read, dict) or "schema" not in read:
+        return False
+    stages = read.get("stages", {})
+    return isinstance(stages, dict) and all(map(_is_stage, stages.values()))
+
+
+def _is_stage(entry: Any) -> bool:
+    if not isinstance(entry, dict) or not isinstance(entry.get("cmd"), (str, list)):
+        return False
+    files = [entry.get(kind, []) for kind in ("deps", "outs")]
+    return all(isinstance(own, list) and all(map(_is_file, own)) for own in files)
+
+
+def _is_file(entry: Any) -> bool:
+    """Whether an entry names a path, and a digest where its kind has one."""
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("path"), str):
+        return False
+    return entry.get("hash") != "md5" or bool(_MD5.fullmatch(str(entry.get("md5"))))
+
+
+def _mend_lock(root: Path) -> list[str]:
+    file = root / LOCK
+    if not file.is_file() or whole(text := file.read_text(encoding="utf-8", errors="replace")):
+        return []
+    begins = [found.start() for found in _STAGE.finditer(text)]
+    kept = text[: begins[-1]] if begins else ""
+    if len(begins) > 1 and not whole(kept):
+        raise BrokenLock(
+            f"{LOCK} is broken, and not only at its end, as a kill would leave it: {_why(kept)}. Mend it, or "
+            f"take the committed one back by `git checkout {LOCK}`: what other stages have made is in DVC's "
+            "cache and is restored"
+        )
+    if len(begins) > 1:
+        with whole_file(file) as stream:
+            stream.write(kept.encode())
+    else:
+        file.unlink()
+    return [
+        f"{LOCK} was cut off, as by a kill while DVC wrote it: {max(0, len(begins) - 1)} of its stages are "
+        "kept, what the others made is restored from DVC's cache"
+    ]
+
+
+def _why(text: str) -> str:
+    try:
+        yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        place = error.problem_mark
+        return f"{error.problem} in line {place.line + 1}" if place else str(error.problem)
+    except yaml.YAMLError as error:
+        return str(error)
+    return "a stage lacks its command, or a file its digest"
+
+
+def _mend_rwlock(root: Path) -> list[str]:
+    """Remove a note that cannot be read, unless somebody is writing it."""
+    if not (root / RWLOCK).is_file():
+        return []
+    with (root / GUARD).open("a") as guard:
+        fcntl.flock(guard, fcntl.LOCK_EX)  # held for the moment in which a process of DVC writes
+        try:
+            json.loads((root / RWLOCK).read_text(encoding="utf-8"))
+            return []
+        except ValueError:
+            (root / RWLOCK).unlink()
+    return [f"{RWLOCK} was cut off, as by a kill while DVC wrote it, and is removed: nobody uses it"]
