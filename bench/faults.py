@@ -149,7 +149,9 @@ def forget(folder: Path, window: Sequence[str], later: Sequence[str]) -> None:
             run.unlink()
     kept = {md5 for entry in [*lock["stages"].values(), *(gone[stage] for stage in later)]
             for out in entry.get("outs", []) for md5 in objects(cache, out["md5"])}  # fmt: skip
-    made = {md5 for stage in window for out in gone[stage].get("outs", []) for md5 in objects(cache, out["md5"])}
+    made = {
+        md5 for stage in window for out in gone[stage].get("outs", []) for md5 in objects(cache, out["md5"])
+    }
     for md5 in made - kept:
         stored(cache, md5).unlink()
     (folder / LOCK).write_text(yaml.safe_dump(lock, sort_keys=False))
@@ -292,9 +294,8 @@ def trial(
     chosen, later = order[finished : finished + window], order[finished + window :]
     drawn = float(rng.uniform(0, START + sum(seconds[stage] for stage in chosen) / 2))
     shutil.rmtree(work, ignore_errors=True)
-    shutil.copytree(base, work / "radrl", symlinks=True)
-    shutil.copytree(base.with_name("site"), work / "site")
-    shutil.rmtree(work / "radrl" / "build")
+    left_out = shutil.ignore_patterns("mlflow.db*", "mlartifacts", "build")
+    shutil.copytree(base, work / "radrl", symlinks=True, ignore=left_out)
     forget(work / "radrl", chosen, later)
     mark, folder, log = f"{os.getpid()}-{number}", work / "radrl", work / "log"
     began = time.monotonic()
@@ -325,7 +326,9 @@ def compared(base: Path, folder: Path, status: int, log: Path) -> str:
         return f"ended with {status}: {tail(log)}"
     one, other = (records(path / LOCK) for path in (base, folder))
     if one != other:
-        return f"other: {', '.join(key for key in one.keys() | other.keys() if one.get(key) != other.get(key))}"
+        return (
+            f"other: {', '.join(key for key in one.keys() | other.keys() if one.get(key) != other.get(key))}"
+        )
     broken = [path for path, md5 in digests(folder, one) if md5 != hashlib.md5(path.read_bytes()).hexdigest()]
     return f"other bytes: {', '.join(map(str, broken))}" if broken else "same"
 
@@ -408,7 +411,9 @@ def run(folder: Path, kills: int, seed: int, window: int, say: Any) -> tuple[lis
 
 def main() -> None:
     """Kill, look, start again, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0, help="of the points")
     parser.add_argument("--window", type=int, default=3, help="stages that really run again in a trial")

@@ -21,8 +21,8 @@ from radrl.commands.project import project, stopped
 from radrl.data.sources.base import drawn
 from radrl.pages.caveats import DRAWN_FILMS, ONE_SEED
 from radrl.process.programs import DVC, duration, environment
-from radrl.reproduction.mending import mend
 from radrl.reproduction.graph import Graph, out_of_date, stages
+from radrl.reproduction.mending import mend
 from radrl.reproduction.schedule import run_stages
 from radrl.reproduction.stage import DvcStages
 from radrl.reproduction.warm import pays, server
