@@ -1,4 +1,4 @@
-"""What is left when `radrl repro` is killed at points drawn from a seed, and whether the next start ends the same.
+"""What is left when `radrl repro` is killed at points drawn from a seed, and whether it then ends the same.
 
     python bench/faults.py --kills 20 --write docs/bench/faults.md    # an hour on two busy cores
     python bench/faults.py --kills 1 --seed 7 --window 1               # the smallest: one trial of one stage
@@ -14,10 +14,11 @@ started and killed by SIGKILL, in turn
     all      it and every process below it at one moment, as when a machine goes down
     lock     the same, at the first moment after the drawn one in which DVC has dvc.lock open
 
-and looked at ten seconds later: which processes still run, what lies about half written. Then it is started
-again, to its end. The outcome is `same` when dvc.lock is the unbroken run's in every digest and parameter
-and the files below data/ have these digests, else what the second start said. comparison.html is left out: its header
-holds CPU minutes.
+at a moment drawn between shortly before its first stage and about the end of the window, and looked at ten
+seconds later: which processes still run, what lies about half written. Then it is started again, to its end.
+The outcome is `same` when dvc.lock is the unbroken run's in every digest and parameter and the files below
+data/ have these digests, else what the second start said. comparison.html is left out: its header holds CPU
+minutes.
 """
 
 from __future__ import annotations
@@ -55,8 +56,6 @@ AFTER: Final = 10.0
 """Seconds from a kill to the look at what is left."""
 ENDING: Final = 60.0
 """Seconds more that what is left has before it is counted as running on."""
-START: Final = 8.0
-"""Seconds, about, before the first stage of a start."""
 PAGE: Final = "comparison.html"
 REPRO: Final = (sys.executable, "-m", "radrl.commands", "repro")
 
@@ -144,14 +143,16 @@ def forget(folder: Path, window: Sequence[str], later: Sequence[str]) -> None:
             path = folder / out["path"]
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     commands = {gone[stage]["cmd"] for stage in window}
-    for run in (cache / "runs").rglob("*"):
-        if run.is_file() and yaml.safe_load(run.read_text())["cmd"] in commands:
-            run.unlink()
-    kept = {md5 for entry in [*lock["stages"].values(), *(gone[stage] for stage in later)]
-            for out in entry.get("outs", []) for md5 in objects(cache, out["md5"])}  # fmt: skip
-    made = {
-        md5 for stage in window for out in gone[stage].get("outs", []) for md5 in objects(cache, out["md5"])
-    }
+    for run in (cache / "runs").glob("*/*"):
+        if any(yaml.safe_load(note.read_text())["cmd"] in commands for note in run.iterdir()):
+            shutil.rmtree(run)
+    made, kept = (
+        {md5 for entry in entries for out in entry.get("outs", []) for md5 in objects(cache, out["md5"])}
+        for entries in (
+            [gone[stage] for stage in window],
+            [*lock["stages"].values(), *(gone[stage] for stage in later)],
+        )
+    )
     for md5 in made - kept:
         stored(cache, md5).unlink()
     (folder / LOCK).write_text(yaml.safe_dump(lock, sort_keys=False))
@@ -219,10 +220,10 @@ def stamp(path: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def half_written(folder: Path) -> list[str]:
-    """What lies about in the project and in the temporary folder that no run leaves at its end."""
+def half_written(folder: Path, base: Path) -> list[str]:
+    """What lies about in the project and in the temporary folder that the unbroken run did not leave."""
     found = [f"{path.relative_to(folder)}" for path in folder.glob("data/**/.*.partial")]
-    found += [f"TMPDIR/{re.sub('[^.-]{8}$', '*', path.name)}" for path in folder.with_name("tmp").iterdir()]
+    found += [f"TMPDIR/{name}" for name in temporary(folder) - temporary(base)]
     cache = folder / ".dvc" / "cache"
     found += [f"a {path.suffix} in DVC's cache" for path in cache.rglob("*.tmp")]
     if (folder / LOCK).is_file() and not whole((folder / LOCK).read_text()):
@@ -234,6 +235,11 @@ def half_written(folder: Path) -> list[str]:
     except ValueError:
         found.append("DVC's rwlock")
     return sorted(set(found))
+
+
+def temporary(folder: Path) -> set[str]:
+    """What lies in the temporary folder of a clone, without the random part of names."""
+    return {re.sub(r"[^.-]{8}$", "*", path.name) for path in folder.with_name("tmp").iterdir()}
 
 
 # A trial
@@ -286,13 +292,15 @@ def under_way(folder: Path, window: Sequence[str], said: str) -> list[str]:
 
 
 def trial(
-    number: int, rng: np.random.Generator, base: Path, seconds: Mapping[str, float], work: Path, window: int
+    number: int, rng: np.random.Generator, base: Path, told: Mapping[str, Any], work: Path, window: int
 ) -> Trial:
     """Kill a copy of the unbroken run and start it again."""
+    seconds: dict[str, float] = told["stages"]
     kind, order = KINDS[(number - 1) % len(KINDS)], list(seconds)
     finished = int(rng.integers(1, len(order) - window + 1))  # the stage `code` always runs
     chosen, later = order[finished : finished + window], order[finished + window :]
-    drawn = float(rng.uniform(0, START + sum(seconds[stage] for stage in chosen) / 2))
+    until = told["before"] + seconds["code"] + sum(seconds[stage] for stage in chosen) / 2
+    drawn = float(rng.uniform(0.8 * told["before"], until))
     shutil.rmtree(work, ignore_errors=True)
     left_out = shutil.ignore_patterns("mlflow.db*", "mlartifacts", "build")
     shutil.copytree(base, work / "radrl", symlinks=True, ignore=left_out)
@@ -309,15 +317,15 @@ def trial(
     took = time.monotonic() - began
     doing = under_way(folder, order, log.read_text(errors="replace"))
     time.sleep(AFTER)
-    left, half = running(mark), half_written(folder)
-    told = names(left)
+    left, half = running(mark), half_written(folder, base)
+    seen = names(left)
     _, alive = psutil.wait_procs(left, timeout=ENDING)
     ran_on = names(alive)
     again = start(folder, f"{mark}-again", work / "again").wait()
     for process in alive:
         process.kill()
     outcome = compared(base, folder, again, work / "again")
-    return Trial(number, kind, finished, took, doing, told, ran_on, half, outcome, half_written(folder))
+    return Trial(number, kind, finished, took, doing, seen, ran_on, half, outcome, half_written(folder, base))
 
 
 def compared(base: Path, folder: Path, status: int, log: Path) -> str:
@@ -326,9 +334,8 @@ def compared(base: Path, folder: Path, status: int, log: Path) -> str:
         return f"ended with {status}: {tail(log)}"
     one, other = (records(path / LOCK) for path in (base, folder))
     if one != other:
-        return (
-            f"other: {', '.join(key for key in one.keys() | other.keys() if one.get(key) != other.get(key))}"
-        )
+        unlike = [key for key in one.keys() | other.keys() if one.get(key) != other.get(key)]
+        return f"other: {', '.join(sorted(unlike))}"
     broken = [path for path, md5 in digests(folder, one) if md5 != hashlib.md5(path.read_bytes()).hexdigest()]
     return f"other bytes: {', '.join(map(str, broken))}" if broken else "same"
 
@@ -354,27 +361,32 @@ def digests(folder: Path, stages: Mapping[str, Any]) -> Iterator[tuple[Path, str
 # The page
 
 
-def page(found: Sequence[Trial], seed: int, stages: int, options: str, unbroken: float) -> str:
+def page(found: Sequence[Trial], seed: int, stages: int, options: str, seconds: float) -> str:
     """What was seen, as a page of the docs."""
     same = sum(one.outcome == "same" for one in found)
     ran_on = sum(bool(one.ran_on) for one in found)
     head = (
-        f"Made by `python bench/faults.py {options}`; DVC {version('dvc')}, Python {platform.python_version()}, "
-        f"{os.cpu_count()} cores, which other programs used too. One unbroken run of {stages} stages: {unbroken:.0f} s."
+        f"Made by `python bench/faults.py {options}`; DVC {version('dvc')}, Python "
+        f"{platform.python_version()}, {os.cpu_count()} cores, which other programs used too. One unbroken run "
+        f"of {stages} stages: {seconds:.0f} s."
     )
     said = (
-        f"{len(found)} kills with seed {seed}: {same} ended with the bytes of the unbroken run after the next start, "
-        f"{len(found) - same} did not. In {ran_on} something ran on for more than {AFTER + ENDING:.0f} s."
+        f"{len(found)} kills with seed {seed}: {same} ended with the bytes of the unbroken run after the next "
+        f"start, {len(found) - same} did not. In {ran_on} something ran on for {AFTER + ENDING:.0f} s or longer."
     )
-    lines = [
-        "| | kill | finished before | killed after, s | under way | running 10 s later | half written | the next start | left then |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
+    heads = (
+        "",
+        "kill",
+        "finished before",
+        "killed after, s",
+        "under way",
+        "running 10 s later",
+        "half written",
+    )
+    lines = [f"| {' | '.join((*heads, 'the next start', 'left then'))} |", f"|{'---|' * (len(heads) + 2)}"]
     for one in found:
-        cells = [
-            str(one.number), one.kind, str(one.finished), f"{one.seconds:.1f}", *map(joined, (one.under_way, one.left,
-            one.half)), one.outcome.replace("\n", " ").replace("|", "\\|"), joined(one.after),
-        ]  # fmt: skip
+        cells = [str(one.number), one.kind, str(one.finished), f"{one.seconds:.1f}"]
+        cells += map(joined, (one.under_way, one.left, one.half, [" ".join(one.outcome.split())], one.after))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([head, "", said, "", *lines, ""])
 
@@ -387,6 +399,20 @@ def joined(values: Sequence[str]) -> str:
     )
 
 
+def unbroken(base: Path, log: Path) -> dict[str, Any]:
+    """Run all stages once; seconds of the whole, of each stage, and before the first of them."""
+    began = time.monotonic()
+    started, before = start(base, f"{os.getpid()}-unbroken", log), 0.0
+    while started.poll() is None:
+        if not before and (base / "build/repro/code.log").is_file():
+            before = time.monotonic() - began
+        time.sleep(0.1)
+    if started.returncode:
+        raise SystemExit(f"the unbroken run failed\n{tail(log)}")
+    stages = durations(log.read_text(errors="replace"))
+    return {"seconds": time.monotonic() - began, "before": before, "stages": stages}
+
+
 def run(folder: Path, kills: int, seed: int, window: int, say: Any) -> tuple[list[Trial], int, float]:
     """The unbroken run, or the one that an earlier start has left in the folder, and the trials."""
     base, log = folder / "unbroken" / "radrl", folder / "unbroken" / "log"
@@ -394,17 +420,13 @@ def run(folder: Path, kills: int, seed: int, window: int, say: Any) -> tuple[lis
         shutil.rmtree(folder / "unbroken", ignore_errors=True)
         base.parent.mkdir(parents=True)
         clone(base)
-        began = time.monotonic()
-        if start(base, f"{os.getpid()}-unbroken", log).wait():
-            raise SystemExit(f"the unbroken run failed\n{tail(log)}")
-        told = {"seconds": time.monotonic() - began, "stages": durations(log.read_text(errors="replace"))}
-        (folder / "seconds.json").write_text(json.dumps(told))
+        (folder / "seconds.json").write_text(json.dumps(unbroken(base, log)))
     told = json.loads((folder / "seconds.json").read_text())
     say(f"unbroken: {len(told['stages'])} stages in {told['seconds']:.0f} s; seed {seed}")
     found = []
     for number in range(1, kills + 1):
         rng = np.random.default_rng([seed, number])
-        found.append(trial(number, rng, base, told["stages"], folder / "trial", window))
+        found.append(trial(number, rng, base, told, folder / "trial", window))
         say(json.dumps({name: getattr(found[-1], name) for name in Trial.__slots__}))
     return found, len(told["stages"]), told["seconds"]
 

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -137,6 +137,19 @@ def with_followers(graph: Mapping[str, Collection[str]], changed: Collection[str
     while more := {stage for stage, before in graph.items() if stage not in found and found & set(before)}:
         found |= more
     return found
+
+
+@cache
+def cache_folder(root: Path) -> Path:
+    """DVC's cache of a project, its own or one that it shares.
+
+    Args:
+        root: the project's folder.
+
+    Raises:
+        DvcError: when DVC's configuration is broken.
+    """
+    return root / said_by_dvc(root, "cache", "dir").strip()
 
 
 def said_by_dvc(root: Path, *arguments: str) -> str:

@@ -3,20 +3,24 @@
 DVC empties dvc.lock and then writes it anew, which takes a second or two for some forty stages, and keeps a
 note of who reads and writes what in .dvc/tmp/rwlock in the same way. A kill in between leaves a part, and
 from then on every command of DVC refuses. Nothing is lost by taking a part away: what a stage has made is in
-DVC's cache with a note of what it was made from, by which DVC restores it.
+DVC's cache with a note of what it was made from, by which DVC restores it. Such notes are written whole, but
+in a folder each, and over one that a kill left empty DVC stumbles for good.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import re
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
+from radrl.reproduction.graph import cache_folder
 from radrl.storage import yaml_files
 from radrl.storage.whole_files import whole_file
 
@@ -28,6 +32,8 @@ GUARD: Final = RWLOCK.with_name("rwlock.lock")
 _STAGE: Final = re.compile(r"^  \S.*:$", re.MULTILINE)
 """The line with which a stage begins in dvc.lock."""
 _MD5: Final = re.compile(r"[0-9a-f]{32}(\.dir)?")
+_YOUNG: Final = 10.0
+"""Seconds in which a folder of notes may be there and its note not yet."""
 
 
 class BrokenLock(RuntimeError):
@@ -46,7 +52,7 @@ def mend(root: Path) -> list[str]:
     Raises:
         BrokenLock: when dvc.lock is broken elsewhere than at its end.
     """
-    return [*_mend_rwlock(root), *_mend_lock(root)]
+    return [*_mend_rwlock(root), *_mend_lock(root), *_mend_runs(cache_folder(root) / "runs")]
 
 
 def whole(text: str) -> bool:
@@ -126,3 +132,16 @@ def _mend_rwlock(root: Path) -> list[str]:
         except ValueError:
             (root / RWLOCK).unlink()
     return [f"{RWLOCK} was cut off, as by a kill while DVC wrote it, and is removed: nobody uses it"]
+
+
+def _mend_runs(runs: Path) -> list[str]:
+    """Remove folders of notes that hold none."""
+    removed = 0
+    for folder in runs.glob("*/*"):
+        with contextlib.suppress(OSError):  # it has notes, or somebody else was faster
+            if time.time() - folder.stat().st_mtime > _YOUNG:
+                folder.rmdir()
+                removed += 1
+    return [f"{removed} empty folders are removed from DVC's cache of runs, as kills leave them"] * bool(
+        removed
+    )

@@ -11,11 +11,10 @@ import json
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from radrl.reproduction.graph import said_by_dvc
+from radrl.reproduction.graph import cache_folder
 from radrl.reproduction.mending import LOCK, whole
 from radrl.storage import yaml_files
 
@@ -45,7 +44,8 @@ def take_away_broken(root: Path, stage: str) -> str:
         What was broken, in words; nothing where all is well. With it removed, DVC runs the stage.
     """
     outs = [out for out in _entry(root, stage).get("outs", []) if out.get("hash") == "md5"]
-    broken = [path for out in outs for path in _broken(root, out, _cache(root))]
+    objects = cache_folder(root) / "files" / "md5"
+    broken = [path for out in outs for path in _broken(root, out, objects)]
     if not broken:
         return ""
     for out in outs:
@@ -55,11 +55,6 @@ def take_away_broken(root: Path, stage: str) -> str:
         f"what DVC restored of {stage} was broken and is made anew: {', '.join(broken)}. An object of its "
         "cache is not what was put there: look at the disk"
     )
-
-
-@cache
-def _cache(root: Path) -> Path:
-    return root / said_by_dvc(root, "cache", "dir").strip() / "files" / "md5"
 
 
 def _entry(root: Path, stage: str) -> Mapping[str, Any]:

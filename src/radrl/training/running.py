@@ -9,6 +9,7 @@ from radrl.policy.folder import Policy
 from radrl.training import shards, tuning
 from radrl.training.callbacks import history
 from radrl.training.resume import last_checkpoint
+from radrl.training.seals import Seals
 
 
 def trained(
@@ -30,6 +31,8 @@ def trained(
     """
     accelerator, kind = trainer.accelerator, type(policy.model)  # which parting the weights changes
     shards.check(accelerator, tunes)
-    trainer.train(resume_from_checkpoint=shards.of_first(accelerator, last_checkpoint(workspace)))
+    trainer.add_callback(Seals())
+    last = last_checkpoint(workspace) if accelerator.is_main_process else None
+    trainer.train(resume_from_checkpoint=shards.of_first(accelerator, last))
     whole = shards.gathered(accelerator, accelerator.unwrap_model(trainer.model), kind)
     return Policy(tuning.finished(whole), policy.processor), history(trainer.state)
