@@ -57,6 +57,17 @@ AFTER: Final = 10.0
 ENDING: Final = 60.0
 """Seconds more that what is left has before it is counted as running on."""
 PAGE: Final = "comparison.html"
+HEADS: Final = (
+    "",
+    "kill",
+    "finished before",
+    "killed after, s",
+    "under way",
+    "running 10 s later",
+    "half written",
+    "the next start",
+    "left then",
+)
 REPRO: Final = (sys.executable, "-m", "radrl.commands", "repro")
 
 _DONE: Final = re.compile(r"^(\S+) +((?:\d+ h )?(?:\d+ min )?\d* ?s?)$", re.MULTILINE)
@@ -361,29 +372,22 @@ def digests(folder: Path, stages: Mapping[str, Any]) -> Iterator[tuple[Path, str
 # The page
 
 
-def page(found: Sequence[Trial], seed: int, stages: int, options: str, seconds: float) -> str:
+def page(found: Sequence[Trial], told: Mapping[str, Any], seed: int, window: int) -> str:
     """What was seen, as a page of the docs."""
     same = sum(one.outcome == "same" for one in found)
     ran_on = sum(bool(one.ran_on) for one in found)
+    options = f"--kills {len(found)} --seed {seed} --window {window}"
     head = (
         f"Made by `python bench/faults.py {options}`; DVC {version('dvc')}, Python "
-        f"{platform.python_version()}, {os.cpu_count()} cores, which other programs used too. One unbroken run "
-        f"of {stages} stages: {seconds:.0f} s."
+        f"{platform.python_version()}, {os.cpu_count()} cores, which other programs used too. One unbroken "
+        f"run of {len(told['stages'])} stages: {told['seconds']:.0f} s."
     )
     said = (
-        f"{len(found)} kills with seed {seed}: {same} ended with the bytes of the unbroken run after the next "
-        f"start, {len(found) - same} did not. In {ran_on} something ran on for {AFTER + ENDING:.0f} s or longer."
+        f"{len(found)} kills with seed {seed}: {same} ended with the bytes of the unbroken run after the "
+        f"next start, {len(found) - same} did not. In {ran_on} something ran on for {AFTER + ENDING:.0f} s "
+        "or longer."
     )
-    heads = (
-        "",
-        "kill",
-        "finished before",
-        "killed after, s",
-        "under way",
-        "running 10 s later",
-        "half written",
-    )
-    lines = [f"| {' | '.join((*heads, 'the next start', 'left then'))} |", f"|{'---|' * (len(heads) + 2)}"]
+    lines = [f"| {' | '.join(HEADS)} |", f"|{'---|' * len(HEADS)}"]
     for one in found:
         cells = [str(one.number), one.kind, str(one.finished), f"{one.seconds:.1f}"]
         cells += map(joined, (one.under_way, one.left, one.half, [" ".join(one.outcome.split())], one.after))
@@ -413,8 +417,12 @@ def unbroken(base: Path, log: Path) -> dict[str, Any]:
     return {"seconds": time.monotonic() - began, "before": before, "stages": stages}
 
 
-def run(folder: Path, kills: int, seed: int, window: int, say: Any) -> tuple[list[Trial], int, float]:
-    """The unbroken run, or the one that an earlier start has left in the folder, and the trials."""
+def run(folder: Path, kills: int, seed: int, window: int) -> Iterator[str]:
+    """The unbroken run, or the one that an earlier start has left in the folder, then the trials.
+
+    Yields:
+        The page after each of them.
+    """
     base, log = folder / "unbroken" / "radrl", folder / "unbroken" / "log"
     if not (folder / "seconds.json").is_file():
         shutil.rmtree(folder / "unbroken", ignore_errors=True)
@@ -423,12 +431,17 @@ def run(folder: Path, kills: int, seed: int, window: int, say: Any) -> tuple[lis
         (folder / "seconds.json").write_text(json.dumps(unbroken(base, log)))
     told = json.loads((folder / "seconds.json").read_text())
     say(f"unbroken: {len(told['stages'])} stages in {told['seconds']:.0f} s; seed {seed}")
-    found = []
+    found: list[Trial] = []
     for number in range(1, kills + 1):
         rng = np.random.default_rng([seed, number])
         found.append(trial(number, rng, base, told, folder / "trial", window))
         say(json.dumps({name: getattr(found[-1], name) for name in Trial.__slots__}))
-    return found, len(told["stages"]), told["seconds"]
+        yield page(found, told, seed, window)
+
+
+def say(line: str) -> None:
+    """Print how it goes."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def main() -> None:
@@ -443,17 +456,12 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="write the page here, under its head")
     given = parser.parse_args()
 
-    def say(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
-
+    text = ""
     with tempfile.TemporaryDirectory(prefix="faults-") as temporary:
-        folder = given.folder or Path(temporary)
-        found, stages, seconds = run(folder, given.kills, given.seed, given.window, say)
-    options = f"--kills {given.kills} --seed {given.seed} --window {given.window}"
-    text = page(found, given.seed, stages, options, seconds)
+        for text in run(given.folder or Path(temporary), given.kills, given.seed, given.window):
+            if given.write:
+                given.write.write_text("# bench/faults\n\n" + text)
     print(text)
-    if given.write:
-        given.write.write_text("# bench/faults\n\n" + text)
 
 
 if __name__ == "__main__":

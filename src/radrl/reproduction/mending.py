@@ -1,16 +1,21 @@
-"""What a kill leaves of the files that DVC writes in place, put right before DVC reads them.
+"""What a kill or a bad disk leaves of the files that DVC keeps for itself, put right before DVC reads them.
 
 DVC empties dvc.lock and then writes it anew, which takes a second or two for some forty stages, and keeps a
 note of who reads and writes what in .dvc/tmp/rwlock in the same way. A kill in between leaves a part, and
 from then on every command of DVC refuses. Nothing is lost by taking a part away: what a stage has made is in
 DVC's cache with a note of what it was made from, by which DVC restores it. Such notes are written whole, but
 in a folder each, and over one that a kill left empty DVC stumbles for good.
+
+Nor does DVC look at the list of a folder's files in its cache: it restores by a broken one, and then writes
+down what came of it as if it had been made. These lists are small, so all of them are looked at; the files
+are when they are restored (`radrl.reproduction.restored`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import re
 import time
@@ -41,7 +46,7 @@ class BrokenLock(RuntimeError):
 
 
 def mend(root: Path) -> list[str]:
-    """Put right what a kill has cut off; for whoever alone runs stages in the project.
+    """Put right what a kill has cut off or a disk has lost; for whoever alone runs stages in the project.
 
     Args:
         root: the project's folder.
@@ -52,7 +57,9 @@ def mend(root: Path) -> list[str]:
     Raises:
         BrokenLock: when dvc.lock is broken elsewhere than at its end.
     """
-    return [*_mend_rwlock(root), *_mend_lock(root), *_mend_runs(cache_folder(root) / "runs")]
+    cache = cache_folder(root)
+    told = [*_mend_rwlock(root), *_mend_lock(root), *_mend_runs(cache / "runs")]
+    return [*told, *_mend_lists(cache / "files" / "md5")]
 
 
 def whole(text: str) -> bool:
@@ -142,6 +149,22 @@ def _mend_runs(runs: Path) -> list[str]:
             if time.time() - folder.stat().st_mtime > _YOUNG:
                 folder.rmdir()
                 removed += 1
-    return [f"{removed} empty folders are removed from DVC's cache of runs, as kills leave them"] * bool(
-        removed
-    )
+    if not removed:
+        return []
+    return [f"empty folders, as kills leave them, are removed from {runs}: {removed}"]
+
+
+def _mend_lists(objects: Path) -> list[str]:
+    """Remove lists that are not what their names say; what they listed is then made anew."""
+    broken = [path for path in objects.glob("??/*.dir") if not _is_itself(path)]
+    for path in broken:
+        path.unlink(missing_ok=True)
+    return [
+        f"{path} was not what its name says (look at the disk) and is removed: what it listed is made anew"
+        for path in broken
+    ]
+
+
+def _is_itself(path: Path) -> bool:
+    digest = hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+    return f"{digest}.dir" == path.parent.name + path.name

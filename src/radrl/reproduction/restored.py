@@ -79,17 +79,12 @@ def _broken(root: Path, out: Mapping[str, Any], objects: Path) -> Iterator[str]:
 
 
 def _files(own: Path, digest: str, objects: Path) -> Iterator[tuple[Path, str]]:
-    """The files of an output with their digests; of a folder whose list is broken, the list alone."""
-    if not digest.endswith(".dir"):
+    """The files of an output with their digests."""
+    if digest.endswith(".dir"):
+        for entry in json.loads(_object(objects, digest).read_bytes()):
+            yield own / entry["relpath"], entry["md5"]
+    else:
         yield own, digest
-        return
-    listed = _object(objects, digest)
-    if f"{_md5(listed)}.dir" != digest:
-        listed.unlink()
-        yield own, digest
-        return
-    for entry in json.loads(listed.read_bytes()):
-        yield own / entry["relpath"], entry["md5"]
 
 
 def _object(objects: Path, digest: str) -> Path:
