@@ -1,6 +1,6 @@
 """What is left when `radrl repro` is killed at points drawn from a seed, and whether it then ends the same.
 
-    python bench/faults.py --kills 20 --write docs/bench/faults.md    # an hour on two busy cores
+    python bench/faults.py --kills 20 --folder build/bench-faults --write docs/bench/faults.md    # an hour
     python bench/faults.py --kills 1 --seed 7 --window 1               # the smallest: one trial of one stage
 
 A clone with few films, one arm and small networks runs once unbroken: its dvc.lock has the bytes of every
@@ -18,12 +18,13 @@ at a moment drawn between shortly before its first stage and about the end of th
 seconds later: which processes still run, what lies about half written. Then it is started again, to its end.
 The outcome is `same` when dvc.lock is the unbroken run's in every digest and parameter and the files below
 data/ have these digests, else what the second start said. comparison.html is left out: its header holds CPU
-minutes.
+minutes. Kill it when you like: trials are kept in --folder, and the next start goes on.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -36,7 +37,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -197,21 +198,24 @@ def running(mark: str) -> list[psutil.Process]:
 
 
 def kill(started: subprocess.Popen[bytes], kind: str) -> None:
-    """End `radrl repro` by force, and with it what the kind says."""
-    if kind == "alone":
-        started.kill()
-    elif kind == "group":
-        os.killpg(started.pid, signal.SIGKILL)
-    else:
-        own = psutil.Process(started.pid)
-        together = [own, *own.children(recursive=True)]
-        for number in (signal.SIGSTOP, signal.SIGKILL):  # halted first: none sees another one's end
-            for process in together:
-                try:
-                    process.send_signal(number)
-                except psutil.NoSuchProcess:
-                    continue
+    """End `radrl repro` by force, and with it what the kind says; it may have ended by itself."""
+    with contextlib.suppress(ProcessLookupError, psutil.NoSuchProcess):
+        if kind == "alone":
+            started.kill()
+        elif kind == "group":
+            os.killpg(started.pid, signal.SIGKILL)
+        else:
+            kill_all(psutil.Process(started.pid))
     started.wait()
+
+
+def kill_all(process: psutil.Process) -> None:
+    """End a process and all below it by force; halted first, so that none sees another one's end."""
+    together = [process, *process.children(recursive=True)]
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for one in together:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.send_signal(number)
 
 
 def wait_for_write(folder: Path, started: subprocess.Popen[bytes], patience: float) -> None:
@@ -431,11 +435,16 @@ def run(folder: Path, kills: int, seed: int, window: int) -> Iterator[str]:
         (folder / "seconds.json").write_text(json.dumps(unbroken(base, log)))
     told = json.loads((folder / "seconds.json").read_text())
     say(f"unbroken: {len(told['stages'])} stages in {told['seconds']:.0f} s; seed {seed}")
-    found: list[Trial] = []
-    for number in range(1, kills + 1):
+    kept = folder / f"trials-{seed}-{window}.jsonl"
+    lines = kept.read_text().splitlines() if kept.is_file() else []
+    found = [Trial(**json.loads(line)) for line in lines][:kills]
+    for number in range(len(found) + 1, kills + 1):
         rng = np.random.default_rng([seed, number])
         found.append(trial(number, rng, base, told, folder / "trial", window))
-        say(json.dumps({name: getattr(found[-1], name) for name in Trial.__slots__}))
+        line = json.dumps(asdict(found[-1]))
+        say(line)
+        with kept.open("a") as stream:
+            stream.write(line + "\n")
         yield page(found, told, seed, window)
 
 
@@ -452,7 +461,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0, help="of the points")
     parser.add_argument("--window", type=int, default=3, help="stages that really run again in a trial")
-    parser.add_argument("--folder", type=Path, help="keeps the unbroken run; default: a temporary folder")
+    parser.add_argument("--folder", type=Path, help="keeps what has run; default: a temporary folder")
     parser.add_argument("--write", type=Path, help="write the page here, under its head")
     given = parser.parse_args()
 

@@ -330,9 +330,9 @@ def mounted(project: Path, before: str, mend: str, root: Path) -> tuple[str, str
 
 
 @pytest.mark.skipif(sys.platform != "linux" or not shutil.which("unshare"), reason=NOTICE)
-@pytest.mark.parametrize(("size", "who"), [("2m", "the stage"), ("5m", "DVC")])
+@pytest.mark.parametrize("size", ["2m", "5m"], ids=["for the stage", "for DVC's cache"])
 def test_a_full_disk_is_said_and_then_it_goes_on(
-    unbroken: Path, tmp_path: Path, root: Path, size: str, who: str
+    unbroken: Path, tmp_path: Path, root: Path, size: str
 ) -> None:
     make(tmp_path / "given")
     (tmp_path / "project").mkdir()
@@ -341,7 +341,7 @@ def test_a_full_disk_is_said_and_then_it_goes_on(
     assert "Traceback" not in said
     assert "the stage a ended with" in said
     assert "No space left on device" in said
-    assert ("free some space" in said) == (who == "the stage")
+    assert said.count("free some space") == 1
     assert made(tmp_path / "outcome") == made(unbroken)
 
 
