@@ -51,6 +51,8 @@ from radrl.reproduction.mending import LOCK, RWLOCK, whole
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 KINDS: Final = ("alone", "group", "all", "lock")
+FIRST: Final = Path("build/repro/code.log")
+"""Is there when the first stage begins."""
 MARK: Final = "RADRL_FAULTS"
 """The variable by which a trial's processes are known, whoever their parents are by then."""
 AFTER: Final = 10.0
@@ -218,6 +220,18 @@ def kill_all(process: psutil.Process) -> None:
                 one.send_signal(number)
 
 
+def wait_to(drawn: float, folder: Path, started: subprocess.Popen[bytes], before: float) -> None:
+    """Wait until so many seconds after the first stage began, below 0 before it, or `radrl repro` ends."""
+    if drawn < 0:
+        end = time.monotonic() + before + drawn
+    else:
+        while started.poll() is None and not (folder / FIRST).is_file():
+            time.sleep(0.01)
+        end = time.monotonic() + drawn
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        started.wait(max(0.0, end - time.monotonic()))
+
+
 def wait_for_write(folder: Path, started: subprocess.Popen[bytes], patience: float) -> None:
     """Wait until DVC empties dvc.lock to write it anew, or `radrl repro` ends."""
     end = time.monotonic() + patience
@@ -314,8 +328,8 @@ def trial(
     kind, order = KINDS[(number - 1) % len(KINDS)], list(seconds)
     finished = int(rng.integers(1, len(order) - window + 1))  # the stage `code` always runs
     chosen, later = order[finished : finished + window], order[finished + window :]
-    until = told["before"] + seconds["code"] + sum(seconds[stage] for stage in chosen) / 2
-    drawn = float(rng.uniform(0.8 * told["before"], until))
+    until = seconds["code"] + sum(seconds[stage] for stage in chosen) / 2
+    drawn = float(rng.uniform(-0.2 * told["before"], until))
     shutil.rmtree(work, ignore_errors=True)
     left_out = shutil.ignore_patterns("mlflow.db*", "mlartifacts", "build")
     shutil.copytree(base, work / "radrl", symlinks=True, ignore=left_out)
@@ -323,12 +337,10 @@ def trial(
     mark, folder, log = f"{os.getpid()}-{number}", work / "radrl", work / "log"
     began = time.monotonic()
     started = start(folder, mark, log)
-    try:
-        started.wait(drawn)
-    except subprocess.TimeoutExpired:
-        if kind == "lock":
-            wait_for_write(folder, started, 300)
-        kill(started, kind)
+    wait_to(drawn, folder, started, told["before"])
+    if kind == "lock":
+        wait_for_write(folder, started, 300)
+    kill(started, kind)
     took = time.monotonic() - began
     doing = under_way(folder, order, log.read_text(errors="replace"))
     time.sleep(AFTER)
@@ -412,7 +424,7 @@ def unbroken(base: Path, log: Path) -> dict[str, Any]:
     began = time.monotonic()
     started, before = start(base, f"{os.getpid()}-unbroken", log), 0.0
     while started.poll() is None:
-        if not before and (base / "build/repro/code.log").is_file():
+        if not before and (base / FIRST).is_file():
             before = time.monotonic() - began
         time.sleep(0.1)
     if started.returncode:
