@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -17,6 +18,7 @@ import pytest
 import yaml
 
 from radrl.process.programs import DVC, environment
+from radrl.reproduction.mending import mend
 from radrl.storage.locks import alone
 
 SCRIPT = """\
@@ -247,6 +249,18 @@ def test_a_note_of_readers_and_writers_that_was_cut_off_is_removed(
     (project / ".dvc/tmp/rwlock").write_text(text)
     assert "rwlock was cut off" in repro(project)
     assert made(project) == made(unbroken)
+
+
+@pytest.mark.parametrize("lives", [True, False])
+def test_a_note_of_a_process_whose_number_another_has_is_removed(project: Path, lives: bool) -> None:
+    """DVC itself would say that the file is busy for as long as the other lives."""
+    file = project / ".dvc/tmp/rwlock"
+    process = {"pid": os.getpid(), "cmd": "dvc repro"}
+    file.write_text(json.dumps({"write": {"data/c": process}, "read": {"data/a": [process]}}))
+    if not lives:  # it was written before this process began
+        os.utime(file, (0, 0))
+    assert mend(project) == []
+    assert file.exists() == lives
 
 
 def test_a_folder_in_which_dvc_had_not_yet_written_is_removed(

@@ -20,9 +20,11 @@ import json
 import re
 import time
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
+import psutil
 import yaml
 
 from radrl.reproduction.graph import cache_folder
@@ -128,17 +130,29 @@ def _why(text: str) -> str:
 
 
 def _mend_rwlock(root: Path) -> list[str]:
-    """Remove a note that cannot be read, unless somebody is writing it."""
-    if not (root / RWLOCK).is_file():
+    """Remove a note that cannot be read, or that is of processes whose numbers others have by now."""
+    file = root / RWLOCK
+    if not file.is_file():
         return []
     with (root / GUARD).open("a") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)  # held for the moment in which a process of DVC writes
         try:
-            json.loads((root / RWLOCK).read_text(encoding="utf-8"))
-            return []
+            noted = json.loads(file.read_text(encoding="utf-8"))
         except ValueError:
-            (root / RWLOCK).unlink()
-    return [f"{RWLOCK} was cut off, as by a kill while DVC wrote it, and is removed: nobody uses it"]
+            file.unlink()
+            return [f"{RWLOCK} was cut off, as by a kill while DVC wrote it, and is removed: nobody uses it"]
+        processes = [*noted.get("write", {}).values(), *chain(*noted.get("read", {}).values())]
+        if processes and not any(_wrote(one["pid"], file.stat().st_mtime) for one in processes):
+            file.unlink()  # DVC would take who has these numbers now for them
+    return []
+
+
+def _wrote(pid: int, at: float) -> bool:
+    """Whether a process that runs had begun at a time."""
+    try:
+        return bool(psutil.Process(pid).create_time() <= at)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _mend_runs(runs: Path) -> list[str]:
