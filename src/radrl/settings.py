@@ -1,5 +1,6 @@
 """Kedro's project settings. The offline switches come first: libraries read them when they are imported."""
 
+import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ from kedro.config import OmegaConfigLoader
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from radrl.process import importing
+from radrl.process.ending import end_with_starter
 
 importing.prepare()
+end_with_starter(os.environ)  # before the libraries, which take seconds
 
 from radrl.storage.yaml_files import NoYaml  # noqa: E402
 from radrl.wiring.cpu import CpuHooks  # noqa: E402

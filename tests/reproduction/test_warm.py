@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,9 +13,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+import yaml
 
 from radrl.process import warm
-from radrl.process.programs import Programs
+from radrl.process.programs import DVC, Programs
 from radrl.reproduction.warm import Server, pays, server
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="stages are forked on Linux alone")
@@ -113,6 +115,54 @@ def test_a_server_that_is_killed_takes_its_stages_along(root: Path) -> None:
     assert asked.returncode == 1
     assert "Traceback" not in said.decode()
     assert said.decode().endswith("start again, nothing is lost\n")
+
+
+def test_a_kill_of_who_started_a_server_ends_commands_at_once_and_dvc_after_them(
+    root: Path, tmp_path: Path
+) -> None:
+    """DVC is not cut off: it says that its command failed, and ends."""
+    os.mkfifo(tmp_path / "pipe")
+    stage = {"cmd": f"cd {root} && exec kedro ipython <> {tmp_path / 'pipe'}", "outs": ["out"]}
+    (tmp_path / "dvc.yaml").write_text(yaml.safe_dump({"stages": {"waits": stage}}))
+    subprocess.run([*DVC, "init", "--no-scm", "--quiet"], cwd=tmp_path, check=True)
+    script = """if True:
+        import sys
+        from pathlib import Path
+        from radrl.process.programs import Programs
+        from radrl.reproduction.warm import server
+        root, project = map(Path, sys.argv[1:])
+        with server(root) as warm:
+            print(warm.pid, flush=True)
+            given = {"folder": project, "log": project / "log", "environment": warm.variables}
+            Programs(warm.address).run(["repro"], **given)"""
+    command = [sys.executable, "-c", script, str(root), str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as starter:
+        assert starter.stdout is not None
+        started = psutil.Process(int(starter.stdout.readline()))
+        while len(forked := started.children()) < 2:  # DVC, and the command of its stage
+            assert starter.poll() is None
+            time.sleep(0.01)
+        starter.kill()
+    assert not psutil.wait_procs([started, *forked], timeout=60)[1]
+    assert "failed to run" in (tmp_path / "log").read_text()
+
+
+def test_a_program_that_asks_a_server_which_is_about_to_end_does_not_start(tmp_path: Path) -> None:
+    """DVC may come to its command only then; started by itself it would run on unseen."""
+    commands = warm.commands(tmp_path / "bin")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "socket"))
+        listener.listen()
+        asked = subprocess.Popen(
+            [commands / "dvc", "version", "--help"],
+            env={**os.environ, warm.ADDRESS: str(tmp_path / "socket")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        listener.accept()[0].close()
+        said, error = asked.communicate()
+    assert (asked.returncode, said) == (1, b"")
+    assert b"Traceback" not in error
 
 
 def test_without_a_server_the_program_runs_by_itself(tmp_path: Path) -> None:

@@ -22,12 +22,12 @@ class Killed(RuntimeError):
 
 @pytest.fixture
 def killed_after(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """A block in which a training module's runs die right after the checkpoint of a step."""
+    """A block in which a training module's runs die between the checkpoint of a step and the next step."""
 
     @contextmanager
     def block(module: ModuleType, step: int) -> Iterator[None]:
         class DyingReport(module.StepReport):  # type: ignore[name-defined,misc]
-            def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
                 if state.global_step == step:
                     raise Killed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,24 +17,55 @@ from radrl.policy.folder import Policy
 from radrl.storage.workspaces import claim
 from radrl.training import resume
 from radrl.training.resume import EpochOrder, RestoresDraws, last_checkpoint, writing
+from radrl.training.seals import SEAL, seal
 
 
-def checkpoint(workspace: Path, step: int, state: str | None) -> Path:
+def checkpoint(workspace: Path, step: int, *, sealed: bool = True) -> Path:
     folder = workspace / f"checkpoint-{step}"
-    folder.mkdir(parents=True)
-    if state is not None:
-        (folder / "trainer_state.json").write_text(state)
+    (folder / "optimizer").mkdir(parents=True)
+    (folder / "trainer_state.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(b"weights")
+    (folder / "optimizer" / "shard").write_bytes(b"moments")
+    if sealed:
+        seal(folder)
     return folder
 
 
-def test_last_checkpoint_is_the_newest_complete_one_by_number(tmp_path: Path) -> None:
+def test_last_checkpoint_is_the_newest_complete_one_by_number(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     assert last_checkpoint(tmp_path / "not there") is None
     assert last_checkpoint(tmp_path) is None
-    checkpoint(tmp_path, 90, "{}")
-    newest = checkpoint(tmp_path, 100, "{}")
-    checkpoint(tmp_path, 110, None)  # killed before its state was written
-    checkpoint(tmp_path, 120, '{"global_step": 12')  # killed while it was
+    checkpoint(tmp_path, 90)
+    newest = checkpoint(tmp_path, 100)
+    checkpoint(tmp_path, 110, sealed=False)  # killed before it was written to its end
     assert last_checkpoint(tmp_path) == newest
+    assert caplog.text == ""
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-1])
+
+
+def turn(file: Path) -> None:
+    """One bit, as a disk loses it: the size stays."""
+    held = file.read_bytes()
+    file.write_bytes(bytes([held[0] ^ 1]) + held[1:])
+
+
+@pytest.mark.parametrize("damage", [cut, turn, Path.unlink], ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer/shard", "trainer_state.json", SEAL])
+def test_an_altered_checkpoint_is_named_and_passed_over_for_the_one_before(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: Callable[[Path], None], name: str
+) -> None:
+    before, newest = checkpoint(tmp_path, 100), checkpoint(tmp_path, 110)
+    damage(newest / name)
+    assert last_checkpoint(tmp_path) == before
+    if (newest / SEAL).is_file():
+        assert f"checkpoint-110 is passed over: {name} is not what was written there" in caplog.text
+    damage(before / "model.safetensors")
+    assert last_checkpoint(tmp_path) is None
+    assert "checkpoint-100 is passed over: model.safetensors" in caplog.text
 
 
 def test_writing_a_policy_clears_its_checkpoints(policy: Policy, tmp_path: Path) -> None:

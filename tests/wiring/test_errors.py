@@ -1,5 +1,6 @@
 """What a user sees when something they can mend is wrong."""
 
+import errno
 import sys
 
 import pytest
@@ -44,6 +45,27 @@ def test_a_dataset_error_of_its_own_is_said(capsys):
 def test_a_missing_artifact_is_said_with_its_path(capsys):
     wrapped = raised(DatasetError("Failed while loading data"), FileNotFoundError("data/reports.parquet"))
     assert said(capsys, wrapped) == "\nerror: Failed while loading data (data/reports.parquet)\n"
+
+
+@pytest.mark.parametrize(
+    ("inner", "mend"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "data/x"), "free some space"),
+        (RuntimeError("I/O error: No space left on device (os error 28)"), "free some space"),
+        (OSError(errno.EROFS, "Read-only file system", "data/x"), "make the file system writable"),
+        (PermissionError(errno.EACCES, "Permission denied", "data/x"), "give it back to yourself"),
+    ],
+)
+def test_what_the_disk_refuses_is_said_with_the_mend(capsys, inner, mend):
+    wrapped = raised(DatasetError("Failed while saving data to dataset"), inner)
+    text = said(capsys, wrapped)
+    assert text.startswith(f"\nerror: {inner}; {mend}")
+    assert text.endswith("then start again: finished stages are kept\n")
+
+
+def test_a_message_of_ones_own_stands_before_that_of_the_disk(capsys):
+    inner = PermissionError(errno.EACCES, "Permission denied", "reports.csv")
+    assert said(capsys, raised(ParamsError("ingest.csv.path"), inner)) == "\nerror: ingest.csv.path\n"
 
 
 def test_any_other_error_keeps_its_traceback(capsys):

@@ -22,6 +22,7 @@ from radrl.labelers.build import build
 from radrl.parts.find import find
 from radrl.parts.signature import ingredients
 from radrl.process.devices import DeviceError, place
+from radrl.storage.temporary import temporary_folder
 
 _SHOWN: Final = 10
 """Bad rows that a message lists."""
@@ -54,8 +55,8 @@ def opened(given: Given) -> Iterator[Records]:
     if given.file.is_file():
         yield open_records(given.file, format, encoding=given.encoding)
         return
-    with tempfile.TemporaryDirectory(prefix="radrl-") as folder:
-        spooled = Path(folder) / f"stdin.{format}"
+    with temporary_folder() as folder:
+        spooled = folder / f"stdin.{format}"
         with spooled.open("wb") as stream:
             if given.file == STD:
                 shutil.copyfileobj(sys.stdin.buffer, stream)

@@ -16,6 +16,7 @@ offline.apply()
 import click  # noqa: E402  (after the switches)
 
 from radrl.commands.project import INTERRUPTED  # noqa: E402
+from radrl.storage import refused  # noqa: E402
 
 _COMMANDS: Final = {
     "claims": "Gather the verdicts of several studies in one table.",
@@ -64,6 +65,8 @@ class _Commands(click.Group):
 
 def _message(error: Exception) -> str:
     """What went wrong; radrl's own errors name the file, row or key and the mend."""
+    if (mend := refused.mend(error)) and mend not in str(error):  # a stage has said it already
+        return f"{str(error).rstrip()}\nMend: {mend}"
     if isinstance(error, (ValueError, RuntimeError, OSError, ImportError)) and str(error):
         return str(error)
     return f"{type(error).__name__}: {error} (this is a bug: RADRL_TRACEBACK=1 shows where)"

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +21,7 @@ from radrl.data.sources.base import drawn
 from radrl.pages.caveats import DRAWN_FILMS, ONE_SEED
 from radrl.process.programs import DVC, duration, environment
 from radrl.reproduction.graph import Graph, out_of_date, stages
+from radrl.reproduction.mending import mend
 from radrl.reproduction.schedule import run_stages
 from radrl.reproduction.stage import DvcStages
 from radrl.reproduction.warm import pays, server
@@ -66,16 +67,35 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool, verbose: 
     """
     root = project(Path.cwd())
     params = yaml_files.read(root / "params.yaml")  # before DVC reads it, whose message has no mend
-    graph = stages(root, targets)
-    chosen = out_of_date(root, graph)
-    _refuse_what_lacks(root, chosen)
-    jobs = jobs or default_jobs(params)
     if dry_run:
-        _show(graph, chosen, jobs)
+        graph = stages(root, targets)
+        _show(graph, out_of_date(root, graph), jobs or default_jobs(params))
         return
+    with alone(root / LOGS, "radrl repro", say=_say) as held:  # from here on, nobody else starts stages
+        for mended in mend(root):
+            _say(mended)
+        graph = stages(root, targets)
+        chosen = out_of_date(root, graph)
+        _refuse_what_lacks(root, chosen)
+        _run(root, graph, chosen, params, jobs or default_jobs(params), [held], verbose=verbose)
+    if not targets:  # with some, other arms' figures may be of another time
+        _show_headlines(root, params)
+
+
+def _run(
+    root: Path,
+    graph: Graph,
+    chosen: set[str],
+    params: Mapping[str, Any],
+    jobs: int,
+    held: Sequence[int],
+    *,
+    verbose: bool,
+) -> None:
+    """Run stages; what runs holds the locks too, so that nobody starts beside what outlives this process."""
     began = time.monotonic()
-    with alone(root / LOGS, "radrl repro"), server(root) if pays(chosen, params) else nullcontext() as warm:
-        runner = DvcStages(root, root / LOGS, warm)
+    with server(root, held) if pays(chosen, params) else nullcontext() as warm:
+        runner = DvcStages(root, root / LOGS, warm, held)
         printed = _Printed(runner, chosen) if verbose else None
         with _Bar(len(chosen), runner, printed) as bar:
             try:
@@ -83,8 +103,10 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool, verbose: 
             except (KeyboardInterrupt, SystemExit) as end:
                 raise stopped(end) from None
     _say_end(graph, chosen, time.monotonic() - began)
-    if not targets:  # with some, other arms' figures may be of another time
-        _show_headlines(root, params)
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
 
 
 def _refuse_what_lacks(root: Path, chosen: Collection[str]) -> None:

@@ -9,7 +9,7 @@ from radrl.policy.writers.sections import Vllm
 
 
 class Compute(Section):
-    """How trainings (the stages sft and train) are run, work on a corpus (label, rollouts, and so on), and vLLM.
+    """How trainings (stages sft and train), work on a corpus (label, rollouts, and so on) and vLLM are run.
 
     Args:
         processes: that share each step; 1 is the stage's own.

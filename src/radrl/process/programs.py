@@ -12,13 +12,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final, NamedTuple, Protocol
 
 import psutil
 
 from radrl.process import warm
+from radrl.process.ending import STARTER
 
 DVC: Final = (sys.executable, "-m", "dvc")
 """Of the same Python, whatever PATH says."""
@@ -86,10 +87,11 @@ class Programs:
 
     Args:
         server: the socket of a warm server; without one each run is a fresh process.
+        held: descriptors of locks that such a process holds until it ends.
     """
 
-    def __init__(self, server: str | None = None) -> None:
-        self._server = server
+    def __init__(self, server: str | None = None, held: Collection[int] = ()) -> None:
+        self._server, self._held = server, held
         self._running: set[_Process] = set()
         self._stopped = False
         self._lock = threading.Lock()
@@ -136,11 +138,12 @@ class Programs:
         process = subprocess.Popen(
             [*DVC, *arguments],
             cwd=folder,
-            env=environment,
+            env={**environment, STARTER: str(os.getpid())},
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # a Ctrl-C reaches it by `stop` alone
+            pass_fds=self._held,
         )
         return _Started(process)
 

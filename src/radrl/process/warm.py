@@ -91,7 +91,9 @@ def start(address: str, job: Job, streams: Sequence[int]) -> Running:
         streams: file descriptors of its standard input, output and error.
 
     Raises:
-        OSError: when nobody listens there.
+        FileNotFoundError: when nobody listens there.
+        ConnectionRefusedError: when nobody does any more.
+        ConnectionError: when the server is about to end.
     """
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(address)
@@ -147,8 +149,10 @@ def main() -> int:
     job = Job(program, arguments, str(Path.cwd()), dict(os.environ))
     try:
         running = start(os.environ[ADDRESS], job, range(STREAMS))
-    except (KeyError, OSError):
+    except (KeyError, FileNotFoundError, ConnectionRefusedError):
         os.execv(sys.executable, [sys.executable, "-m", program, *arguments])
+    except ConnectionError as error:  # it is there, and about to end
+        sys.exit(str(error))
     for number in _PASSED_ON:
         signal.signal(number, lambda given, _: _signal(running.pid, given))
     try:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
 from radrl.parts.near import hint
+from radrl.process.ending import end_with_parent
 from radrl.process.programs import DVC, environment, with_mend
 
 Graph = dict[str, set[str]]
@@ -44,13 +47,13 @@ def stages(root: Path, targets: Sequence[str] = ()) -> Graph:
         DvcError: when there is no such stage, or dvc.yaml is broken.
     """
     if not targets:
-        return read_dot(_dvc(root, "dag", "--dot"))
+        return read_dot(said_by_dvc(root, "dag", "--dot"))
     found: Graph = {}
     for target in targets:
         try:
-            found |= read_dot(_dvc(root, "dag", "--dot", target))
+            found |= read_dot(said_by_dvc(root, "dag", "--dot", target))
         except DvcError as error:
-            every = read_dot(_dvc(root, "dag", "--dot"))
+            every = read_dot(said_by_dvc(root, "dag", "--dot"))
             if target in every:
                 raise
             raise DvcError(f"{target!r} is no stage{hint(target, every, 'Stages')}") from error
@@ -94,7 +97,7 @@ def out_of_date(root: Path, graph: Mapping[str, Collection[str]]) -> set[str]:
     """
     if CODE in graph:
         digest_code(root)
-    chosen = with_followers(graph, set(changed(_dvc(root, "status", "--json"))) & set(graph))
+    chosen = with_followers(graph, set(changed(said_by_dvc(root, "status", "--json"))) & set(graph))
     return chosen | ({CODE} & set(graph) if chosen else set())
 
 
@@ -143,12 +146,38 @@ def with_followers(graph: Mapping[str, Collection[str]], changed: Collection[str
     return found
 
 
-def _dvc(root: Path, *arguments: str) -> str:
+@cache
+def cache_folder(root: Path) -> Path:
+    """DVC's cache of a project, its own or one that it shares.
+
+    Args:
+        root: the project's folder.
+
+    Raises:
+        DvcError: when DVC's configuration is broken.
+    """
+    return root / said_by_dvc(root, "cache", "dir").strip()
+
+
+def said_by_dvc(root: Path, *arguments: str) -> str:
+    """What DVC prints for a command.
+
+    Raises:
+        DvcError: when it refuses.
+    """
     return _said([*DVC, *arguments], root)
 
 
 def _said(command: Sequence[str], root: Path) -> str:
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, env=environment(), check=False)
+    done = subprocess.run(
+        command,
+        cwd=root,
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
+        preexec_fn=partial(end_with_parent, os.getpid()),
+    )
     if done.returncode:
         said = done.stderr.strip() or done.stdout.strip()
         raise DvcError(with_mend(said.removeprefix("ERROR: ").removeprefix("Error: ")))

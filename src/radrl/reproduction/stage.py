@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from radrl.process.programs import Programs, environment, tail
 from radrl.reproduction.graph import CODE
+from radrl.reproduction.restored import take_away_broken, was_restored
 from radrl.reproduction.schedule import StageFailed
 from radrl.reproduction.warm import Server
 from radrl.storage import cpu_seconds
@@ -19,11 +21,14 @@ class DvcStages:
         root: the project's folder.
         logs: the folder that takes each stage's output.
         server: forks DVC and the stages; without one they are fresh processes.
+        held: descriptors of locks that these fresh processes hold until they end.
     """
 
-    def __init__(self, root: Path, logs: Path, server: Server | None = None) -> None:
+    def __init__(
+        self, root: Path, logs: Path, server: Server | None = None, held: Collection[int] = ()
+    ) -> None:
         self._root, self._logs, self._server = root, logs, server
-        self._programs = Programs(server.address if server else None)
+        self._programs = Programs(server.address if server else None, held)
         self._costs = root / "data" / cpu_seconds.FOLDER
         logs.mkdir(parents=True, exist_ok=True)
 
@@ -33,18 +38,29 @@ class DvcStages:
         Raises:
             StageFailed: when it does not end well.
         """
+        began = time.time_ns()
+        cpu = self._run(stage)
+        if was_restored(log := self.log(stage)) and (broken := take_away_broken(self._root, stage)):
+            cpu += self._run(stage, append=True)
+            with log.open("a", encoding="utf-8") as said:
+                said.write(f"{time.strftime('%H:%M:%S')} WARNING {broken}\n")
+        self._note_cost(stage, cpu, began)
+
+    def _run(self, stage: str, *, append: bool = False) -> float:
+        """Let DVC run or restore a stage, its output in the stage's log; CPU seconds."""
         # stages that run at once take turns at DVC's own lock
         arguments = ["--wait-for-lock", "repro", "--single-item", stage]
         log = self.log(stage)
         variables = self._server.variables if self._server else environment()
-        began = time.time_ns()
-        status, cpu = self._programs.run(arguments, folder=self._root, log=log, environment=variables)
+        status, cpu = self._programs.run(
+            arguments, folder=self._root, log=log, environment=variables, append=append
+        )
         if status:
             raise StageFailed(
                 f"the stage {stage} ended with {status}; the end of {log}:\n{tail(log)}\n"
                 "Mend that and start again: finished stages are kept, training goes on from its checkpoint."
             )
-        self._note_cost(stage, cpu, began)
+        return cpu
 
     def _note_cost(self, stage: str, cpu: float, began: int) -> None:
         """Add DVC's share to what the stage noted of itself; one restored from the cache noted nothing."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import Any, Final
 
 from radrl.process import importing, warm
 from radrl.process.programs import environment
+from radrl.storage.temporary import temporary_folder
 
 WORTH: Final = 3
 """Stages from which on the server's own start, 6 CPU seconds, is less than what it saves."""
@@ -52,11 +52,12 @@ def pays(chosen: Collection[str], params: Mapping[str, Any]) -> bool:
 
 
 @contextmanager
-def server(root: Path, **more: str) -> Iterator[Server]:
+def server(root: Path, held: Collection[int] = (), **more: str) -> Iterator[Server]:
     """Start a server, and end it with the block.
 
     Args:
         root: the project's folder.
+        held: descriptors of locks that last until the last of its processes has ended.
         **more: variables for it and what it runs, beside this process' own.
 
     Yields:
@@ -65,8 +66,8 @@ def server(root: Path, **more: str) -> Iterator[Server]:
     Raises:
         RuntimeError: with what it said, when it does not start.
     """
-    with tempfile.TemporaryDirectory(prefix="radrl-") as folder:  # short: a socket's path has 108 characters
-        address, said = Path(folder) / "socket", Path(folder) / "said"
+    with temporary_folder() as folder:
+        address, said = folder / "socket", folder / "said"
         with said.open("wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "radrl.wiring.warm", str(address)],
@@ -76,13 +77,14 @@ def server(root: Path, **more: str) -> Iterator[Server]:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,  # a Ctrl-C is for us to handle
+                pass_fds=held,
             )
         try:
             while not address.exists():
                 if process.poll() is not None:
                     raise RuntimeError(f"the warm server did not start:\n{said.read_text(errors='replace')}")
                 time.sleep(_TICK)
-            bin_ = warm.commands(Path(folder) / "bin")
+            bin_ = warm.commands(folder / "bin")
             variables = warm.in_path(bin_, environment(**more), str(address))
             yield Server(str(address), bin_, variables, process.pid)
         finally:

@@ -22,6 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from radrl.storage.temporary import temporary_folder
+
 MOST: Final = 5000
 """Distinct references for which a table is cut: with more, its reading is no longer what takes the time."""
 
@@ -85,8 +87,8 @@ def cut(jar: Path, references: Sequence[str], kept: Path | None = None) -> Itera
         yield None
         return
     digest = hashlib.sha256("\n".join([str(whole.stat().st_size), *references]).encode()).hexdigest()
-    with tempfile.TemporaryDirectory(prefix="radrl-") as own:
-        yield _found(jar, whole, references, kept or Path(own), f"{digest[:32]}.gz")
+    with temporary_folder() as own:
+        yield _found(jar, whole, references, kept or own, f"{digest[:32]}.gz")
 
 
 def _found(jar: Path, whole: Path, references: Sequence[str], folder: Path, name: str) -> Path | None:

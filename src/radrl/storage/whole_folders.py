@@ -16,11 +16,15 @@ def replacing(target: Path) -> Iterator[Path]:
         target: the folder to replace.
 
     Yields:
-        The folder to write into, beside the target.
+        The folder to write into, beside the target. A block that fails leaves nothing; a kill leaves a hidden
+        `.partial` folder, which the next one to replace the target removes.
     """
     partial = target.with_name(f".{target.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    yield partial
-    shutil.rmtree(target, ignore_errors=True)
-    partial.rename(target)
+    try:
+        yield partial
+        shutil.rmtree(target, ignore_errors=True)
+        partial.rename(target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)

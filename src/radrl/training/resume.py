@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import logging
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,20 +16,32 @@ from transformers.trainer_pt_utils import safe_globals
 
 from radrl.policy import folder
 from radrl.storage.whole_files import whole_file
+from radrl.training.seals import altered, is_sealed
 
 CHECKPOINT = "checkpoint-*"
 FIRST_ALONE: Final = "rng_state.pth"
 FIRST_OF_SEVERAL: Final = "rng_state_0.pth"
 """transformers' names of the first process' generators, in a checkpoint."""
 
+_log = logging.getLogger(__name__)
+
 
 def last_checkpoint(workspace: Path) -> Path | None:
-    """The newest checkpoint that was written to its end, or nothing.
+    """The newest checkpoint that was written to its end and is what was written, or nothing.
 
-    transformers writes trainer_state.json last, so a checkpoint without a readable one was cut short.
+    One that was cut short is passed over in silence, as a kill leaves it; one that was altered is named.
     """
-    complete = [folder for folder in workspace.glob(CHECKPOINT) if _readable(folder / "trainer_state.json")]
-    return max(complete, key=lambda folder: int(folder.name.rpartition("-")[2]), default=None)
+    complete = [folder for folder in workspace.glob(CHECKPOINT) if is_sealed(folder)]
+    for checkpoint in sorted(complete, key=lambda folder: -int(folder.name.rpartition("-")[2])):
+        if not (files := altered(checkpoint)):
+            return checkpoint
+        _log.warning(
+            "%s is passed over: %s is not what was written there (look at the disk); it goes on from the "
+            "checkpoint before, or from its start",
+            checkpoint,
+            ", ".join(files),
+        )
+    return None
 
 
 class RestoresWeights:
@@ -120,11 +132,3 @@ def writing(policy: folder.Policy, workspace: Path) -> Callable[[Path], None]:
         shutil.rmtree(workspace)
 
     return write
-
-
-def _readable(state: Path) -> bool:
-    try:
-        json.loads(state.read_text())
-    except (OSError, json.JSONDecodeError):
-        return False
-    return True

@@ -9,6 +9,7 @@ from radrl.policy.folder import Policy
 from radrl.training import shards, tuning
 from radrl.training.callbacks import history
 from radrl.training.resume import last_checkpoint
+from radrl.training.seals import Seals
 
 
 def trained(
@@ -31,7 +32,9 @@ def trained(
     """
     accelerator, kind = trainer.accelerator, type(policy.model)  # which parting the weights changes
     shards.check(accelerator, tunes)
-    checkpoint = shards.of_first(accelerator, last_checkpoint(workspace))
+    trainer.add_callback(Seals())
+    last = last_checkpoint(workspace) if accelerator.is_main_process else None
+    checkpoint = shards.of_first(accelerator, last)
     shards.check_checkpoint(accelerator, checkpoint)
     trainer.train(resume_from_checkpoint=checkpoint)
     whole = shards.gathered(accelerator, accelerator.unwrap_model(trainer.model), kind)

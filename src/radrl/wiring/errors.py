@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from types import TracebackType
 
 from kedro.config import MissingConfigException
@@ -19,6 +20,7 @@ from radrl.process.devices import DeviceError
 from radrl.provenance.started import ChangedMeanwhile
 from radrl.rewards.base import RewardError
 from radrl.scoring.base import ScoringError
+from radrl.storage import refused
 from radrl.storage.pointers import PointerError
 from radrl.storage.yaml_files import NoYaml
 from radrl.training.preflight import SettingsError
@@ -52,14 +54,25 @@ def say_plainly() -> None:
 
 
 def _hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    mendable = [link for link in _chain(error) if isinstance(link, MENDABLE)]
-    if not mendable:
-        sys.__excepthook__(kind, error, trace)
-        return
+    chain = _chain(error)
+    mendable = [link for link in chain if isinstance(link, MENDABLE)]
     # Kedro puts whatever a dataset raises into a DatasetError; the innermost message is the one that helps
-    cause = mendable[-1].__cause__
-    hint = f" ({cause})" if isinstance(mendable[-1], DatasetError) and cause else ""
-    print(f"\nerror: {mendable[-1]}{hint}", file=sys.stderr)
+    if (not mendable or isinstance(mendable[-1], DatasetError)) and (said := _of_disk(chain)):
+        print(f"\nerror: {said}", file=sys.stderr)
+    elif mendable:
+        cause = mendable[-1].__cause__
+        hint = f" ({cause})" if isinstance(mendable[-1], DatasetError) and cause else ""
+        print(f"\nerror: {mendable[-1]}{hint}", file=sys.stderr)
+    else:
+        sys.__excepthook__(kind, error, trace)
+
+
+def _of_disk(chain: Sequence[BaseException]) -> str:
+    """What the disk refused, with the mend; nothing where it did not."""
+    for link in reversed(chain):
+        if mend := refused.mend(link):
+            return f"{link}; {mend}, then start again: finished stages are kept"
+    return ""
 
 
 def _chain(error: BaseException) -> list[BaseException]:

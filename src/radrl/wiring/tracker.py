@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from radrl.wiring import tracking_server
+from radrl.wiring import own_record, tracking_server
 from radrl.wiring.record_digests import Digester, by_sha256
 from radrl.wiring.tracking_server import MEND, RecordError, is_server, on_this_machine, shown, told
 
@@ -75,7 +75,10 @@ class Tracker:
 
             logging.getLogger("alembic").setLevel(logging.WARNING)
             scheme, _, rest = self._uri.partition(":///")
-            own = f"{scheme}:///{self._root / rest}" if scheme == "sqlite" else self._uri
+            own = self._uri
+            if scheme == "sqlite":
+                own_record.ensure(self._root / rest)
+                own = f"{scheme}:///{self._root / rest}"
             self._client_ = MlflowClient(own)
         return self._client_
 

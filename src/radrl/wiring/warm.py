@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Final
 
 from radrl.process import importing, warm
-from radrl.process.ending import end_with_parent
+from radrl.process.ending import end_with_parent, outlive_parent
 
 LIBRARIES: Final = (
     "dvc.cli.parser",
@@ -57,6 +57,9 @@ LIBRARIES: Final = (
 """Imported before the first request, in this order; one that is missing is met by the stage that needs it."""
 
 
+_OUTLASTING: Final = frozenset({"dvc"})
+"""Programs that end by themselves when the command they run has: a signal could cut DVC off in dvc.lock."""
+
 _PATIENCE: Final = 30.0
 """Seconds that a process has to end by itself before it is killed."""
 
@@ -73,6 +76,7 @@ class Server:
         self._listener.bind(str(address))
         self._listener.listen()
         self._asked: dict[int, socket.socket] = {}
+        self._outlasting: set[int] = set()
         self._selector = selectors.DefaultSelector()
         self._woken, self._wake = socket.socketpair()
         for end in (self._woken, self._wake):
@@ -116,6 +120,8 @@ class Server:
         for stream in streams:
             os.close(stream)
         self._asked[pid] = connection
+        if job.program in _OUTLASTING:
+            self._outlasting.add(pid)
         self._selector.register(connection, selectors.EVENT_READ, pid)
         warm.answer(connection, pid=pid)
         return None
@@ -136,6 +142,7 @@ class Server:
             ended, status, usage = os.wait4(pid, os.WNOHANG)
             if ended:
                 connection = self._asked.pop(pid)
+                self._outlasting.discard(pid)
                 with contextlib.suppress(KeyError):  # of who is gone
                     self._selector.unregister(connection)
                 cpu = usage.ru_utime + usage.ru_stime
@@ -143,20 +150,29 @@ class Server:
                 connection.close()
 
     def _give_up(self, pid: int) -> None:
-        """Who asked is gone, as after a kill: the process ends as on a signal, training with a checkpoint."""
+        """Who asked is gone, as after a kill: a command ends as on a signal, DVC when its command has."""
         if pid in self._asked:
             self._selector.unregister(self._asked[pid])
-            os.kill(pid, signal.SIGTERM)
+            if pid not in self._outlasting:
+                os.kill(pid, signal.SIGTERM)
 
     def _end(self) -> None:
-        """Nobody is left to answer: end what runs, by force what does not end by itself."""
+        """Nobody is left to answer: start nothing, end what runs, by force what does not end by itself."""
+        self._listener.setblocking(False)
         began = time.monotonic()
         while self._asked:
-            number = signal.SIGTERM if time.monotonic() - began < _PATIENCE else signal.SIGKILL
-            for pid in self._asked:
-                os.kill(pid, number)
+            self._refuse()
+            late = time.monotonic() - began > _PATIENCE
+            for pid in self._asked.keys() if late else self._asked.keys() - self._outlasting:
+                os.kill(pid, signal.SIGKILL if late else signal.SIGTERM)
             time.sleep(0.1)
             self._tell_ends()
+
+    def _refuse(self) -> None:
+        """Hang up on whoever asks: DVC may only now come to its command."""
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self._listener.accept()[0].close()
 
 
 def main() -> int:
@@ -165,8 +181,10 @@ def main() -> int:
     Returns:
         The exit status.
     """
+    end_with_parent()  # until there are processes to be ended first
     _import_libraries()
     address = Path(sys.argv[1])
+    outlive_parent()
     asked = Server(address).serve()
     if asked is None:
         address.unlink(missing_ok=True)

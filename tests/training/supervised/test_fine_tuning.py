@@ -10,6 +10,7 @@ import pytest
 
 from radrl.policy import folder
 from radrl.policy.folder import Policy
+from radrl.training.seals import SEAL
 from radrl.training.supervised import fine_tuning
 from radrl.training.supervised.fine_tuning import Examples, fine_tune
 
@@ -147,21 +148,29 @@ def test_killed_and_resumed_is_as_never_stopped(
     assert resumed_curve == curve
 
 
-def test_half_written_checkpoint_is_passed_over(
+@pytest.mark.parametrize("damage", ["half written", "a bit turned"])
+def test_damaged_checkpoint_is_passed_over(
     run: Run,
     weights: Callable[[Any], Weights],
     same: Callable[..., bool],
     killed_after: Callable[..., Any],
+    caplog: pytest.LogCaptureFixture,
     tmp_path: Path,
+    damage: str,
 ) -> None:
     unbroken, _ = run(checkpoint_every=2, workspace="unbroken")
     with killed_after(fine_tuning, 4):
         run(checkpoint_every=2, workspace="killed")
-    state = tmp_path / "killed" / "checkpoint-4" / "trainer_state.json"
-    state.write_text(state.read_text()[:40])
-    (tmp_path / "killed" / "checkpoint-4" / "model.safetensors").write_bytes(b"half")
+    checkpoint = tmp_path / "killed" / "checkpoint-4"
+    held = (checkpoint / "model.safetensors").read_bytes()
+    if damage == "half written":
+        (checkpoint / "model.safetensors").write_bytes(held[: len(held) // 2])
+        (checkpoint / SEAL).unlink()
+    else:
+        (checkpoint / "model.safetensors").write_bytes(held[:-1] + bytes([held[-1] ^ 1]))
     resumed, _ = run(checkpoint_every=2, workspace="killed")
     assert same(weights(resumed), weights(unbroken))
+    assert ("checkpoint-4 is passed over: model.safetensors" in caplog.text) == (damage == "a bit turned")
 
 
 def test_curve_has_no_clock(run: Run) -> None:

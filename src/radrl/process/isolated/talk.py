@@ -17,12 +17,14 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final
 
 from tqdm import tqdm
 
+from radrl.process.ending import end_with_parent
 from radrl.process.offline import SWITCHES
 
 SILENCE: Final = 1800.0
@@ -241,6 +243,7 @@ def _started(
             cwd=folder,
             env=variables,
             start_new_session=True,  # a group of its own, which ends with it
+            preexec_fn=partial(end_with_parent, os.getpid()),
         )
     except OSError as error:
         raise WorkerError(f"{name}: {python} does not start: {error}") from error
