@@ -38,6 +38,14 @@ def test_every_row_is_read_once_and_in_order(rows: ds.Dataset, most: int) -> Non
     assert [text for own in read for text in own] == rows.to_table().column("report").to_pylist()
 
 
+def test_parts_in_another_order_are_the_same(rows: ds.Dataset) -> None:
+    parts = ranges(rows, 3)
+    sent = Ranges(rows)
+    every = {part: sent.read(part, "report") for part in parts}
+    assert {part: sent.read(part, "report") for part in reversed(parts)} == every
+    assert [sent.read(part, "report") for part in parts[::2]] == [every[part] for part in parts[::2]]
+
+
 def test_a_table_in_memory_is_read_too() -> None:
     table = pa.concat_tables([pa.table({"report": ["a", "b", "c"]}), pa.table({"report": ["d"]})])
     rows = ds.dataset(table)

@@ -12,7 +12,8 @@ import pytest
 
 from radrl.pipelines.generate.nodes import write_reports
 from radrl.pipelines.generate.pipeline import create_pipeline
-from radrl.policy import generation
+from radrl.policy.writers.base import Written
+from radrl.policy.writers.hf import HfWriter
 
 OUTPUTS = [
     "<think>Large heart.</think> <report>Cardiomegaly.</report>",
@@ -28,10 +29,10 @@ def write(
     policy_folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[[dict[str, Any]], pd.DataFrame]:
-    def written(_: Any, films: list[Any], *args: Any, **settings: Any) -> list[list[generation.Written]]:
-        return [[generation.Written(OUTPUTS[i], 4, True)] for i in range(len(films))]
+    def written(_: Any, films: list[Any], *args: Any, **settings: Any) -> list[list[Written]]:
+        return [[Written(OUTPUTS[i], 4, True)] for i in range(len(films))]
 
-    monkeypatch.setattr(generation, "write", written)
+    monkeypatch.setattr(HfWriter, "write", written)
 
     def run(arm: dict[str, Any]) -> pd.DataFrame:
         return write_reports(

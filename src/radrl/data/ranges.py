@@ -42,7 +42,7 @@ def ranges(rows: ds.Dataset, most: int) -> list[Rows]:
 
 
 class Ranges:
-    """A data set whose parts are read.
+    """A data set whose parts are read, best in their order: what lies before a part is passed over once.
 
     Args:
         rows: the data set.
@@ -50,6 +50,7 @@ class Ranges:
 
     def __init__(self, rows: ds.Dataset) -> None:
         self._files = list(rows.get_fragments())
+        self._passage: _Passage | None = None
 
     def read(self, part: Rows, column: str) -> list[str]:
         """A column's texts of one part, the only rows that are held.
@@ -58,22 +59,39 @@ class Ranges:
             part: of `ranges`.
             column: its name.
         """
-        found: list[str] = []
-        at = 0
-        for batch in self._batches(part, column):
-            own = batch.slice(max(0, part.start - at), part.stop - max(at, part.start))
-            found += own.column(0).to_pylist()
-            at += batch.num_rows
-            if at >= part.stop:
-                break
-        return found
+        if self._passage is None or not self._passage.leads_to(part, column):
+            self._passage = _Passage(self._files[part.file], part, column)
+        return self._passage.texts(part)
 
-    def _batches(self, part: Rows, column: str) -> Iterator[pa.RecordBatch]:
+
+class _Passage:
+    """A way through one file, forwards."""
+
+    def __init__(self, file: ds.Fragment, first: Rows, column: str) -> None:
+        self._file, self._column, self._row = first.file, column, 0
         # without what reads ahead of those who are not asked
-        yield from self._files[part.file].to_batches(
+        batches = file.to_batches(
             columns=[column],
-            batch_size=part.stop - part.start,
+            batch_size=first.stop - first.start,
             batch_readahead=0,
             fragment_readahead=0,
             use_threads=False,
         )
+        self._batches: Iterator[pa.Array] = (batch.column(0) for batch in batches)
+        self._rest = pa.array([])
+
+    def leads_to(self, part: Rows, column: str) -> bool:
+        return (part.file, column) == (self._file, self._column) and self._row <= part.start
+
+    def texts(self, part: Rows) -> list[str]:
+        found: list[str] = []
+        while self._row < part.stop:
+            if not len(self._rest):
+                self._rest = next(self._batches)
+            wanted = self._row >= part.start
+            count = min((part.stop if wanted else part.start) - self._row, len(self._rest))
+            if wanted:
+                found += self._rest[:count].to_pylist()
+            self._rest = self._rest[count:]
+            self._row += count
+        return found
