@@ -206,6 +206,6 @@ def test_scripts_that_run_by_their_path_are_code_of_who_runs_them(params: dict[s
     def modules(families: list[str]) -> set[str]:
         return {*stage_code("eval", params | {"eval": params["eval"] | {"families": families}}, "grpo")}
 
-    worker = "radrl.scoring.workers.radgraph_worker"
+    worker = "radrl.process.isolated.radgraph_worker"
     assert worker in modules(["ce", "radgraph"])
     assert worker not in modules(["ce"])

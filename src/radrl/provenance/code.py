@@ -26,7 +26,6 @@ CODE_FILE: Final = Path("data/08_reporting/code.yaml")
 
 BY_PATH: Final = {
     "radrl.process.isolated.talk": "radrl.process.isolated",
-    "radrl.scoring.isolated": "radrl.scoring.workers",
     "radrl.policy.writers.vllm": "radrl.policy.writers.workers",
 }
 """Modules that run those of a package by their path, which no import shows."""

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from tqdm import tqdm
 
+from radrl.process.isolated.talk import SCRIPTS, Reply, Talk, WorkerError, interpreter
 from radrl.process.isolated.talk import SILENCE as SILENCE
-from radrl.process.isolated.talk import Reply, Talk, WorkerError, interpreter
 from radrl.scoring.base import ScoringError
 from radrl.storage.digests import sha256
 
-WORKERS: Final = Path(__file__).parent / "workers"
+WORKERS: Final = SCRIPTS
 MEND: Final = "`make scorers` makes the environments of packages that cannot live in this one"
 
 

@@ -27,6 +27,8 @@ from tqdm import tqdm
 from radrl.process.ending import end_with_parent
 from radrl.process.offline import SWITCHES
 
+SCRIPTS: Final = Path(__file__).parent
+"""The folder of channel.py, and of the scorers' scripts."""
 SILENCE: Final = 1800.0
 """Seconds without a message; a large model may take minutes to load and to read one report on a CPU."""
 
@@ -230,8 +232,7 @@ def _started(
 ) -> subprocess.Popen[bytes]:
     variables = os.environ | {switch: own.value for switch, own in SWITCHES.items()}
     variables |= {"TORCH_FORCE_WEIGHTS_ONLY_LOAD": "1", "PYTHONIOENCODING": "utf-8"}
-    # first the folder of channel.py
-    paths = (str(Path(__file__).parent), os.environ.get("PYTHONPATH"))
+    paths = (str(SCRIPTS), os.environ.get("PYTHONPATH"))
     variables |= {"PYTHONPATH": os.pathsep.join(filter(None, paths)), **more}
     variables.pop("PYTHONHOME", None)  # of this interpreter; another would not find its own library
     try:
