@@ -203,25 +203,40 @@ def test_a_start_beside_another_is_refused_with_its_number(project: Path, repro:
 # DVC's own files, cut off
 
 
-@pytest.mark.parametrize("left", ["nothing", "a digest", "a name", "a stage's head", "no end of the line"])
-def test_a_lock_that_dvc_had_not_finished_is_mended(
+CUTS: dict[str, tuple[Callable[[str], int], int]] = {
+    "nothing": (lambda text: 0, 0),
+    "a digest": (lambda text: text.index("md5: ", text.index("  b:")) + 20, 1),
+    "a name": (lambda text: text.index("  c:\n") + 3, 1),  # which may as well be a line of the stage before
+    "a stage's head": (lambda text: text.index("  b:\n") + len("  b:\n"), 1),
+    "no end of the line": (lambda text: len(text) - 1, 2),
+}
+"""By what is left of dvc.lock: where it ends, and how many of its stages are kept."""
+
+
+@pytest.mark.parametrize("left", CUTS)
+def test_stages_that_are_whole_stay_in_a_lock_that_was_cut_off(project: Path, left: str) -> None:
+    file = project / "dvc.lock"
+    text, (end, kept) = file.read_text(), CUTS[left]
+    before = yaml.safe_load(text)["stages"]
+    file.write_text(text[: end(text)])
+    (said,) = mend(project)
+    assert said.startswith(
+        f"dvc.lock was cut off, as by a kill while DVC wrote it: {kept} of its stages are kept"
+    )
+    after = yaml.safe_load(file.read_text())["stages"] if kept else {}
+    assert after == {stage: before[stage] for stage in list(before)[:kept]}
+    assert file.exists() == bool(kept)
+    assert mend(project) == []
+
+
+@pytest.mark.parametrize("left", ["nothing", "a digest"])
+def test_a_lock_that_was_cut_off_is_mended_and_the_rest_restored(
     unbroken: Path, project: Path, repro: Repro, left: str
 ) -> None:
     text = (project / "dvc.lock").read_text()
-    b, c = text.index("  b:\n"), text.index("  c:\n")
-    ends = {
-        "nothing": 0,
-        "a digest": text.index("md5: ", text.index("md5: ", b) + 5) + 20,
-        "a name": c + 3,
-        "a stage's head": b + len("  b:\n"),
-        "no end of the line": len(text) - 1,
-    }
-    (project / "dvc.lock").write_text(text[: ends[left]])
-    said = repro(project)
-    kept = (text[: ends[left]].count("\n  c:") and 2) or text[: ends[left]].count("\n  b:")
-    assert f"dvc.lock was cut off, as by a kill while DVC wrote it: {kept} of its stages are kept" in said
+    (project / "dvc.lock").write_text(text[: CUTS[left][0](text)])
+    assert "dvc.lock was cut off" in repro(project)
     assert made(project) == made(unbroken)
-    assert "nothing to run" in repro(project)
 
 
 def test_a_lock_that_was_cut_between_two_stages_is_whole(unbroken: Path, project: Path, repro: Repro) -> None:
@@ -306,7 +321,6 @@ def test_a_corrupted_object_is_named_and_what_it_held_is_made_anew(
     assert f"what DVC restored of {stage} was broken and is made anew: {Path('data', stage, file)}." in said
     assert made(project) == made(unbroken)
     assert broken.read_bytes() == held
-    assert "nothing to run" in repro(project)
 
 
 def test_a_corrupted_list_of_a_folder_is_named_and_what_it_listed_is_made_anew(

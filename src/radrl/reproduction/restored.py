@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from radrl.reproduction.graph import cache_folder
-from radrl.reproduction.mending import LOCK, whole
+from radrl.reproduction.mending import LOCK, BrokenLock, whole
 from radrl.storage import yaml_files
 
 _SAYS: Final = "is cached - skipping run, checking out outputs"
@@ -60,10 +60,13 @@ def take_away_broken(root: Path, stage: str) -> str:
 def _entry(root: Path, stage: str) -> Mapping[str, Any]:
     """A stage's entry in dvc.lock, which another DVC may be writing just now."""
     end = time.monotonic() + _PATIENCE
-    while not whole(text := (root / LOCK).read_text(encoding="utf-8")) and time.monotonic() < end:
+    while time.monotonic() < end:
+        text = (root / LOCK).read_text(encoding="utf-8")
+        entries: dict[str, dict[str, Any]] = yaml_files.load(text).get("stages", {}) if whole(text) else {}
+        if stage in entries:
+            return entries[stage]
         time.sleep(0.1)
-    entry: Mapping[str, Any] = yaml_files.load(text)["stages"][stage]
-    return entry
+    raise BrokenLock(f"{LOCK} holds no entry of {stage}, which DVC has just restored; start again")
 
 
 def _broken(root: Path, out: Mapping[str, Any], objects: Path) -> Iterator[str]:
