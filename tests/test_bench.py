@@ -140,7 +140,7 @@ def test_corpus_memory_in_miniature(root: Path, tmp_path: Path) -> None:
     command = [sys.executable, str(root / "bench/corpus_memory.py"), "--films", "60", "--write", str(written)]
     subprocess.run([*command, "--build", str(tmp_path / "corpora")], check=True, capture_output=True)
     rows = [line.split(" | ") for line in written.read_text().splitlines() if line.startswith("| 60 ")]
-    assert [row[2] for row in rows] == ["train", "sft", "rollouts", "1,000", "bytes"]
+    assert [row[2] for row in rows] == ["train", "sft", "rollouts", "ceilings", "compare", "1,000", "bytes"]
     assert list((tmp_path / "corpora").iterdir()) == []
 
 

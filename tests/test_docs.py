@@ -19,7 +19,7 @@ WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
 by_page = pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.relative_to(ROOT).as_posix())
 
 CODE = re.compile(r"^```.*?^```|^ {4}.*?$|`[^`\n]+`", re.M | re.S)
-EXAMPLE = re.compile("brevity|my_lab|my_study|maira")
+EXAMPLE = re.compile("brevity|my_lab|my_study|maira|study-none")
 """Names of the walk through one change, and of a system's scores, which nobody has written."""
 
 
@@ -78,7 +78,8 @@ def test_commands_are_there(page: Path) -> None:
     assert asked("radrl", shown) <= set(commands.names())
     assert asked("make", shown) <= set(commands.targets())
     stages = [name for names in re.findall(r"--pipelines?=([\w,]+)", shown) for name in names.split(",")]
-    assert set(stages) <= {*ONCE, *PER_ARM, *APART}
+    wrong = {"evl"} if page.name == "mistakes.md" else set()
+    assert set(stages) <= {*ONCE, *PER_ARM, *APART, *wrong}
 
 
 @by_page

@@ -176,7 +176,7 @@ def test_a_study_that_runs_is_not_started_again(radrl, file, project):
     with alone(project / "data" / ".studies" / "study-trial", "radrl study"):
         result = radrl("study", file)
         assert result.exit_code == 1
-        assert "already running: another `radrl study` works in" in result.stderr
+        assert "already running: another `radrl study` (process " in result.stderr
         assert not list((project / "data" / ".studies" / "study-trial").iterdir())  # nothing was prepared
     assert radrl("study", file).exit_code == 0
 

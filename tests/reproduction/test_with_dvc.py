@@ -104,7 +104,7 @@ def test_a_failure_shows_the_log_and_the_next_start_goes_on(project: Path) -> No
 
 
 def test_an_unknown_stage_is_named(project: Path) -> None:
-    with pytest.raises(DvcError, match="'nosuch' does not exist"):
+    with pytest.raises(DvcError, match=r"'nosuch' is no stage\. Stages: "):
         stages(project, ["nosuch"])
 
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 _EXAMPLES: Final = """\b
 Examples:
   radrl doctor
-  radrl doctor conf/recipes/deer-mimic_cxr.yaml
-  radrl doctor --no-hash --json > doctor.json      # to go with a question or a bug report"""
+  radrl doctor conf/recipes/deer-mimic_cxr.yaml"""
 
 _MARKS: Final = {"there": ("✓", "green"), "without": ("-", "yellow"), "lacking": ("✗", "red")}
 
@@ -28,15 +27,12 @@ _MARKS: Final = {"there": ("✓", "green"), "without": ("-", "yellow"), "lacking
 @click.argument(
     "recipe", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="[RECIPE]"
 )
-@click.option("--no-hash", is_flag=True, help="Leave the SHA-256 of weights out, which reads them through.")
+@click.option("--no-hash", is_flag=True, help="Do not read weights through for their SHA-256.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(recipe: Path | None, no_hash: bool, as_json: bool) -> None:
     """Say what this machine has, what is missing for RECIPE (params.yaml), what that costs, and the mend.
 
-    Versions, cores, accelerators, memory, disk, programs; data, weights with their hashes and interpreters
-    that the recipe names; MLflow's store, DVC's remote and cache. Nothing is loaded or run, and nothing is
-    sent but a question to the MLflow server that the configuration names.
-
+    Weights are hashed; nothing is loaded, and nothing sent but a question to the configured MLflow server.
     Ends with 1 when something lacks that the recipe asks for.
     """
     root = project(Path.cwd())
