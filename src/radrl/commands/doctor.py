@@ -30,7 +30,7 @@ _MARKS: Final = {"there": ("✓", "green"), "without": ("-", "yellow"), "lacking
 @click.option("--no-hash", is_flag=True, help="Do not read weights through for their SHA-256.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(recipe: Path | None, no_hash: bool, as_json: bool) -> None:
-    """Say what this machine has, what is missing for RECIPE (params.yaml), what that costs, and the mend.
+    """Say what this machine has, what lacks for RECIPE (params.yaml), what that costs, and the mend.
 
     Weights are hashed; nothing is loaded, and nothing sent but a question to the configured MLflow server.
     Ends with 1 when something lacks that the recipe asks for.
