@@ -44,8 +44,11 @@ def command(recipe: Path | None, no_hash: bool, as_json: bool) -> None:
         _show(found)
     lacking = [one for own in found.values() for one in own if one.state == "lacking"]
     if lacking:
-        lines = [f"  {one.name}: {one.said}. Mend: {one.mend}" for one in lacking]
-        raise click.ClickException("\n".join([f"{len(lacking)} of what is asked for lacks:", *lines]))
+        from radrl.doctor.findings import mends
+
+        raise click.ClickException(
+            "\n".join([f"{len(lacking)} of what is asked for lacks:", *mends(lacking)])
+        )
 
 
 def _examined(root: Path, recipe: Path, *, hashed: bool) -> Mapping[str, list[Finding]]:

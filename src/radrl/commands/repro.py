@@ -113,11 +113,11 @@ def _refuse_what_lacks(root: Path, chosen: Collection[str]) -> None:
     """Look before the first stage runs: the last may run tomorrow."""
     if not chosen:
         return
+    from radrl.doctor.findings import mends
     from radrl.doctor.recipe import lacking
 
     if lacks := lacking(root / "params.yaml", root, chosen):
-        lines = [f"  {one.name}: {one.said}. Mend: {one.mend}" for one in lacks]
-        raise click.ClickException("\n".join(["params.yaml asks for what is not there:", *lines]))
+        raise click.ClickException("\n".join(["params.yaml asks for what is not there:", *mends(lacks)]))
 
 
 def _say_end(graph: Graph, chosen: set[str], seconds: float) -> None:

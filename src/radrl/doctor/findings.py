@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,6 +27,15 @@ class Finding:
     state: State = "there"
     costs: str = ""
     mend: str = ""
+
+
+def mends(findings: Iterable[Finding]) -> list[str]:
+    """A line each for a message: what is wrong and how to mend it.
+
+    Args:
+        findings: of what lacks.
+    """
+    return [f"  {one.name}: {one.said}. Mend: {one.mend}" for one in findings]
 
 
 def size(count: float) -> str:
