@@ -25,6 +25,7 @@ _COMMANDS: Final = {
     "label": "Read the 14 CheXpert observations out of reports.",
     "parts": "List what params.yaml can name: rewards, credits, selections, sources, metrics, labelers.",
     "plan": "Say what a recipe needs: films, tokens, memory, processes, hours.",
+    "report": "Write reports on films with a trained arm.",
     "repro": "Run the pipeline's stages that are out of date, several at once.",
     "score": "Score generated reports against their references.",
     "study": "Run a study file: its arms over runs and seeds, in one table.",
