@@ -99,10 +99,16 @@ def find(root: Path, name: str) -> TrainedArm:
             f"arm {name} has no policy at {FOLDER / name}; trained are {', '.join(there) or 'none'}. "
             f"Mend: radrl repro train@{name}"
         )
-    return TrainedArm(name, root / FOLDER / name, _asked(params, name), params)
+    return TrainedArm(name, root / FOLDER / name, asked(params, name), params)
 
 
-def _asked(params: Params, name: str) -> Asked:
+def asked(params: Params, name: str) -> Asked:
+    """How an arm is asked.
+
+    Args:
+        params: the whole of params.yaml.
+        name: of the arm.
+    """
     form, generate = params.arms[name].output, params.generate
     return Asked(
         prompt=params.prompts.model_dump()[form],

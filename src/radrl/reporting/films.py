@@ -61,12 +61,13 @@ def _films(path: Path) -> list[Path]:
     return found
 
 
-def shown(path: Path, asked: Asked) -> bytes:
+def shown(path: Path, asked: Asked, *, name: str | None = None) -> bytes:
     """A film as the policy sees it.
 
     Args:
         path: PNG, JPEG or DICOM.
         asked: says size and fit.
+        name: of the film in messages; by default its path.
 
     Returns:
         The PNG that ingest would put into the corpus.
@@ -78,7 +79,7 @@ def shown(path: Path, asked: Asked) -> bytes:
         film = images.decode(path)
         return images.encode_png(images.fit(film, size=asked.image_size, how=asked.image_fit))  # type: ignore[arg-type]
     except Refused as refused:
-        raise FilmError(f"{path}: {refused.detail} ({REASONS[refused.reason]})") from None
+        raise FilmError(f"{name or path}: {refused.detail} ({REASONS[refused.reason]})") from None
 
 
 def batches(given: Sequence[Sample], size: int) -> Iterator[Sequence[Sample]]:

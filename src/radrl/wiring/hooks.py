@@ -182,6 +182,8 @@ class TrackingHooks:
         kind = (self._catalog.get(dataset_name).metadata or {}).get("mlflow")
         if kind == "metrics":
             self._tracker.metrics(data)
+        elif kind == "policy":
+            self._tracker.policy(path, schema.validate(dict(self._params)), dataset_name.rpartition(".")[0])
         elif kind == "artifact" or (kind == "artifact of drawn films" and self._drawn):
             self._tracker.artifact(path)
 

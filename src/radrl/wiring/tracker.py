@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -18,6 +19,8 @@ from radrl.wiring.tracking_server import MEND, RecordError, is_server, on_this_m
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Experiment, Metric
+
+    from radrl.params.schema import Params
 
 _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -42,7 +45,8 @@ class Tracker:
     did not take, which the log says, and never the training.
 
     Args:
-        conf: `tracking_uri`, `experiment` and `artifacts`, a folder for files where the store is no server.
+        conf: `tracking_uri`, `experiment`, `artifacts`, a folder for files where the store is no server, and
+            `model_megabytes`, up to which policies are logged as models.
         root: what paths in `conf` are relative to.
         private: keys of parameters whose values stay out.
         digest: takes the digests of artifacts.
@@ -50,7 +54,7 @@ class Tracker:
 
     def __init__(
         self,
-        conf: Mapping[str, str],
+        conf: Mapping[str, Any],
         root: Path,
         private: Collection[str] = (),
         digest: Digester = by_sha256,
@@ -168,6 +172,19 @@ class Tracker:
     def artifact(self, path: Path) -> None:
         """Keep a copy of a file."""
         self._tell(self._client.log_artifact, str(path))
+
+    def policy(self, path: Path, params: Params, arm: str) -> None:
+        """Log a trained policy as a model, unless it is larger than `model_megabytes`."""
+        from radrl.wiring import policy_models
+
+        if not self._run or policy_models.megabytes(path) > float(self._conf.get("model_megabytes", 0)):
+            return
+        with tempfile.TemporaryDirectory(prefix="radrl-model-") as folder:
+            model = policy_models.save(path, params, arm, Path(folder))
+            experiment, run = self._experiment(), self._run
+            self._attempt(
+                lambda: policy_models.log(self._client, model, experiment=experiment, run=run, arm=arm)
+            )
 
     def dataset(self, name: str, path: Path | None, context: str) -> None:
         """Note an artifact of the pipeline by name and digest, never by what is in it."""
