@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import pytest
 
@@ -35,6 +37,23 @@ class Visit:
             "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         )
         return wider
+
+
+def wait(address: str, seconds: float = 180.0) -> None:
+    """Wait until a server answers; two busy cores take their time.
+
+    Raises:
+        OSError: when it does not.
+    """
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            with urlopen(address, timeout=5):
+                return
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.3)
 
 
 @contextmanager

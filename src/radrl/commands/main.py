@@ -29,6 +29,7 @@ _COMMANDS: Final = {
     "repro": "Run the pipeline's stages that are out of date, several at once.",
     "score": "Score generated reports against their references.",
     "study": "Run a study file: its arms over runs and seeds, in one table.",
+    "ui": "Show every run in MLflow's pages, the arms side by side.",
 }
 """With their one-line help: a command's module is imported when it is asked for."""
 
