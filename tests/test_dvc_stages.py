@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -212,3 +213,16 @@ def test_no_artifact_has_two_makers(stages: dict[str, Any]) -> None:
 def test_package_files_hold_nothing_a_stage_could_depend_on(package: Path) -> None:
     body = ast.parse(package.read_text()).body
     assert all(isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant) for part in body)
+
+
+def test_every_shipped_policy_has_a_name_of_its_own(root: Path, tmp_path: Path) -> None:
+    """DVC itself reads the names, and finds under each what an arm's stage train writes."""
+    from dvc.repo import Repo
+
+    repo = Repo.init(str(tmp_path), no_scm=True)
+    shutil.copy(root / "dvc.yaml", tmp_path)
+    shutil.copy(root / "params.yaml", tmp_path)
+    [named] = repo.artifacts.read().values()
+    arms = yaml.safe_load((root / "params.yaml").read_text())["arms"]
+    assert {entry.path for entry in named.values()} == {f"data/06_models/arms/{arm}" for arm in arms}
+    assert {entry.type for entry in named.values()} == {"model"}

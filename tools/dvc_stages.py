@@ -14,6 +14,7 @@ import argparse
 import difflib
 import re
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from radrl.wiring.hooks import COMPUTE, OBSERVERS, STEP_REPORT
 
 ROOT = Path(__file__).resolve().parents[1]
 DVC_FILE = ROOT / "dvc.yaml"
+SHIPPED = ROOT / "conf/recipes/phantom-laptop.yaml"
 HEADER = """\
 # The pipeline. Written by `make stages` from the Kedro pipelines and the catalog; a test holds it to them.
 # STAGE@ARM runs once for each entry of `arms` in params.yaml. A stage runs again when what it reads, its
@@ -63,12 +65,19 @@ class _Inline(list[Any]):
     """A list that is written in one line."""
 
 
+class _Line(dict[str, Any]):
+    """A mapping that is written in one line."""
+
+
 class _Dumper(yaml.SafeDumper):
     """Writes names in one line and paths one a line."""
 
 
 _Dumper.add_representer(
     _Inline, lambda dumper, names: dumper.represent_sequence("tag:yaml.org,2002:seq", names, flow_style=True)
+)
+_Dumper.add_representer(
+    _Line, lambda dumper, pairs: dumper.represent_mapping("tag:yaml.org,2002:map", pairs, flow_style=True)
 )
 
 
@@ -84,7 +93,26 @@ def stages() -> dict[str, Any]:
         described[name] = _foreach("arms", _stage(name, _pipeline(name), catalog))
     described[LAST] = _stage(LAST, _pipeline(LAST, ["{arm}"]), catalog)
     # a params.yaml without selections of one's own need not say so
-    return {"vars": [{"selection": {"own": {}}}], "stages": described}
+    return {
+        "vars": [{"selection": {"own": {}}}],
+        "stages": described,
+        "artifacts": dict(_policies()),
+    }
+
+
+def _policies() -> Iterator[tuple[str, dict[str, Any]]]:
+    """The shipped arms' policies under names of their own, for `dvc artifacts get` and model registries."""
+    path = str(_catalog()["{arm}.policy"]["filepath"])
+    for arm in yaml.safe_load(SHIPPED.read_text(encoding="utf-8"))["arms"]:
+        yield (
+            f"policy-{arm.replace('_', '-')}",  # DVC takes no underscore
+            _Line(
+                path=path.replace("{arm}", arm),
+                type="model",
+                desc="a shipped arm; research only",
+                labels=_Inline(["policy"]),
+            ),
+        )
 
 
 def _foreach(key: str, stage: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +133,9 @@ def _code() -> dict[str, Any]:
 def text() -> str:
     """dvc.yaml as it should be written."""
     written = yaml.dump(stages(), Dumper=_Dumper, sort_keys=False, default_flow_style=False, width=200)
-    return HEADER + re.sub(r"\n  (?=\w)", r"\n\n  ", written)  # a blank line before each stage
+    described, begin, named = written.partition("artifacts:\n")
+    described = re.sub(r"\n  (?=\w)", r"\n\n  ", described)  # a blank line before each stage
+    return f"{HEADER}{described}\n{begin}{named}"
 
 
 def _stage(name: str, pipeline: Pipeline, catalog: dict[str, Any]) -> dict[str, Any]:
