@@ -142,11 +142,12 @@ def _study(key: str, entry: Any) -> Study:
     if not isinstance(images, list) or not images:
         raise FormError(f"'image_path' is {_kind(images)}; give a list of at least one film")
     _require_paths("image_path", images)
-    key_image = entry.get("key_image_path")
-    if not absent(key_image):
-        _require_paths("key_image_path", [key_image])
-        return Study(key, tuple(images), key_image, entry)
-    return Study(key, tuple(images), _first_frontal(images, entry.get("frontal_lateral")), entry)
+    film = entry.get("key_image_path")
+    if absent(film):
+        film = _first_frontal(images, entry.get("frontal_lateral"))
+    else:
+        _require_paths("key_image_path", [film])
+    return Study(key, tuple(images), str(film), entry)
 
 
 def _require_paths(name: str, paths: Iterable[Any]) -> None:
