@@ -222,11 +222,12 @@ def test_the_package_scores_by_a_local_model(tmp_path):
     assert sorted(tmp_path.rglob("*")) == before
 
 
-ROBERTA = """
+RADCLIQ = """
 import sys, torch
 from pathlib import Path
 from tokenizers import pre_tokenizers
-from transformers import BertConfig, BertModel, BertTokenizerFast, RobertaConfig, RobertaModel, RobertaTokenizerFast
+from transformers import BertConfig, BertModel, BertTokenizerFast
+from transformers import RobertaConfig, RobertaModel, RobertaTokenizerFast
 
 torch.manual_seed(0)
 letters = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
@@ -241,7 +242,7 @@ RobertaModel(
 RobertaTokenizerFast(vocab=vocabulary, merges=[], model_max_length=512).save_pretrained(roberta)
 
 bert = Path(sys.argv[1]) / "bert-base-uncased"
-words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "no", "lungs", "clear", "effusion", ".", "small", "right"]
+words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "no", "lungs", "clear", "effusion", ".", "right"]
 config = BertConfig(
     vocab_size=len(words), hidden_size=16, num_attention_heads=2, num_hidden_layers=1, intermediate_size=32
 )
@@ -260,7 +261,7 @@ torch.save({"model_state_dict": state}, Path(sys.argv[1]) / "StanfordAIMI" / "RR
 @pytest.fixture
 def radcliq_models(tmp_path):
     """All that RadCliQ reads, of random weights."""
-    subprocess.run([PYTHON, "-c", ROBERTA, tmp_path], check=True, capture_output=True)
+    subprocess.run([PYTHON, "-c", RADCLIQ, tmp_path], check=True, capture_output=True)
     folder = tmp_path / "StanfordAIMI" / "RRG_scorers" / "radgraph"
     script = Path(__file__).parent / "tiny_radgraph.py"
     subprocess.run([PYTHON, script, folder], check=True, capture_output=True)

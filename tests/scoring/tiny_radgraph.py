@@ -1,8 +1,8 @@
 """Make a RadGraph model of random weights, in the format of the published ones.
 
-python tiny_radgraph.py FOLDER, in an environment with `radgraph` or RadEval, which holds a copy of it; FOLDER is named after the type of the model
-and gets config.json, weights.th and vocabulary. Its encoder, a BERT of two layers over words and letters, is
-``tiny/encoder`` in the same folder.
+python tiny_radgraph.py FOLDER, in an environment with `radgraph`, or with RadEval, which holds a copy of it.
+FOLDER is named after the type of the model and gets config.json, weights.th and vocabulary. Its encoder, a
+BERT of two layers over words and letters, is ``tiny/encoder`` in the same folder.
 """
 
 import json

@@ -62,6 +62,15 @@ def figures(
     }
 
 
+REXRANK = {
+    "bleu_score": "rexrank_bleu2",
+    "bertscore": "rexrank_bertscore",
+    "semb_score": "rexrank_sembscore",
+    "radgraph": "rexrank_radgraph",
+}
+"""By the name that a part of RadCliQ has in RadEval, its name here."""
+
+
 class ReXrank:
     """What ReXrank's table has of RadCliQ-v1 and the four figures it is made of.
 
@@ -69,13 +78,6 @@ class ReXrank:
     (the repositories ReXrank-metric and CXR-Report-Metric of rajpurkarlab): there BERTScore does not weigh
     words by how rare they are among the references, and BLEU-2 is of lower-case words.
     """
-
-    KEYS = {
-        "bleu_score": "rexrank_bleu2",
-        "bertscore": "rexrank_bertscore",
-        "semb_score": "rexrank_sembscore",
-        "radgraph": "rexrank_radgraph",
-    }
 
     def __init__(self) -> None:
         self._composite = import_module("radeval.metrics.RadCliQv1.radcliq").CompositeMetric()
@@ -89,7 +91,7 @@ class ReXrank:
         on_progress()
         self._composite._compute_sub_metrics = lambda *_: parts  # not by the models once more
         inverse, distances = self._composite.predict(refs, hyps)
-        found = {own: _mean_of(parts[key]) for key, own in self.KEYS.items()}
+        found = {own: _mean_of(parts[key]) for key, own in REXRANK.items()}
         return found | {"rexrank_radcliq_v1": {"aggregate": inverse, "per_sample": distances}}
 
 
