@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from radrl.rexrank.form import FormError, located, read
+from radrl.rexrank.form import FormError, films, located, read
 
 ENTRY = {"image_path": ["/p10/a.jpg", "/p10/b.jpg"], "section_findings": "Clear.", "context": "Age:50-60."}
 
@@ -41,7 +41,6 @@ def test_a_policy_of_one_film_sees_the_frontal_one(written, more, film):
         ({"image_path": "a.jpg"}, "'image_path' is text; give a list"),
         ({"image_path": []}, "'image_path' is an empty list"),
         ({"image_path": ["a.jpg", None]}, "'image_path' has None, which is no path"),
-        ({"image_path": ["../../etc/passwd"]}, "leads out of the folder of films"),
         ({"image_path": ["a.jpg"], "key_image_path": 7}, "'key_image_path' has 7, which is no path"),
         ({"image_path": ["a.jpg"], "frontal_lateral": []}, "no list of 1 views, one a film"),
         ({"image_path": ["a.jpg"], "question": "Effusion?"}, "ReXrank's task of answers, not of reports"),
@@ -78,17 +77,34 @@ def test_of_many_problems_ten_are_listed(written):
     assert lines[-1] == "  and 3 more"
 
 
-def test_films_lie_below_the_folder_with_or_without_a_slash(written, tmp_path):
+def test_a_policy_of_studies_sees_the_views_it_was_trained_with(written):
+    views = {
+        "image_path": ["a", "b", "c"],
+        "frontal_lateral": ["Lateral", "Frontal", "AP"],
+        "key_image_path": "c",
+    }
+    (study,) = read(written({"s": views}))
+    assert study.views == ("lateral", "frontal", "frontal")
+    assert films(study, whole=True, views=["frontal", "lateral", "unknown"]) == ("a", "b", "c")
+    assert films(study, whole=True, views=["frontal"]) == ("b", "c")
+    assert films(study, whole=True, views=["unknown"]) == ("c",)
+    assert films(study, whole=False, views=["frontal", "lateral"]) == ("c",)
+
+
+def test_films_lie_below_the_folder_with_or_without_a_slash(tmp_path):
     for name in ("a.png", "b.png"):
         (tmp_path / name).touch()
-    studies = read(written({"a": {"image_path": ["/a.png"]}, "b": {"image_path": ["b.png"]}}))
-    assert located(studies, tmp_path) == [tmp_path / "a.png", tmp_path / "b.png"]
+    found = located({"s": ["/a.png", "b.png"]}, tmp_path)
+    assert found == {"s": (tmp_path / "a.png", tmp_path / "b.png")}
 
 
-def test_missing_films_are_named_with_their_studies(written, tmp_path):
+def test_missing_films_are_named_with_their_studies(tmp_path):
     (tmp_path / "a.png").touch()
-    studies = read(written({"a": {"image_path": ["a.png"]}, "b": {"image_path": ["b.png"]}}))
-    with pytest.raises(
-        FormError, match=r"1 of 2 films are not there:\n  study 'b': no file .*b\.png\nMend: is"
-    ):
-        located(studies, tmp_path)
+    with pytest.raises(FormError) as error:
+        located({"a": ["a.png"], "b": ["a.jpg"], "c": ["../../etc/passwd"]}, tmp_path)
+    assert str(error.value).splitlines() == [
+        "films of 2 of the 3 studies are not there:",
+        "  study 'b': a.jpg: no such file; a.png is there",
+        "  study 'c': ../../etc/passwd: the path leads out of the image root",
+        f"Mend: is {tmp_path} the folder that image paths start from?",
+    ]

@@ -1,4 +1,4 @@
-"""ReXrank's file of studies: what an entry must hold, and which film of a study a policy of one film sees.
+"""ReXrank's file of studies: what an entry must hold, and which films of a study a policy sees.
 
 The file is one JSON object, an entry a study under the study's key. Of an entry are read ``image_path`` (all
 films, below the folder of films, with or without a slash before it), ``key_image_path`` (the frontal one, for
@@ -10,11 +10,13 @@ files that ReXrank publishes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final
 
+from radrl.data.images import locate
+from radrl.data.quarantine import Refused
 from radrl.data.views import WORDS, normalise
 
 _SHOWN: Final = 10
@@ -34,12 +36,14 @@ class Study:
     Args:
         key: of its entry.
         images: its films below the folder of films, in the file's order, at least one.
+        views: of each, ``"frontal"``, ``"lateral"`` or ``"unknown"``.
         film: the one of them that a policy of one film sees.
         entry: all that the file has of it.
     """
 
     key: str
     images: tuple[str, ...]
+    views: tuple[str, ...]
     film: str
     entry: Entry
 
@@ -95,31 +99,47 @@ def entries(path: Path) -> dict[str, Any]:
     return found
 
 
-def located(studies: Sequence[Study], folder: Path) -> list[Path]:
-    """The film of every study.
+def films(study: Study, *, whole: bool, views: Collection[str]) -> tuple[str, ...]:
+    """What of a study a policy sees.
 
     Args:
-        studies: N studies.
-        folder: of the films.
+        study: the study.
+        whole: whether the policy sees studies, and not single films.
+        views: the views that it was trained with.
 
     Returns:
-        N files that are there.
+        The films of these views in the file's order, or the study's own choice for models of one film, which
+        stands also for a study that has none of these views.
+    """
+    seen = [image for image, view in zip(study.images, study.views, strict=True) if view in views]
+    return tuple(seen) if whole and seen else (study.film,)
+
+
+def located(chosen: Mapping[str, Sequence[str]], folder: Path) -> dict[str, tuple[Path, ...]]:
+    """The files of films.
+
+    Args:
+        chosen: films by study.
+        folder: of the films, which none may leave.
+
+    Returns:
+        Files that are there, by study.
 
     Raises:
-        FormError: listing the studies whose film is not there.
+        FormError: listing the studies of which one is not there.
     """
-    films = [folder / study.film.lstrip("/") for study in studies]
-    missing = [
-        f"study {study.key!r}: no file {film}"
-        for study, film in zip(studies, films, strict=True)
-        if not film.is_file()
-    ]
+    found, missing = {}, []
+    for key, names in chosen.items():
+        try:
+            found[key] = tuple(locate(folder / name.lstrip("/"), folder) for name in names)
+        except Refused as refused:
+            missing.append(f"study {key!r}: {', '.join(names)}: {refused.detail}")
     if missing:
-        some = f"{len(missing):,} of {len(studies):,} films are not there:"
+        some = f"films of {len(missing):,} of the {len(chosen):,} studies are not there:"
         raise FormError(
             listed(some, missing) + f"\nMend: is {folder} the folder that image paths start from?"
         )
-    return films
+    return found
 
 
 def listed(title: str, problems: Sequence[str]) -> str:
@@ -142,30 +162,27 @@ def _study(key: str, entry: Any) -> Study:
     if not isinstance(images, list) or not images:
         raise FormError(f"'image_path' is {_kind(images)}; give a list of at least one film")
     _require_paths("image_path", images)
+    views = _views(entry.get("frontal_lateral"), len(images))
     film = entry.get("key_image_path")
     if absent(film):
-        film = _first_frontal(images, entry.get("frontal_lateral"))
-    else:
-        _require_paths("key_image_path", [film])
-    return Study(key, tuple(images), str(film), entry)
+        film = images[views.index("frontal") if "frontal" in views else 0]
+    _require_paths("key_image_path", [film])
+    return Study(key, tuple(images), views, str(film), entry)
 
 
 def _require_paths(name: str, paths: Iterable[Any]) -> None:
     for path in paths:
         if not isinstance(path, str) or absent(path):
             raise FormError(f"{name!r} has {path!r}, which is no path")
-        if ".." in PurePosixPath(path).parts:
-            raise FormError(f"{name!r} has {path!r}, which leads out of the folder of films")
 
 
-def _first_frontal(images: Sequence[str], views: Any) -> str:
-    """The first film whose view is frontal; the first film where the entry tells no views, or no frontal."""
-    if absent(views):
-        return images[0]
-    if not isinstance(views, list) or len(views) != len(images):
-        raise FormError(f"'frontal_lateral' is no list of {len(images)} views, one a film of 'image_path'")
-    words = (WORDS.get(normalise(str(view))) for view in views)
-    return next((image for image, view in zip(images, words, strict=True) if view == "frontal"), images[0])
+def _views(words: Any, images: int) -> tuple[str, ...]:
+    """The view of each film; unknown where the entry does not tell, or in a word that is none."""
+    if absent(words):
+        return ("unknown",) * images
+    if not isinstance(words, list) or len(words) != images:
+        raise FormError(f"'frontal_lateral' is no list of {images} views, one a film of 'image_path'")
+    return tuple(WORDS.get(normalise(str(word)), "unknown") for word in words)
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,17 +5,31 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
-from radrl.rexrank.form import FormError, Study, located
+from radrl.data.quarantine import Refused
+from radrl.rexrank.form import FormError, Study
 from radrl.rexrank.unfinished import Unfinished
 from radrl.storage.whole_files import whole_file
 
 PREDICTION: Final = "model_prediction"
 """The key under which ReXrank reads a report."""
 
-Write = Callable[[Sequence[Path]], Sequence[str]]
-"""Reports of some films, one each, in their order."""
+
+class Reporter(Protocol):
+    """Writes reports."""
+
+    def picture(self, film: Path) -> bytes:
+        """A film as the policy is shown it.
+
+        Raises:
+            radrl.data.quarantine.Refused: it cannot be read.
+        """
+        ...
+
+    def write(self, pictures: Sequence[tuple[bytes, ...]], first: int) -> Sequence[str]:
+        """Reports of some studies by their pictures; `first` is the place of the first among all."""
+        ...
 
 
 def unfinished_path(output: Path) -> Path:
@@ -25,8 +39,8 @@ def unfinished_path(output: Path) -> Path:
 
 def fill(
     studies: Sequence[Study],
-    folder: Path,
-    write: Write,
+    films: Mapping[str, Sequence[Path]],
+    reporter: Reporter,
     output: Path,
     *,
     about: Mapping[str, str],
@@ -37,44 +51,41 @@ def fill(
 
     Args:
         studies: of `radrl.rexrank.form.read`.
-        folder: of the films.
-        write: writes the reports.
+        films: by study, of `radrl.rexrank.form.located`.
+        reporter: writes the reports.
         output: the file, replaced when it exists. A kill leaves the finished reports beside it, and the same
             call goes on from there.
         about: what the reports depend on: digests of input and policy, settings.
-        at_once: films given to `write` at a time.
+        at_once: studies written at a time.
         done: told how many reports are there since it was told last.
 
     Returns:
         How many reports were taken over from a run that was stopped.
 
     Raises:
-        FormError: a film is not there, before anything is written; one could not be read, naming its study;
-            or the finished reports beside the output are of something else.
+        FormError: a film cannot be read, naming its study; or the finished reports beside the output are of
+            something else, or another process's.
     """
-    films = located(studies, folder)
     with Unfinished(unfinished_path(output), about) as kept:
-        taken = len(kept.reports)
+        taken = len(kept.reports)  # the first ones: they are written in the studies' order
         done(taken)
-        left = [pair for pair in zip(studies, films, strict=True) if pair[0].key not in kept.reports]
-        for start in range(0, len(left), at_once):
-            part = left[start : start + at_once]
-            kept.add(_reports(part, write))
+        for start in range(taken, len(studies), at_once):
+            part = studies[start : start + at_once]
+            pictures = [_pictures(study, films[study.key], reporter) for study in part]
+            reports = reporter.write(pictures, start)
+            kept.add((study.key, report) for study, report in zip(part, reports, strict=True))
             done(len(part))
         _write_whole(studies, kept.reports, output)
         kept.remove()
     return taken
 
 
-def _reports(part: Sequence[tuple[Study, Path]], write: Write) -> list[tuple[str, str]]:
-    """Keys and reports of some studies; where a film stops all of them, which one it is."""
+def _pictures(study: Study, films: Sequence[Path], reporter: Reporter) -> tuple[bytes, ...]:
+    film = None
     try:
-        reports = write([film for _, film in part])
-    except (ValueError, OSError) as error:
-        if len(part) > 1:
-            return [found for one in part for found in _reports([one], write)]
-        raise FormError(f"study {part[0][0].key!r}: {error}") from error
-    return [(study.key, report) for (study, _), report in zip(part, reports, strict=True)]
+        return tuple(reporter.picture(film := path) for path in films)
+    except Refused as refused:
+        raise FormError(f"study {study.key!r}: {film}: {refused.detail}") from refused
 
 
 def _write_whole(studies: Sequence[Study], reports: Mapping[str, str], output: Path) -> None:
