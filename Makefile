@@ -96,7 +96,7 @@ base: $(INSTALLED)  ## the laptop's base policy and its card anew, into data/06_
 	kedro run --env=radrl-tiny --pipelines=ingest,policy,base_card
 
 ui: $(INSTALLED)  ## MLflow's pages of all runs, on http://127.0.0.1:5000
-	mlflow ui --backend-store-uri sqlite:///mlflow.db
+	radrl ui
 
 viz: $(INSTALLED)  ## the pipelines as a drawing, on http://127.0.0.1:4141
 	$(PIP_INSTALL) --editable '.[viz]'

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import browser
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -23,6 +24,8 @@ os.environ.setdefault("MLFLOW_TRACKING_URI", "off")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # a process a core; torch reads it when it is imported
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
     from radrl.policy.folder import Policy
 
 ROOT = Path(__file__).parents[1]
@@ -60,6 +63,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def root() -> Path:
     """The project's folder."""
     return ROOT
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A real browser without a window; `browser.visit` opens a page in it."""
+    with browser.started() as one:
+        yield one
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,7 @@ def test_the_first_page_is_short():
 def test_the_environment_is_activated_before_its_commands_are_named():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     activated = text.index("source .venv/bin/activate")
-    for command in ("radrl repro", "radrl score", "kedro run", "mlflow ui", "dvc exp"):
+    for command in ("radrl repro", "radrl score", "kedro run", "radrl ui", "dvc exp"):
         assert activated < text.index(command)
 
 

@@ -34,7 +34,7 @@ def groups() -> dict[str, list[Made]]:
     found = {
         parameters.FOLDER: parameters.pages(),
         modules.FOLDER: modules.pages(),
-        "reference/commands.md": [commands.page()],
+        commands.COMMANDS: commands.pages(),
         commands.PARTS: commands.parts(),
     }
     for path in sorted((ROOT / "docs").rglob("*.md")):

@@ -1,5 +1,6 @@
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,13 +10,23 @@ import pytest
 from PIL import Image
 
 ROOT = Path(__file__).parents[2]
-POLICY = ROOT / "data/06_models/radrl-tiny"
 
 
 @pytest.fixture
-def studies(tmp_path, monkeypatch):
-    """Three studies of drawn noise, one with a lateral film."""
-    monkeypatch.chdir(ROOT)
+def project(tmp_path, monkeypatch):
+    """A project in which one arm has a policy, the shipped base."""
+    folder = tmp_path / "project"
+    (folder / "conf/recipes").mkdir(parents=True)
+    for name in ("dvc.yaml", "params.yaml"):
+        shutil.copy(ROOT / name, folder)
+    shutil.copytree(ROOT / "data/06_models/radrl-tiny", folder / "data/06_models/arms/base")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def studies(tmp_path, project):
+    """Three studies of noise, whose lateral films are not there."""
     films, entries = tmp_path / "films", {}
     films.mkdir()
     for number in range(3):
@@ -36,10 +47,10 @@ def studies(tmp_path, monkeypatch):
 
 def test_an_arm_writes_what_is_then_scored(radrl, studies, tmp_path, read):
     output = studies[1]
-    arm = ("--arm", "base", "--policy", POLICY)
+    arm = ("--arm", "base")
     result = radrl("rexrank", *studies, *arm)
     assert result.exit_code == 0, result.output
-    assert f"wrote 3 reports -> {output}" in result.stderr
+    assert f"3 reports -> {output}" in result.stderr
     found = json.loads(output.read_text())
     assert list(found) == ["CXR0", "CXR1", "CXR2"]
     assert all(entry["model_prediction"] for entry in found.values())
@@ -47,6 +58,10 @@ def test_an_arm_writes_what_is_then_scored(radrl, studies, tmp_path, read):
     whole = output.read_bytes()
     assert radrl("rexrank", *studies, *arm, "--force").exit_code == 0
     assert output.read_bytes() == whole
+    alone = radrl("report", studies[2], "--arm", "base", "-o", "alone.jsonl")
+    assert alone.exit_code == 0, alone.output
+    reports = [row["report"] for row in read(Path("alone.jsonl"))]
+    assert [entry["model_prediction"] for entry in found.values()] == reports
 
     pairs = tmp_path / "pairs.csv"
     assert radrl("rexrank-pairs", output, pairs).exit_code == 0
@@ -63,25 +78,16 @@ def test_an_arm_writes_what_is_then_scored(radrl, studies, tmp_path, read):
     assert list(json.loads(scored.stdout)["metrics"]) == ["ce_rules_micro14_f1"]
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--arm", "dear", "--policy", POLICY), "params.yaml has no arm 'dear'; there are base, sft, grpo"),
-        (
-            ("--arm", "deer", "--policy", ROOT / "docs"),
-            "no policy of deer in .*docs. Mend: radrl repro train@deer",
-        ),
-    ],
-)
-def test_what_is_no_arm(radrl, studies, options, said):
-    result = radrl("rexrank", *studies, *options)
+def test_an_arm_that_has_not_trained(radrl, studies):
+    result = radrl("rexrank", *studies, "--arm", "deer")
     assert result.exit_code == 1
-    assert re.search(said, result.output)
+    assert "arm deer has no policy" in result.output
+    assert "Mend: radrl repro train@deer" in result.output
 
 
 def test_an_output_that_is_there_is_not_replaced_unasked(radrl, studies):
     studies[1].write_text("{}")
-    result = radrl("rexrank", *studies, "--arm", "base", "--policy", POLICY)
+    result = radrl("rexrank", *studies, "--arm", "base")
     assert result.exit_code == 2
     assert "out.json is there; --force replaces it" in result.output
     assert studies[1].read_text() == "{}"
@@ -89,7 +95,7 @@ def test_an_output_that_is_there_is_not_replaced_unasked(radrl, studies):
 
 def test_a_film_that_is_not_there_stops_before_the_policy_is_loaded(radrl, studies):
     (studies[2] / "1.png").unlink()
-    result = radrl("rexrank", *studies, "--arm", "base", "--policy", POLICY)
+    result = radrl("rexrank", *studies, "--arm", "base")
     assert result.exit_code == 1
     assert "study 'CXR1': /1.png: no such file" in result.output
     assert not list(studies[1].parent.glob("out.json*"))
@@ -97,7 +103,7 @@ def test_a_film_that_is_not_there_stops_before_the_policy_is_loaded(radrl, studi
 
 def test_a_damaged_film_names_its_study_and_leaves_nothing_half(radrl, studies):
     (studies[2] / "1.png").write_bytes(b"\x89PNG\r\n\x1a\nno film")
-    result = radrl("rexrank", *studies, "--arm", "base", "--policy", POLICY)
+    result = radrl("rexrank", *studies, "--arm", "base")
     assert result.exit_code == 1
     assert re.search(r"study 'CXR1': .*1\.png: the file is truncated or damaged", result.output)
     assert not studies[1].exists()

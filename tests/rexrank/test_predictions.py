@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from radrl.data.quarantine import Refused
 from radrl.rexrank.form import FormError, read
 from radrl.rexrank.predictions import fill, unfinished_path
 
@@ -23,14 +22,14 @@ def studies(tmp_path):
 
 @pytest.fixture
 def run(studies, tmp_path):
-    def run(reporter, output, *, about=ABOUT, at_once=2, **how):
+    def run(writer, output, *, about=ABOUT, at_once=2, **how):
         films = {study.key: [Path(study.film)] for study in studies}
-        return fill(studies, films, reporter, tmp_path / output, about=about, at_once=at_once, **how)
+        return fill(studies, films, writer, tmp_path / output, about=about, at_once=at_once, **how)
 
     return run
 
 
-class Reporter:
+class Writer:
     """Writes the film's name and its place, and is killed before a film."""
 
     def __init__(self, dies_at=None):
@@ -49,7 +48,7 @@ class Reporter:
 
 def test_every_entry_gets_its_report_and_keeps_the_rest(run, tmp_path):
     counts = []
-    assert run(Reporter(), "out.json", done=counts.append) == 0
+    assert run(Writer(), "out.json", done=counts.append) == 0
     found = json.loads((tmp_path / "out.json").read_text())
     assert list(found) == ["s0", "s1", "s2", "s3", "s4"]
     assert found["s3"]["model_prediction"] == "Report 3 of 3."
@@ -60,11 +59,11 @@ def test_every_entry_gets_its_report_and_keeps_the_rest(run, tmp_path):
 
 
 def test_a_killed_run_goes_on_where_it_was(run, tmp_path):
-    run(Reporter(), "whole.json")
+    run(Writer(), "whole.json")
     with pytest.raises(KeyboardInterrupt):
-        run(Reporter(dies_at="2"), "out.json")
+        run(Writer(dies_at="2"), "out.json")
     assert not (tmp_path / "out.json").exists()
-    second = Reporter()
+    second = Writer()
     assert run(second, "out.json") == 2
     assert second.seen == ["2", "3", "4"]
     assert (tmp_path / "out.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
@@ -72,10 +71,10 @@ def test_a_killed_run_goes_on_where_it_was(run, tmp_path):
 
 def test_a_line_cut_short_is_written_anew(run, tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        run(Reporter(dies_at="2"), "out.json", at_once=1)
+        run(Writer(dies_at="2"), "out.json", at_once=1)
     kept = unfinished_path(tmp_path / "out.json")
     kept.write_bytes(kept.read_bytes()[:-5])
-    second = Reporter()
+    second = Writer()
     assert run(second, "out.json", at_once=1) == 1
     assert second.seen == ["1", "2", "3", "4"]
     assert json.loads((tmp_path / "out.json").read_text())["s1"]["model_prediction"] == "Report 1 of 1."
@@ -83,30 +82,30 @@ def test_a_line_cut_short_is_written_anew(run, tmp_path):
 
 def test_reports_of_another_policy_are_not_taken_over(run):
     with pytest.raises(KeyboardInterrupt):
-        run(Reporter(dies_at="2"), "out.json")
+        run(Writer(dies_at="2"), "out.json")
     with pytest.raises(
         FormError, match=r"out\.json\.unfinished has reports of another input, arm or setting"
     ):
-        run(Reporter(), "out.json", about=ABOUT | {"policy": "3"})
+        run(Writer(), "out.json", about=ABOUT | {"policy": "3"})
 
 
 def test_two_processes_do_not_write_one_output(run):
-    class Second(Reporter):
+    class Second(Writer):
         def write(self, pictures, first):
             with pytest.raises(FormError, match=r"another process writes .*out\.json\.unfinished"):
-                run(Reporter(), "out.json")
+                run(Writer(), "out.json")
             return super().write(pictures, first)
 
     assert run(Second(), "out.json") == 0
 
 
 def test_a_film_that_cannot_be_read_names_its_study(run):
-    class Blind(Reporter):
+    class Blind(Writer):
         def picture(self, film):
             if film.stem == "3":
-                raise Refused("unreadable_image", "the file is empty")
+                raise ValueError(f"{film}: the file is empty")
             return super().picture(film)
 
     with pytest.raises(FormError, match=r"^study 's3': 3\.png: the file is empty$"):
         run(Blind(), "out.json")
-    assert run(Reporter(), "out.json") == 2  # mended, it goes on
+    assert run(Writer(), "out.json") == 2  # mended, it goes on

@@ -194,12 +194,26 @@ def test_run_holds_params_steps_metrics_and_artifacts(
     section = {"training.steps": "2", "training.lora.rank": "4", "training.betas": "[0.9, 0.99]"}
     assert trained.data.params == section | {"arm.start": "base"}
     client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
-    steps = client.get_metric_history(trained.info.run_id, "reward")
+    steps = client.get_metric_history(trained.info.run_id, "training/reward")
     assert [(metric.step, metric.value) for metric in steps] == [(1, 0.25), (2, 0.5)]
     assert evaluated.data.params == section | {"arm.start": "base", "eval.nlg": "True"}
-    assert evaluated.data.metrics == {"f1": 0.5, "by.edema": 0.25}
+    assert evaluated.data.metrics == {"f1": 0.5, "by/edema": 0.25}
     assert [entry.path for entry in client.list_artifacts(evaluated.info.run_id)] == ["sft.csv"]
     assert (project / "mlartifacts" / evaluated.info.run_id / "artifacts" / "sft.csv").is_file()
+
+
+@pytest.mark.parametrize(
+    ("part", "label"),
+    [
+        ("uniform", "uniform"),
+        ({"gradient": {"beta": 1.0}, "tf_idf": None}, "gradient"),
+        ({"ce_f1": {"weight": 1.0}, "bleu2": {"weight": 0.25}}, "ce_f1 + bleu2"),
+        ({"momentum": 0.5, "w_min": 0.05}, "adaptive"),
+        (None, ""),
+    ],
+)
+def test_a_part_has_a_plain_name_to_search_by(part: Any, label: str) -> None:
+    assert hooks._names(part) == label
 
 
 def test_runs_that_score_arms_carry_what_sets_the_arms_apart(

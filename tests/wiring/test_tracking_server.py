@@ -80,7 +80,7 @@ def check(address: str, files: Path, project: Path, experiment: str) -> None:
     client, run = look(address, experiment)
     assert run.info.status == "FINISHED"
     assert len(run.data.params) == 250
-    assert run.data.metrics == {"reward": STEPS / 4, "kl": 0.5, "f1": 0.5, "by.edema": 0.25}
+    assert run.data.metrics == {"reward": STEPS / 4, "kl": 0.5, "f1": 0.5, "by/edema": 0.25}
     history = client.get_metric_history(run.info.run_id, "reward")
     assert [(one.step, one.value) for one in history] == [(i, i / 4) for i in range(1, STEPS + 1)]
     (read,) = run.inputs.dataset_inputs

@@ -14,6 +14,7 @@ from docsite.made import ROOT, Made, table
 from radrl.commands import main
 
 _TARGET = re.compile(r"^([a-z-]+):[^\n#]*## (.*)$", re.M)
+COMMANDS = "reference/commands.md"
 PARTS = "reference/parts.md"
 PARTS_OPENING = """# Parts
 
@@ -33,13 +34,13 @@ def targets() -> dict[str, str]:
     return dict(_TARGET.findall((ROOT / "Makefile").read_text(encoding="utf-8")))
 
 
-def page() -> Made:
+def pages() -> list[Made]:
     """What every command says when it is asked for help."""
     text = "# Commands\n\nAs the commands say it themselves (`radrl COMMAND --help`, `make`).\n"
     for name in ["", *names()]:
         text += f"\n## `{f'radrl {name}'.strip()}`\n\n```text\n{_help(name)}\n```\n"
     rows = [[f"`make {name}`", said] for name, said in targets().items()]
-    return Made("reference/commands.md", "Commands", f"{text}\n## make\n\n{table(['target', ''], rows)}")
+    return cut(COMMANDS, f"{text}\n## make\n\n{table(['target', ''], rows)}")
 
 
 def _help(name: str) -> str:

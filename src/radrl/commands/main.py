@@ -25,11 +25,13 @@ _COMMANDS: Final = {
     "label": "Read the 14 CheXpert observations out of reports.",
     "parts": "List what params.yaml can name: rewards, credits, selections, sources, metrics, labelers.",
     "plan": "Say what a recipe needs: films, tokens, memory, processes, hours.",
+    "report": "Write reports on films with a trained arm.",
     "repro": "Run the pipeline's stages that are out of date, several at once.",
     "rexrank": "Write reports on ReXrank's studies with a trained arm, in its form.",
     "rexrank-pairs": "Put predictions in ReXrank's form beside their references, to score them.",
     "score": "Score generated reports against their references.",
     "study": "Run a study file: its arms over runs and seeds, in one table.",
+    "ui": "Show every run in MLflow's pages, the arms side by side.",
 }
 """With their one-line help: a command's module is imported when it is asked for."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -23,16 +24,8 @@ Examples:
 @click.argument("input_json", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("output_json", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("img_root", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--arm", required=True, metavar="NAME", help="The arm of params.yaml that writes.")
 @click.option(
-    "--params",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="What the arm was trained with.  [default: the project's params.yaml]",
-)
-@click.option(
-    "--policy",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The folder of its policy.  [default: where the stage train puts it]",
+    "--arm", required=True, metavar="NAME", help="The trained arm that writes, by its name in params.yaml."
 )
 @click.option("--device", help=f"Where the policy computes: {ASKED}.  [default: params.yaml's]")
 @click.option("--force", is_flag=True, help="Replace OUTPUT_JSON when it is there.")
@@ -42,8 +35,6 @@ def command(
     output_json: Path,
     img_root: Path,
     arm: str,
-    params: Path | None,
-    policy: Path | None,
     device: str | None,
     force: bool,
     quiet: bool,
@@ -57,26 +48,30 @@ def command(
     key_image_path; one that was trained on studies sees all films of ingest.views. Age, indication and prior
     reports, which ReXrank gives as context, are not read: no policy here takes them.
 
-    This is research software. Its reports are for benchmarks, not for patients.
+    Research software: its reports are for benchmarks and not for the care of a patient.
     """
-    from radrl.params.schema import read as read_params
-    from radrl.rexrank.arm import Arm, policy_of
+    from radrl.reporting.arms import find
+    from radrl.reporting.reporter import Reporter
+    from radrl.rexrank.arm import ArmWriter, about
     from radrl.rexrank.form import films, located, read
     from radrl.rexrank.predictions import fill
     from radrl.storage.digests import sha256
 
     require_outputs({"OUTPUT_JSON": output_json}, force=force)
-    root = project(Path.cwd())
-    own = Arm(arm, read_params(params or root / "params.yaml"), policy or policy_of(arm, root))
+    trained = find(project(Path.cwd()), arm)
+    asked = replace(trained.asked, device=device or trained.asked.device)
+    whole, views = asked.sample == "study", trained.params.ingest.views
     studies = read(input_json)
-    chosen = {study.key: films(study, whole=own.sample == "study", views=own.views) for study in studies}
-    files = located(chosen, img_root)
-    about = {"input": sha256(input_json), "img_root": str(img_root.resolve()), **own.about}
+    files = located({study.key: films(study, whole=whole, views=views) for study in studies}, img_root)
+    own = about(trained, asked) | {"input": sha256(input_json), "img_root": str(img_root.resolve())}
     with (
-        own.opened(device) as reporter,
-        tqdm(total=len(studies), desc="writing", unit=" reports", disable=True if quiet else None) as bar,
+        Reporter.open(trained.folder, asked) as reporter,
+        tqdm(total=len(studies), desc=arm, unit=" reports", disable=True if quiet else None) as bar,
     ):
-        taken = fill(studies, files, reporter, output_json, about=about, at_once=own.at_once, done=bar.update)
+        writer = ArmWriter(reporter, asked)
+        taken = fill(
+            studies, files, writer, output_json, about=own, at_once=asked.batch_size, done=bar.update
+        )
     if not quiet:
         before = f" ({taken:,} of them by a run that was stopped)" if taken else ""
-        click.echo(f"wrote {len(studies):,} reports{before} -> {output_json}", err=True)
+        click.echo(f"{len(studies):,} reports{before} -> {output_json}", err=True)

@@ -1,5 +1,5 @@
 """ReXrank's JSON of studies: read and checked, filled with reports, held against its references.
 
-What may live here: the form of ReXrank's files, and what its tutorials and scripts ask of a submission. Figures are
-those of `radrl.scoring`, policies those of `radrl.policy`.
+Lives here: the form of ReXrank's files, and how a run of reports outlives a kill. Who writes is
+`radrl.reporting`, what scores `radrl.scoring`.
 """

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
-from radrl.data.quarantine import Refused
 from radrl.rexrank.form import FormError, Study
 from radrl.rexrank.unfinished import Unfinished
 from radrl.storage.whole_files import whole_file
@@ -16,14 +15,14 @@ PREDICTION: Final = "model_prediction"
 """The key under which ReXrank reads a report."""
 
 
-class Reporter(Protocol):
+class Writer(Protocol):
     """Writes reports."""
 
     def picture(self, film: Path) -> bytes:
         """A film as the policy is shown it.
 
         Raises:
-            radrl.data.quarantine.Refused: it cannot be read.
+            ValueError: it cannot be read; the message names it.
         """
         ...
 
@@ -40,7 +39,7 @@ def unfinished_path(output: Path) -> Path:
 def fill(
     studies: Sequence[Study],
     films: Mapping[str, Sequence[Path]],
-    reporter: Reporter,
+    writer: Writer,
     output: Path,
     *,
     about: Mapping[str, str],
@@ -52,7 +51,7 @@ def fill(
     Args:
         studies: of `radrl.rexrank.form.read`.
         films: by study, of `radrl.rexrank.form.located`.
-        reporter: writes the reports.
+        writer: writes the reports.
         output: the file, replaced when it exists. A kill leaves the finished reports beside it, and the same
             call goes on from there.
         about: what the reports depend on: digests of input and policy, settings.
@@ -71,8 +70,8 @@ def fill(
         done(taken)
         for start in range(taken, len(studies), at_once):
             part = studies[start : start + at_once]
-            pictures = [_pictures(study, films[study.key], reporter) for study in part]
-            reports = reporter.write(pictures, start)
+            pictures = [_pictures(study, films[study.key], writer) for study in part]
+            reports = writer.write(pictures, start)
             kept.add((study.key, report) for study, report in zip(part, reports, strict=True))
             done(len(part))
         _write_whole(studies, kept.reports, output)
@@ -80,12 +79,11 @@ def fill(
     return taken
 
 
-def _pictures(study: Study, films: Sequence[Path], reporter: Reporter) -> tuple[bytes, ...]:
-    film = None
+def _pictures(study: Study, films: Sequence[Path], writer: Writer) -> tuple[bytes, ...]:
     try:
-        return tuple(reporter.picture(film := path) for path in films)
-    except Refused as refused:
-        raise FormError(f"study {study.key!r}: {film}: {refused.detail}") from refused
+        return tuple(writer.picture(film) for film in films)
+    except ValueError as error:
+        raise FormError(f"study {study.key!r}: {error}") from error
 
 
 def _write_whole(studies: Sequence[Study], reports: Mapping[str, str], output: Path) -> None:

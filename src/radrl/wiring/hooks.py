@@ -26,6 +26,7 @@ from radrl.parts.near import near
 from radrl.pipelines.stages import ALL, PER_SELECTION
 from radrl.provenance.started import Started, read_params, start
 from radrl.training import course
+from radrl.wiring.metric_names import HEADLINE, STEPS
 from radrl.wiring.record_digests import ByDvc
 from radrl.wiring.tracker import Tracker, record_root
 
@@ -136,10 +137,11 @@ class TrackingHooks:
         """Read conf/*/mlflow.yml; the variable MLFLOW_TRACKING_URI wins, ``off`` switches tracking off."""
         self._params = context.params
         self._compute = Compute.model_validate(context.params.get("compute") or {}).model_dump()
-        self._drawn = context.params.get("ingest", {}).get("source") == "phantom"
+        self._drawn = _source(context.params) == "phantom"
         conf = dict(context.config_loader["tracking"])
         conf["tracking_uri"] = os.environ.get("MLFLOW_TRACKING_URI", conf["tracking_uri"])
         if conf["tracking_uri"] != "off":
+            conf["headline"] = context.params.get("eval", {}).get("headline", ())
             root = record_root(Path(context.project_path))
             digest = ByDvc(Path(context.project_path))
             self._tracker = Tracker(conf, root, _private(context.params), digest)
@@ -167,7 +169,7 @@ class TrackingHooks:
         """Open the run of the node's stage and arm; note its parameters and the digests of what it reads."""
         if not self._tracker or not node.outputs:  # a node that only prints leaves no record
             return
-        self._tracker.enter(stage_of(node), node.namespace or "")
+        self._tracker.enter(stage_of(node), node.namespace or "", self._labels(node))
         self._tracker.parameters(self._parameters(node, inputs))
         for name in inputs:
             self._tracker.dataset(name, _path_of(self._catalog, name), "read")
@@ -182,6 +184,10 @@ class TrackingHooks:
         kind = (self._catalog.get(dataset_name).metadata or {}).get("mlflow")
         if kind == "metrics":
             self._tracker.metrics(data)
+        elif kind == "headline":
+            self._tracker.metrics({f"{HEADLINE}/{name}": value for name, value in data.items()})
+        elif kind == "policy":
+            self._tracker.policy(path, schema.validate(dict(self._params)), dataset_name.rpartition(".")[0])
         elif kind == "artifact" or (kind == "artifact of drawn films" and self._drawn):
             self._tracker.artifact(path)
 
@@ -196,6 +202,15 @@ class TrackingHooks:
         """Mark the run that failed."""
         if self._tracker:
             self._tracker.leave("FAILED")
+
+    def _labels(self, node: Node) -> dict[str, str]:
+        """Plain values of a run to search and sort by; what a part is set to stands in the parameters."""
+        labels = {"seed": str(self._params.get("seed", "")), "source": str(_source(self._params))}
+        if not node.namespace or stage_of(node) == PER_SELECTION:
+            return labels
+        arm = self._params["arms"][node.namespace]
+        named = {key: _names(arm.get(key)) for key in ("start", "selection", "reward", "credit", "oracle")}
+        return labels | {key: value for key, value in named.items() if value}
 
     def _parameters(self, node: Node, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """What the node takes and, in a run of an arm, what makes the arm: as `arm`, whatever its name."""
@@ -212,7 +227,23 @@ class TrackingHooks:
 
     def _report_step(self, step: int, metrics: Mapping[str, float]) -> None:
         if self._tracker:
-            self._tracker.metrics(metrics, step=step)
+            self._tracker.metrics(metrics, step=step, section=STEPS)
+
+
+def _source(params: Mapping[str, Any]) -> str:
+    return str(params.get("ingest", {}).get("source", ""))
+
+
+def _names(part: str | Mapping[str, Any] | None) -> str:
+    """The parts an arm names under a key, without their settings: `ce_f1 + bleu2`, `gradient`, `none`.
+
+    An oracle has settings and no name: it is adaptive or none.
+    """
+    if not isinstance(part, Mapping):
+        return part or ""
+    if "momentum" in part:
+        return "adaptive"
+    return " + ".join(name for name, own in part.items() if own is not None)
 
 
 def _observers(arm: Mapping[str, Any]) -> list[TrainerCallback]:

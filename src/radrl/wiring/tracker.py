@@ -6,18 +6,22 @@ import json
 import logging
 import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from radrl.wiring import own_record, tracking_server
+from radrl.wiring import abandoned, own_record, tracking_server, views
+from radrl.wiring.metric_names import grouped
 from radrl.wiring.record_digests import Digester, by_sha256
 from radrl.wiring.tracking_server import MEND, RecordError, is_server, on_this_machine, shown, told
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Experiment, Metric
+
+    from radrl.params.schema import Params
 
 _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -42,7 +46,9 @@ class Tracker:
     did not take, which the log says, and never the training.
 
     Args:
-        conf: `tracking_uri`, `experiment` and `artifacts`, a folder for files where the store is no server.
+        conf: `tracking_uri`, `experiment`, `artifacts`, a folder for files where the store is no server, and
+            `model_megabytes`, up to which policies are logged as models, and `headline`, the metrics that
+            the page of arms shows.
         root: what paths in `conf` are relative to.
         private: keys of parameters whose values stay out.
         digest: takes the digests of artifacts.
@@ -50,7 +56,7 @@ class Tracker:
 
     def __init__(
         self,
-        conf: Mapping[str, str],
+        conf: Mapping[str, Any],
         root: Path,
         private: Collection[str] = (),
         digest: Digester = by_sha256,
@@ -91,8 +97,13 @@ class Tracker:
         if self._remote:
             self._attempt(self._experiment)
 
-    def enter(self, stage: str, arm: str) -> None:
+    def enter(self, stage: str, arm: str, labels: Mapping[str, str] | None = None) -> None:
         """Go on in the run of this stage and arm, opening it the first time: Kedro lets arms take turns.
+
+        Args:
+            stage: its name.
+            arm: its name, empty for a stage that runs once.
+            labels: tags to search and sort by.
 
         Raises:
             RecordError: when a server does not take the first run.
@@ -101,7 +112,7 @@ class Tracker:
         if known and known == self._run:
             return
         self.leave("FINISHED")
-        self._run = known or self._attempt(lambda: self._open(stage, arm))
+        self._run = known or self._attempt(lambda: self._open(stage, arm, labels or {}))
         if known:
             self._tell(self._client.update_run, status="RUNNING")
         elif self._run:
@@ -118,9 +129,10 @@ class Tracker:
             self._tell(self._client.set_terminated, status)
         self._run, self._rows, self._send_at = None, [], 0.0
 
-    def _open(self, stage: str, arm: str) -> str:
+    def _open(self, stage: str, arm: str, labels: Mapping[str, str]) -> str:
         name = f"{stage} {arm}".strip()
-        tags = {"mlflow.runName": name, "stage": stage, "arm": arm, **_identity(self._root)}
+        own = {**labels, **_identity(self._root), **abandoned.marks()}
+        tags = {"mlflow.runName": name, "stage": stage, "arm": arm, **own}
         run = self._client.create_run(self._experiment(), tags={k: v for k, v in tags.items() if v})
         return str(run.info.run_id)
 
@@ -139,8 +151,8 @@ class Tracker:
         if self._tell(self._client.log_batch, params=fresh):
             known.update(param.key for param in fresh)
 
-    def metrics(self, values: Mapping[str, Any], step: int = 0) -> None:
-        """Note the numbers among the values."""
+    def metrics(self, values: Mapping[str, Any], step: int = 0, section: str | None = None) -> None:
+        """Note the numbers among the values; those whose names have no section get this one."""
         if not self._run:
             return
         from mlflow.entities import Metric
@@ -149,7 +161,7 @@ class Tracker:
         now = get_current_time_millis()
         flat = [(k, v) for name, value in values.items() for k, v in _flatten(str(name), value)]
         self._rows += [
-            Metric(k, float(v), now, step)
+            Metric(grouped(k, section), float(v), now, step)
             for k, v in flat
             if isinstance(v, (int, float)) and not isinstance(v, bool)
         ]
@@ -168,6 +180,19 @@ class Tracker:
     def artifact(self, path: Path) -> None:
         """Keep a copy of a file."""
         self._tell(self._client.log_artifact, str(path))
+
+    def policy(self, path: Path, params: Params, arm: str) -> None:
+        """Log a trained policy as a model, unless it is larger than `model_megabytes`."""
+        from radrl.wiring import policy_models
+
+        if not self._run or policy_models.megabytes(path) > float(self._conf.get("model_megabytes", 0)):
+            return
+        with tempfile.TemporaryDirectory(prefix="radrl-model-") as folder:
+            model = policy_models.save(path, params, arm, Path(folder))
+            experiment, run = self._experiment(), self._run
+            self._attempt(
+                lambda: policy_models.log(self._client, model, experiment=experiment, run=run, arm=arm)
+            )
 
     def dataset(self, name: str, path: Path | None, context: str) -> None:
         """Note an artifact of the pipeline by name and digest, never by what is in it."""
@@ -218,7 +243,14 @@ class Tracker:
                     found.artifact_location,
                 )
             self._experiment_ = str(found.experiment_id)
+            self._set_views(found)
+            abandoned.close(self._client, self._experiment_)
         return self._experiment_
+
+    def _set_views(self, experiment: Experiment) -> None:
+        for key, value in views.tags(self._conf.get("headline", ())).items():
+            if experiment.tags.get(key) != value:
+                self._client.set_experiment_tag(experiment.experiment_id, key, value)
 
     def _found_or_made(self) -> Experiment:
         from mlflow.exceptions import MlflowException
@@ -250,8 +282,13 @@ def _identity(root: Path) -> dict[str, str]:
     commit = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=False
     )
+    # DVC itself writes the lock while stages run
     dirty = subprocess.run(
-        ["git", "status", "--porcelain", "-uno"], cwd=root, capture_output=True, text=True, check=False
+        ["git", "status", "--porcelain", "-uno", "--", ".", ":(exclude)dvc.lock"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     tags = {"git.commit": commit.stdout.strip(), "git.dirty": str(bool(dirty.stdout.strip())).lower()}
     for name in ("DVC_STAGE", "DVC_EXP_NAME", "DVC_EXP_BASELINE_REV"):

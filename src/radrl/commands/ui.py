@@ -1,0 +1,127 @@
+"""`radrl ui`: MLflow's pages of the project's record, opened where the arms stand side by side."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import webbrowser
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+import click
+
+from radrl.commands.project import project
+from radrl.storage import yaml_files
+from radrl.wiring.views import ARMS, CURVES, address
+
+_EXAMPLES: Final = """\b
+Examples:
+  radrl ui
+  radrl ui --port 5001 --no-open"""
+
+_QUIET: Final = {
+    "DO_NOT_TRACK": "true",  # MLflow knows no other spelling
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # five workers of 240 MB for judges of language models
+}
+
+
+@click.command("ui", epilog=_EXAMPLES)
+@click.option("--port", type=click.IntRange(1, 65535), default=5000, show_default=True)
+@click.option(
+    "--open/--no-open", "opens", default=None, help="Open the page in a browser.  [default: on a terminal]"
+)
+def command(port: int, opens: bool | None) -> None:
+    """Show every run, on this machine alone, until Ctrl-C.
+
+    Prints the addresses of two pages: the arms with the headline metrics, sorted, and the curves of all
+    trainings. A record on a server has its own pages; their address is printed and nothing is started.
+    """
+    root = project(Path.cwd())
+    conf = _record(root)
+    uri, name = str(conf["tracking_uri"]), str(conf["experiment"])
+    if uri.startswith(("http://", "https://")):
+        click.echo(f"the record is at {uri}, experiment {name}")
+        return
+    file = root / uri.removeprefix("sqlite:///")
+    experiment = _experiment(file, name)
+    _require_free(port)
+    server = f"http://127.0.0.1:{port}"
+    arms = f"{server}{address(experiment, ARMS)}"
+    click.echo(f"arms    {arms}\ncurves  {server}{address(experiment, CURVES)}")
+    with _started(root, file, port, artifacts=root / str(conf["artifacts"])) as running:
+        if sys.stdout.isatty() if opens is None else opens:
+            _open(arms, port, running)
+        if code := running.wait():
+            raise click.ClickException(f"MLflow's server ended with status {code}; its message stands above")
+
+
+def _record(root: Path) -> dict[str, object]:
+    """conf/base/mlflow.yml and what conf/local says instead; the environment wins."""
+    conf: dict[str, object] = {}
+    for layer in ("base", "local"):
+        file = root / "conf" / layer / "mlflow.yml"
+        if file.is_file():
+            conf |= yaml_files.load(file.read_text(encoding="utf-8")) or {}
+    given = os.environ.get("MLFLOW_TRACKING_URI", "off")
+    return conf if given == "off" else conf | {"tracking_uri": given}
+
+
+def _experiment(file: Path, name: str) -> str:
+    if not file.is_file():
+        raise click.ClickException(f"no runs yet: {file} is not there. Mend: radrl repro, or kedro run")
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as base:
+        found = base.execute("SELECT experiment_id FROM experiments WHERE name = ?", (name,)).fetchone()
+    if found is None:
+        raise click.ClickException(f"{file} has no experiment {name!r}. Mend: radrl repro, or kedro run")
+    return str(found[0])
+
+
+def _require_free(port: int) -> None:
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise click.ClickException(
+                f"port {port} is taken ({error.strerror}). Mend: radrl ui --port {port % 65535 + 1}"
+            ) from None
+
+
+@contextmanager
+def _started(root: Path, file: Path, port: int, *, artifacts: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """MLflow's server, which ends with the block; a signal that ends the command ends it in peace."""
+    words = ["server", "--backend-store-uri", f"sqlite:///{file}", "--host", "127.0.0.1", "--port", str(port)]
+    words += [
+        "--default-artifact-root",
+        str(artifacts),
+        "--workers",
+        "1",
+        "--uvicorn-opts",
+        "--log-level warning",
+    ]
+    server = subprocess.Popen([sys.executable, "-m", "mlflow", *words], cwd=root, env=os.environ | _QUIET)
+    try:
+        yield server
+    except (KeyboardInterrupt, SystemExit):
+        pass
+    finally:
+        if server.poll() is None:
+            server.send_signal(signal.SIGTERM)
+            server.wait()
+
+
+def _open(address: str, port: int, server: subprocess.Popen[bytes]) -> None:
+    while server.poll() is None:
+        with socket.socket() as one:
+            if one.connect_ex(("127.0.0.1", port)) == 0:
+                webbrowser.open(address)
+                return
+        time.sleep(0.3)

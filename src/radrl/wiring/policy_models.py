@@ -1,0 +1,105 @@
+"""Trained policies as MLflow models: what `mlflow models serve` starts and a registry takes.
+
+The model names `radrl.wiring.served`, which the installed radrl has; it holds weights, tokenizer and how the
+policy is asked. Nothing in it is pickled.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from radrl.data import images
+from radrl.observations import OBSERVATIONS
+from radrl.params.schema import Params
+from radrl.reporting.arms import asked
+from radrl.storage import pointers
+from radrl.wiring import served
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from mlflow import MlflowClient
+    from mlflow.models import ModelSignature
+
+MODEL_TYPE: Final = "chest X-ray report writer"
+
+
+def megabytes(policy: Path) -> float:
+    """How much a policy's folder holds, in MB of 10^6 bytes; what a pointer points at is counted."""
+    folder = pointers.resolve(policy, stage="train")
+    return sum(file.stat().st_size for file in folder.iterdir() if file.is_file()) / 1e6
+
+
+def save(policy: Path, params: Params, arm: str, target: Path) -> Path:
+    """Write a trained policy as an MLflow model.
+
+    Args:
+        policy: the arm's folder.
+        params: the whole of params.yaml.
+        arm: its name.
+        target: a folder that is there and empty.
+
+    Returns:
+        The model's folder below it.
+    """
+    from mlflow import pyfunc
+
+    data = target / "data"
+    shutil.copytree(pointers.resolve(policy, stage="train"), data / served.POLICY)
+    how = asdict(asked(params, arm)) | {"engine": "hf"}  # vLLM wants an interpreter of its own
+    written = {served.ASKED: how, served.LABELER: params.labeler.model_dump(include={"rules"})}
+    for name, value in written.items():
+        (data / name).write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+    pyfunc.save_model(
+        target / "model",
+        loader_module=served.__name__,
+        data_path=str(data),
+        signature=_signature(),
+        input_example=_example(params),
+        pip_requirements=["radrl"],
+    )
+    return target / "model"
+
+
+def log(client: MlflowClient, model: Path, *, experiment: str, run: str, arm: str) -> str:
+    """Log a model beside the run that trained it.
+
+    Args:
+        client: of the record.
+        model: of `save`.
+        experiment: id of the experiment.
+        run: id of the run.
+        arm: names the model.
+
+    Returns:
+        The model's id: `models:/ID` is its address.
+    """
+    from mlflow.entities import LoggedModelStatus
+
+    tags = {"arm": arm, "use": "research only, not a medical device"}
+    made = client.create_logged_model(experiment, arm, source_run_id=run, tags=tags, model_type=MODEL_TYPE)
+    client.log_model_artifacts(made.model_id, str(model))
+    client.finalize_logged_model(made.model_id, LoggedModelStatus.READY)
+    return str(made.model_id)
+
+
+def _signature() -> ModelSignature:
+    from mlflow.models import ModelSignature
+    from mlflow.types import ColSpec, Schema
+
+    outputs = [ColSpec("string", name) for name in ("report", *OBSERVATIONS)]
+    return ModelSignature(Schema([ColSpec("string", served.IMAGE)]), Schema(outputs))
+
+
+def _example(params: Params) -> pd.DataFrame:
+    """A request: a grey ramp, which is no film of anybody."""
+    import numpy as np
+    import pandas as pd
+
+    size = params.ingest.image_size
+    ramp = np.tile(np.linspace(0, 255, size).astype(np.uint8), (size, 1))
+    return pd.DataFrame({served.IMAGE: [base64.b64encode(images.encode_png(ramp)).decode()]})

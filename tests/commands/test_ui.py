@@ -1,0 +1,119 @@
+"""`radrl ui` shows the arms side by side, in a real browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import browser
+import pytest
+from click.testing import CliRunner
+from mlflow import MlflowClient
+from servers import free_port
+
+from radrl.commands.main import cli
+from radrl.wiring.tracker import Tracker
+from radrl.wiring.views import ARMS, address
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+HEADLINE = ("ce_rules_sample14_f1", "ce_rules_macro14_f1", "ce_rules_micro14_f1", "nlg_bleu4")
+F1 = {"sft": 0.55, "grpo": 0.60, "deer": 0.65}
+
+
+def recorded(project: Path) -> Path:
+    """A project whose record has three arms."""
+    (project / "conf/recipes").mkdir(parents=True)
+    (project / "conf/base").mkdir()
+    (project / "dvc.yaml").touch()
+    conf = {"tracking_uri": "sqlite:///mlflow.db", "artifacts": "mlartifacts", "experiment": "radrl"}
+    (project / "conf/base/mlflow.yml").write_text("".join(f"{key}: {value}\n" for key, value in conf.items()))
+    tracker = Tracker(conf | {"headline": HEADLINE}, project)
+    for arm, f1 in F1.items():
+        tracker.enter("train", arm, {"seed": "0", "reward": "ce_f1 + bleu2"})
+        for step in (1, 2):
+            tracker.metrics({"reward": f1 * step / 2}, step, section="training")
+        tracker.enter("eval", arm, {"seed": "0", "reward": "ce_f1 + bleu2", "credit": "gradient"})
+        tracker.metrics({f"headline/{name}": f1 for name in HEADLINE})
+    tracker.leave("FINISHED")
+    return project
+
+
+class Shown(NamedTuple):
+    address: str
+    said: list[str]
+
+
+@pytest.fixture(scope="module")
+def project(once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+    return once("ui", recorded)
+
+
+@pytest.fixture(scope="module")
+def ui(project: Path, root: Path) -> Iterator[Shown]:
+    """The command as one types it."""
+    port = free_port()
+    program = "from radrl.commands.main import main; main()"
+    environment = {key: value for key, value in os.environ.items() if key != "MLFLOW_TRACKING_URI"}
+    started = subprocess.Popen(
+        [sys.executable, "-c", program, "ui", "--port", str(port), "--no-open"],
+        cwd=project,
+        env=environment | {"PYTHONPATH": str(root / "src"), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert started.stdout
+    try:
+        said = [started.stdout.readline().split()[1] for _ in range(2)]
+        browser.wait(f"http://127.0.0.1:{port}/health")
+        yield Shown(f"http://127.0.0.1:{port}", said)
+    finally:
+        started.terminate()
+        assert started.wait(timeout=60) == 0
+        with pytest.raises(OSError, match=r"refused|timed out"):
+            browser.wait(f"http://127.0.0.1:{port}/health", seconds=2)
+
+
+def test_the_arms_stand_side_by_side_sorted(ui: Shown, chromium: Browser) -> None:
+    with browser.visit(chromium, width=1800) as one:
+        one.page.goto(ui.said[0])
+        one.page.get_by_text("eval deer").first.wait_for(timeout=90_000)
+        text = one.page.inner_text("body")
+        assert [text.index(f"eval {arm}") for arm in ("deer", "grpo", "sft")] == sorted(
+            text.index(f"eval {arm}") for arm in F1
+        )
+        assert "train deer" not in text
+        for column in ("headline/ce_rules_sample14_f1", "seed", "credit", "gradient", "ce_f1 + bleu2"):
+            assert column in text
+        assert one.abroad == []
+
+
+def test_the_curves_of_all_trainings_are_one_chart(ui: Shown, chromium: Browser) -> None:
+    with browser.visit(chromium, width=1800) as one:
+        one.page.goto(ui.said[1])
+        one.page.get_by_text("train deer (training/reward)").first.wait_for(state="attached", timeout=90_000)
+        assert one.page.locator(".js-plotly-plot").count() == 1
+        assert one.abroad == []
+
+
+def test_addresses_and_mends_are_said(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(shutil.copytree(project, tmp_path / "moved"))
+    Path("mlflow.db").unlink()
+    done = CliRunner().invoke(cli, ["ui", "--no-open"])
+    assert done.exit_code == 1
+    assert "no runs yet" in done.output
+    assert "Mend: radrl repro" in done.output
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://record.example")
+    assert "https://record.example" in CliRunner().invoke(cli, ["ui"]).output
+
+
+def test_every_experiment_has_the_view_that_the_address_names(project: Path) -> None:
+    found = MlflowClient(f"sqlite:///{project / 'mlflow.db'}").get_experiment_by_name("radrl")
+    assert f"mlflow.sharedViewState.{ARMS}" in found.tags
+    assert address(found.experiment_id).endswith(f"viewStateShareKey={ARMS}&compareRunsMode=TABLE")
