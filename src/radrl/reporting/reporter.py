@@ -67,16 +67,18 @@ class Reporter:
         )
         return cls(writer, asked)
 
-    def write(self, films: Sequence[Sequence[bytes]]) -> list[Report]:
-        """Write on samples; draws, if any, follow from the seed and a sample's place among all so far.
+    def write(self, films: Sequence[Sequence[bytes]], *, first: int | None = None) -> list[Report]:
+        """Write on samples; draws, if any, follow from the seed and a sample's place among all.
 
         Args:
             films: the films of B samples, of `radrl.reporting.films.shown`, one or more each.
+            first: the place of the first; by default after all that were written so far.
 
         Returns:
             B reports.
         """
-        first, self._written = self._written, self._written + len(films)
+        first = self._written if first is None else first
+        self._written = first + len(films)
         drawn = self._writer.write(
             films, self._asked.prompt, **self._asked.draw, seed=self._asked.seed, first=first
         )

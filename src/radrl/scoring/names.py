@@ -22,6 +22,12 @@ WITHOUT_MODEL: Final = ("ce", "nlg", "radgraph_rules", "green_rules")
 ERROR_COUNTS: Final = {
     "green": ("green", "green_matched"),
     "green_rules": ("green_rules", "green_rules_matched"),
+    "radmatch": (
+        "radmatch_triage_recall",
+        "radmatch_actionable_recall",
+        "radmatch_triage_precision",
+        "radmatch_actionable_precision",
+    ),
 }
 """Families of which more is worse, but for these metrics."""
 

@@ -3,6 +3,7 @@
 Metrics: ``radeval_`` and RadEval's key in lower case (``radeval_ratescore``, ``radeval_radcliq_v1``,
 ``radeval_rougel``). They are RadEval's figures, with its conventions: RadCliQ-v1's is the reciprocal of the
 mean (per report, lower is better), BLEU's pools counts, CheXbert's classes 1 and 3 are both positive.
+``radeval_rexrank_*`` are ReXrank's, computed by RadEval's RadCliQ: BLEU-2 is the mean over reports there.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from radrl.scoring.radgraph import encoder_of
 
 _RRG: Final = "StanfordAIMI/RRG_scorers"
 _CHEXBERT: Final = ("bert-base-uncased", f"{_RRG}/chexbert.pth")
+_RADCLIQ: Final = (f"{_RRG}/radgraph", *_CHEXBERT, "distilroberta-base")
 NEEDS: Final[dict[str, tuple[str, ...]]] = {
     "bleu": (),
     "rouge": (),
@@ -34,7 +36,8 @@ NEEDS: Final[dict[str, tuple[str, ...]]] = {
     "f1radbert_ct": ("IAMJB/RadBERT-CT",),
     "radgraph": (f"{_RRG}/radgraph-xl",),
     "radgraph_radcliq": (f"{_RRG}/radgraph",),
-    "radcliq": (f"{_RRG}/radgraph", *_CHEXBERT, "distilroberta-base"),
+    "radcliq": _RADCLIQ,
+    "rexrank": _RADCLIQ,
     "ratescore": ("Angelakeke/RaTE-NER-Deberta", "FremyCompany/BioLORD-2023-C"),
     "srrbert": (
         "StanfordAIMI/SRR-BERT-Leaves-with-Statuses",
@@ -47,6 +50,7 @@ NEEDS: Final[dict[str, tuple[str, ...]]] = {
 """What each metric of RadEval 2.2.1 reads, by path in the folder of all weights; a name on the hub is a path.
 
 RadGraph's archives are unpacked, each in a folder of its name; the encoders that they name are read too.
+``rexrank`` is no name of RadEval's: five of the seven figures of ReXrank's table, which its RadCliQ computes.
 """
 REFUSED: Final[dict[str, str]] = {
     "green": "RadEval runs code from its model's folder; take the family `green`",
@@ -59,10 +63,11 @@ _MEANS: Final = frozenset(
     {
         "rouge1", "rouge2", "rougel", "bertscore", "radeval_bertscore", "ratescore", "temporal_f1", "crimson",
         "radgraph_simple", "radgraph_partial", "radgraph_complete", "radgraph_radcliq",
+        "rexrank_bleu2", "rexrank_bertscore", "rexrank_sembscore", "rexrank_radgraph",
         "f1chexbert_sample_acc_5", "f1chexbert_sample_acc_all", "f1radbert_ct_sample_acc",
     }
 )  # fmt: skip
-_RECIPROCAL: Final = "radcliq_v1"
+_RECIPROCALS: Final = ("radcliq_v1", "rexrank_radcliq_v1")
 
 
 class RadEvalSection(Section):
@@ -205,16 +210,19 @@ def _summed(per_report: Mapping[str, FloatArray]) -> SummedMetrics | None:
         name: values for name, values in per_report.items() if name.removeprefix("radeval_") in _MEANS
     }:
         families.append(mean_metrics(means))
-    name = _own_name(_RECIPROCAL)
-    if name in per_report:
-
-        def of_sums(sums: FloatArray) -> Metrics:
-            return {name: ratio(sums[..., 1], sums[..., 0], math.nan)}
-
-        families.append(
-            SummedMetrics(np.column_stack([per_report[name], np.ones_like(per_report[name])]), of_sums)
-        )
+    families += [
+        _reciprocal(name, per_report[name]) for name in map(_own_name, _RECIPROCALS) if name in per_report
+    ]
     return join(*families) if families else None
+
+
+def _reciprocal(name: str, values: FloatArray) -> SummedMetrics:
+    """A metric that is one over the mean of its values."""
+
+    def of_sums(sums: FloatArray) -> Metrics:
+        return {name: ratio(sums[..., 1], sums[..., 0], math.nan)}
+
+    return SummedMetrics(np.column_stack([values, np.ones_like(values)]), of_sums)
 
 
 def _visible_files(path: Path) -> list[Path]:

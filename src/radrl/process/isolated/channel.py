@@ -22,6 +22,9 @@ _NETWORK = frozenset(
     {"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendmsg", "socket.sendto"}
 )
 
+_SERVER: set[tuple[str, int]] = set()
+"""Names and addresses, with the port, of the one server that a worker may reach."""
+
 
 class Refusal(Exception):
     """What the user has to mend; the message says it without a traceback."""
@@ -76,6 +79,24 @@ def serve(work: Callable[[Request, Channel], None]) -> None:
         sys.exit(1)
 
 
+def allow_server(host: str, port: int) -> None:
+    """Let this process reach one server and still nothing else; a proxy or a redirect leads nowhere.
+
+    Args:
+        host: its name or address.
+        port: where it listens.
+
+    Raises:
+        Refusal: the name is nobody's.
+    """
+    _SERVER.add((host, port))
+    try:
+        found = socket.getaddrinfo(host, port)
+    except OSError as error:
+        raise Refusal(f"finds no host {host!r}: {error}. Mend: its url") from error
+    _SERVER.update((str(address[0]), port) for *_, address in found)
+
+
 def require(package: str, *, target: str = "scorers", parameter: str = "python") -> None:
     """Refuse to go on without a package.
 
@@ -123,4 +144,17 @@ def _refuse_network(event: str, arguments: tuple[Any, ...]) -> None:
     unix = getattr(socket, "AF_UNIX", None)  # pipes of multiprocessing
     if isinstance(arguments[0], socket.socket) and arguments[0].family == unix:
         return
+    if _asked_for(event, arguments) in _SERVER:
+        return
     raise PermissionError(f"a worker has no network: {event} refused")
+
+
+def _asked_for(event: str, arguments: tuple[Any, ...]) -> tuple[str, int] | None:
+    """The host and port that are to be looked up or reached."""
+    if event == "socket.getaddrinfo":
+        host, port = arguments[:2]
+    elif event == "socket.connect" and isinstance(arguments[1], tuple):
+        host, port = arguments[1][:2]
+    else:
+        return None
+    return (host.decode() if isinstance(host, bytes) else str(host)), int(port or 0)

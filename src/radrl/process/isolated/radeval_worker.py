@@ -31,7 +31,7 @@ def score(request: Request, channel: Channel) -> None:
     for number, name in enumerate(request["metrics"]):
         for prepare in PREPARATIONS.get(name, ()):
             prepare(Path(request["models"]))
-        metric = registry.get_metric_class(name)()
+        metric = OWN[name]() if name in OWN else registry.get_metric_class(name)()
         tick = _Ticks(channel, name)
         found = figures(metric, base.MetricBase, request["references"], request["hypotheses"], tick)
         channel.answer(number, found)
@@ -60,6 +60,53 @@ def figures(
             if not isinstance(values, dict)
         },
     }
+
+
+REXRANK = {
+    "bleu_score": "rexrank_bleu2",
+    "bertscore": "rexrank_bertscore",
+    "semb_score": "rexrank_sembscore",
+    "radgraph": "rexrank_radgraph",
+}
+"""By the name that a part of RadCliQ has in RadEval, its name here."""
+
+
+class ReXrank:
+    """What ReXrank's table has of RadCliQ-v1 and the four figures it is made of.
+
+    RadEval's RadCliQ computes all of them and gives back one, with two differences from ReXrank's evaluation
+    (the repositories ReXrank-metric and CXR-Report-Metric of rajpurkarlab): there BERTScore does not weigh
+    words by how rare they are among the references, and BLEU-2 is of lower-case words.
+    """
+
+    def __init__(self) -> None:
+        self._composite = import_module("radeval.metrics.RadCliQv1.radcliq").CompositeMetric()
+
+    def _compute_raw(
+        self, refs: list[str], hyps: list[str], on_progress: Callable[[], None]
+    ) -> dict[str, dict[str, Any]]:
+        self._composite._get_bert_scorer(refs)._idf = False
+        parts = self._composite._compute_sub_metrics(refs, hyps)
+        parts["bleu_score"] = self._composite._bleu(_words(refs), _words(hyps))[1]
+        on_progress()
+        self._composite._compute_sub_metrics = lambda *_: parts  # not by the models once more
+        inverse, distances = self._composite.predict(refs, hyps)
+        found = {own: _mean_of(parts[key]) for key, own in REXRANK.items()}
+        return found | {"rexrank_radcliq_v1": {"aggregate": inverse, "per_sample": distances}}
+
+
+def _words(texts: list[str]) -> list[str]:
+    """Lower-case words and full stops apart by blanks, as CXR-Report-Metric cuts them."""
+    return [text.lower().replace(".", " .") for text in texts]
+
+
+def _mean_of(values: Any) -> dict[str, Any]:
+    numbers = [float(value) for value in values]
+    return {"aggregate": sum(numbers) / len(numbers), "per_sample": numbers}
+
+
+OWN: dict[str, Callable[[], Any]] = {"rexrank": ReXrank}
+"""Metrics that RadEval computes and has no name for."""
 
 
 class _Ticks:
@@ -101,6 +148,7 @@ PREPARATIONS: dict[str, Iterable[Callable[[Path], None]]] = {
     "radcliq": [_chexbert_from, _radgraph_from],
     "radgraph": [_radgraph_from],
     "radgraph_radcliq": [_radgraph_from],
+    "rexrank": [_chexbert_from, _radgraph_from],
     "temporal": [_stanza_from],
 }
 """What finds the weights of a metric where RadEval's own way would not, by name of the metric."""

@@ -82,7 +82,7 @@ class EndpointJudge:
         longest_wait: float = 60.0,
         cache: Path | None = None,
     ) -> None:
-        self._url = _allowed(url, allowed_hosts)
+        self._url = f"{str(allowed(url, allowed_hosts)).rstrip('/')}/chat/completions"
         self._headers = _headers(api_key_env)
         self._concurrency, self._retries, self._timeout = concurrency, retries, timeout
         self._backoff, self._longest_wait = backoff, longest_wait
@@ -194,8 +194,19 @@ class EndpointJudge:
         return Answer(text)
 
 
-def _allowed(url: str, allowed_hosts: Sequence[str]) -> str:
-    """The address of chat completions under `url`, if prompts may go there."""
+def allowed(url: str, allowed_hosts: Sequence[str]) -> httpx2.URL:
+    """The base of an API, if prompts may go there.
+
+    Args:
+        url: such as ``http://localhost:8000/v1``.
+        allowed_hosts: host names that prompts may go to.
+
+    Returns:
+        The address taken apart.
+
+    Raises:
+        ScoringError: it is none, or its host is not allowed.
+    """
     try:
         parsed = httpx2.URL(url)  # the parser that will also connect: two parsers can see two hosts
     except httpx2.InvalidURL as error:
@@ -210,18 +221,28 @@ def _allowed(url: str, allowed_hosts: Sequence[str]) -> str:
             f"nothing was sent: host {parsed.host!r} is not in allowed_hosts {list(allowed_hosts)}; "
             "reports are patient data, so name the host there if they may go to it"
         )
-    return f"{str(parsed).rstrip('/')}/chat/completions"
+    return parsed
+
+
+def api_key(variable: str) -> str:
+    """An API's key.
+
+    Args:
+        variable: name of the environment variable that holds it.
+
+    Raises:
+        ScoringError: it is not set.
+    """
+    if not (key := os.environ.get(variable, "").strip()):
+        raise ScoringError(f"environment variable {variable} (api_key_env) is not set: it holds the API key")
+    return key
 
 
 def _headers(api_key_env: str | None) -> dict[str, str]:
     json_type = {"Content-Type": "application/json"}
-    if api_key_env is None:
-        return json_type
-    if not (key := os.environ.get(api_key_env, "").strip()):
-        raise ScoringError(
-            f"environment variable {api_key_env} (api_key_env) is not set: it holds the API key"
-        )
-    return json_type | {"Authorization": f"Bearer {key}"}
+    return (
+        json_type if api_key_env is None else json_type | {"Authorization": f"Bearer {api_key(api_key_env)}"}
+    )
 
 
 def _name(error: httpx2.HTTPError) -> str:
