@@ -216,7 +216,7 @@ def test_all_metrics_can_be_listed(radrl):
     said = radrl("score", "--list-metrics").stdout.split()
     ce, nlg, *_ = directly()
     assert {*ce.corpus, *nlg.corpus, "nlg_meteor", "radgraph_rules:", "green_rules:"} <= {*said}
-    assert "radgraph, green, radeval: with a model" in " ".join(said)
+    assert "radgraph, green, radeval, radmatch: with a model" in " ".join(said)
 
 
 def test_families_without_a_model_are_scored_by_default(radrl, table):
