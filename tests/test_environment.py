@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import stat
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from radrl.process import offline
@@ -244,3 +246,14 @@ def test_unsuitable_python_is_refused_with_version_and_mend(tmp_path: Path, vers
 
 def test_missing_python_is_said_to_be_missing() -> None:
     assert "python-that-is-not-there: not installed" in find_python("python-that-is-not-there").stderr
+
+
+def test_the_dev_container_makes_the_environment_that_the_readme_makes() -> None:
+    text = (ROOT / ".devcontainer/devcontainer.json").read_text()
+    container = json.loads(re.sub(r"(?m)^\s*//.*$", "", text))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    python = re.search(r":(3\.\d+)-", container["image"])
+    assert python
+    assert python[1] in SpecifierSet(project["requires-python"])
+    assert container["postCreateCommand"].startswith("make env ")
+    assert "make env" in (ROOT / "README.md").read_text()

@@ -4,10 +4,13 @@ import subprocess
 import sys
 import time
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 
 from radrl.commands import main, options
+from radrl.commands.main import cli
 
 HEAVY = {"torch", "transformers", "kedro", "mlflow", "dvc", "pandas"}
 PROGRAM = [sys.executable, "-m", "radrl.commands"]
@@ -185,3 +188,21 @@ def test_classes_are_those_of_the_observations():
         "chexbert": [0, 1, 2, 3],
         "words": [None, "positive", "negative", "uncertain"],
     }
+
+
+def test_a_shell_completes_arms_and_stages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "conf/recipes").mkdir(parents=True)
+    (tmp_path / "dvc.yaml").touch()
+    (tmp_path / "params.yaml").write_text("arms: {deer: {}, grpo: {}}")
+    (tmp_path / "data/06_models/arms/deer").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+
+    def completed(*words: str) -> list[str]:
+        shell = ShellComplete(cli, {}, "radrl", "_RADRL_COMPLETE")
+        return [item.value for item in shell.get_completions(list(words[:-1]), words[-1])]
+
+    assert completed("report", "film.png", "--arm", "") == ["deer"]
+    assert completed("repro", "train@") == ["train@deer", "train@grpo"]
+    assert "compare" in completed("repro", "")
+    (tmp_path / "params.yaml").write_text("arms: [")
+    assert completed("repro", "train") == ["train"]

@@ -11,6 +11,7 @@ import click
 import pyarrow as pa
 from tqdm import tqdm
 
+from radrl.commands import completing
 from radrl.commands.common import require_outputs, table_at
 from radrl.commands.options import CLASSES, STD, classes_option
 from radrl.commands.project import project
@@ -42,7 +43,13 @@ Examples:
 @click.argument(
     "images", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="IMAGE..."
 )
-@click.option("--arm", required=True, help="The trained arm that writes, by its name in params.yaml.")
+@click.option(
+    "--arm",
+    required=True,
+    metavar="NAME",
+    shell_complete=completing.trained_arms,
+    help="The trained arm that writes, by its name in params.yaml.",
+)
 @click.option(
     "-o",
     "--out",

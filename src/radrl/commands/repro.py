@@ -16,6 +16,7 @@ from typing import Any, Final
 import click
 from tqdm import tqdm
 
+from radrl.commands import completing
 from radrl.commands.project import project, stopped
 from radrl.data.sources.base import drawn
 from radrl.pages.caveats import DRAWN_FILMS, ONE_SEED
@@ -48,7 +49,7 @@ _WARNING: Final = re.compile(r"\d\d:\d\d:\d\d (?:WARNING|ERROR) +(.*)")
 
 
 @click.command("repro", epilog=_EXAMPLES)
-@click.argument("targets", metavar="[STAGE]...", nargs=-1)
+@click.argument("targets", metavar="[STAGE]...", nargs=-1, shell_complete=completing.stages)
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),

@@ -9,6 +9,7 @@ from typing import Final
 import click
 from tqdm import tqdm
 
+from radrl.commands import completing
 from radrl.commands.common import require_outputs
 from radrl.commands.project import project
 from radrl.process.devices import ASKED
@@ -25,7 +26,11 @@ Examples:
 @click.argument("output_json", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("img_root", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
-    "--arm", required=True, metavar="NAME", help="The trained arm that writes, by its name in params.yaml."
+    "--arm",
+    required=True,
+    metavar="NAME",
+    shell_complete=completing.trained_arms,
+    help="The trained arm that writes, by its name in params.yaml.",
 )
 @click.option("--device", help=f"Where the policy computes: {ASKED}.  [default: params.yaml's]")
 @click.option("--force", is_flag=True, help="Replace OUTPUT_JSON when it is there.")
