@@ -9,6 +9,7 @@ import pytest
 import site_hook
 from docsite import house, long_pages, parameters, shipped
 from docsite.layout import layout
+from docsite.made import Made
 from pydantic import BaseModel, Field
 
 
@@ -119,3 +120,16 @@ def test_every_package_is_in_the_drawing() -> None:
 )
 def test_links_are_turned_to_the_site(page: str, written: str, turned: str) -> None:
     assert site_hook.with_site_links(written, page) == turned
+
+
+def test_a_link_to_a_heading_goes_to_the_part_on_which_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [
+        Made("long.md", "Long", "# Long\n\n## One\n"),
+        Made("long-2.md", "Long", "# Long\n\n## The second\n"),
+    ]
+    monkeypatch.setattr(site_hook, "groups", lambda: {"long.md": parts})
+    written = "[a](long.md#one) [b](long.md#the-second) [c](long.md)"
+    assert (
+        site_hook.with_site_links(written, "page.md")
+        == "[a](long.md#one) [b](long-2.md#the-second) [c](long.md)"
+    )

@@ -13,6 +13,7 @@ from typing import Any
 
 from docsite import commands, house, long_pages, modules, parameters, stages
 from docsite.made import ROOT, Made
+from markdown.extensions.toc import slugify
 
 OUTSIDE = {
     "README.md": "index.md",
@@ -25,6 +26,7 @@ FILLED = {"house": house.svg, "rooms": house.rooms, "stages": stages.stages}
 """What stands in a page for `<!-- made: NAME -->`."""
 
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
+_HEADING = re.compile(r"(?m)^#+ (.+)$")
 _MADE = re.compile(r"<!-- made: (\w+) -->")
 
 
@@ -87,7 +89,16 @@ def _link(found: re.Match[str], stands: str, page: str) -> str:
     place = OUTSIDE.get(path) or (path.removeprefix("docs/") if path.startswith("docs/") else None)
     if place is None:  # a file of the repository that is no page
         return label
+    place = _part(place, anchor)
     return f"{mark}[{label}]({posixpath.relpath(place, posixpath.dirname(page) or '.')}{anchor})"
+
+
+def _part(place: str, anchor: str) -> str:
+    """The page on which a heading stands, of those into which a long one is cut."""
+    for made in groups().get(place, []):
+        if any(f"#{slugify(title, '-')}" == anchor for title in _HEADING.findall(made.text)):
+            return made.path
+    return place
 
 
 def on_config(config: Any) -> Any:
