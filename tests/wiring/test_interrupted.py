@@ -1,0 +1,106 @@
+"""A signal closes the record: the run that was open, and the one above it, say that they were killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mlflow import MlflowClient
+
+from radrl.wiring import interrupted
+from radrl.wiring.interrupted import ClosedAtTheEnd
+
+OPENS = """
+import os, sys, time
+from pathlib import Path
+from radrl.wiring.interrupted import ClosedAtTheEnd
+from radrl.wiring.tracker import Tracker
+conf = {{"tracking_uri": "sqlite:///mlflow.db", "artifacts": "mlartifacts", "experiment": "radrl"}}
+tracker = Tracker({{**conf, "study": "a study"}}, Path({root!r}))
+ClosedAtTheEnd(lambda: tracker.leave("KILLED")).begin()
+tracker.enter("train", "grpo")
+tracker.metrics({{"reward": 0.5}}, step=1)
+child = os.fork()
+print(child or "child", flush=True)
+try:
+    while True:
+        time.sleep(0.1)
+finally:
+    print("put away", flush=True)
+"""
+
+
+def started(folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", OPENS.format(root=str(folder))],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        text=True,
+    )
+
+
+def states(folder: Path) -> dict[str, str]:
+    client = MlflowClient(f"sqlite:///{folder / 'mlflow.db'}")
+    runs = client.search_runs([client.get_experiment_by_name("radrl").experiment_id])
+    return {run.data.tags["mlflow.runName"]: run.info.status for run in runs}
+
+
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [
+        (signal.SIGTERM, 128 + signal.SIGTERM),
+        (signal.SIGHUP, 128 + signal.SIGHUP),
+        (signal.SIGINT, -signal.SIGINT),
+    ],
+)
+def test_a_signal_closes_what_is_open(tmp_path: Path, number: int, status: int) -> None:
+    process = started(tmp_path)
+    assert process.stdout
+    said = [process.stdout.readline().strip() for _ in range(2)]
+    child = int(next(line for line in said if line != "child"))
+    os.kill(child, signal.SIGTERM)  # a worker's end is not the stage's
+    while Path(f"/proc/{child}/stat").exists() and " Z " not in Path(f"/proc/{child}/stat").read_text():
+        pass
+    assert states(tmp_path) == {"train grpo": "RUNNING", "a study": "RUNNING"}
+    process.send_signal(number)
+    assert process.stdout.read() == "put away\n"
+    assert process.wait(timeout=60) == status
+    assert states(tmp_path) == {"train grpo": "KILLED", "a study": "KILLED"}
+
+
+def test_what_hangs_is_ended_by_force(tmp_path: Path) -> None:
+    hangs = (
+        "import time\nfrom radrl.wiring import interrupted\ninterrupted.PATIENCE = 0.5\n"
+        "interrupted.ClosedAtTheEnd(lambda: None).begin()\n"
+        "try:\n    print('there', flush=True)\n    time.sleep(600)\nfinally:\n    time.sleep(600)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", hangs],
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert process.stdout
+    process.stdout.readline()
+    process.terminate()
+    assert process.wait(timeout=60) == -signal.SIGTERM
+
+
+def test_signals_are_given_back_and_those_of_others_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {number: signal.getsignal(number) for number in interrupted._SIGNALS}
+    try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under nohup
+        closing = ClosedAtTheEnd(lambda: None)
+        closing.begin()
+        assert signal.getsignal(signal.SIGTERM) == closing._unwind
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+        closing.end()
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
