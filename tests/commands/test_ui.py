@@ -98,6 +98,7 @@ def test_the_curves_of_all_trainings_are_one_chart(ui: Shown, chromium: Browser)
     with browser.visit(chromium, width=1800) as one:
         one.page.goto(ui.said[1])
         one.page.get_by_text("train deer (training/reward)").first.wait_for(state="attached", timeout=90_000)
+        one.page.locator(".js-plotly-plot").first.wait_for(state="attached", timeout=90_000)
         assert one.page.locator(".js-plotly-plot").count() == 1
         assert one.abroad == []
 

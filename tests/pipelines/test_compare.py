@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import browser
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -44,8 +45,10 @@ from radrl.pipelines.compare.facts import facts_of
 from radrl.pipelines.compare.page import _what as describe_row
 from radrl.pipelines.compare.page import draw_films
 from radrl.pipelines.compare.pipeline import create_pipeline
+from radrl.pipelines.compare.ranking import rank
 from radrl.pipelines.compare.rows import Row
 from radrl.pipelines.compare.settings import ComparisonSettings
+from radrl.pipelines.compare.summary import sentences
 from radrl.pipelines.compare.systems import System
 from radrl.pipelines.eval.texts import label_columns, texts_of
 from radrl.scoring import meteor_counts
@@ -264,6 +267,18 @@ SEEDS = pd.DataFrame(
 """What a study over seeds gave."""
 
 
+def paired(comparison: pd.DataFrame) -> pd.DataFrame:
+    """Pairs as `compare_arms` gives them, each difference with the same error."""
+    return pd.DataFrame(
+        [
+            {"metric": metric, "arm": one, "other": other, "error": 0.05}
+            for metric, lines in comparison.groupby("metric", sort=False)
+            for one, other in itertools.combinations(lines["arm"], 2)
+        ],
+        columns=["metric", "arm", "other", "error"],
+    )
+
+
 def page(
     comparison: pd.DataFrame,
     arms: dict[str, pd.DataFrame],
@@ -289,6 +304,7 @@ def page(
     scoring_of = settled(scoring, settings)
     return nodes.write_page(
         comparison,
+        paired(comparison),
         gathering.gather_reports(**arms),
         histories,
         nodes.draw_comparison(comparison, scoring_of.compare)[1],
@@ -323,7 +339,7 @@ class TestWithoutTrainingFilms:
         metric = COMPARE["metrics"][0]
         assert at(found, "grpo", metric)["value"] == at(comparison, "grpo", metric)["value"]
         assert not {*found["beaten_by"].dropna()} & gone
-        assert "What came out" in page(found, {"sft": sft, "grpo": grpo}, test)
+        assert "No model." in page(found, {"sft": sft, "grpo": grpo}, test)
 
 
 class TestGather:
@@ -899,7 +915,9 @@ class TestCurves:
 
     def test_arms_can_be_told_apart(self) -> None:
         drawn = self.panels(*[history()] * 12)["reward"]
-        styles = {(line.get_color(), line.get_linestyle()) for line in drawn.lines}
+        styles = {
+            (line.get_color(), line.get_marker()) for line in drawn.lines if line.get_marker() != "None"
+        }
         assert len(styles) == 12
 
     def test_rare_labels_are_the_rarest_that_can_be_learnt(self) -> None:
@@ -1283,7 +1301,7 @@ class TestSeeds:
         assert "No study over seeds is at hand" in text
 
     def test_another_reference_and_one_seed_have_none(self, comparison: pd.DataFrame) -> None:
-        given = {"metric": self.METRIC, "arms": ["sft", "grpo"], "corpus": SEEDS["corpus"].iloc[0]}
+        given = {"metric": self.METRIC, "rows": ["sft", "grpo"], "corpus": SEEDS["corpus"].iloc[0]}
         assert len(seeds.of_shipped(SEEDS, reference="sft", **given)) == 2
         assert seeds.of_shipped(SEEDS, reference="grpo", **given) == []
         assert seeds.of_shipped(SEEDS.assign(seeds=1), reference="sft", **given) == []
@@ -1426,3 +1444,69 @@ class TestSystems:
         named = {"every_label_positive": systems["MAIRA 2"]}
         with pytest.raises(ValueError, match=r"compare\.systems\.every_label_positive: the table has a row"):
             compared({"sft": sft}, corpus, systems=named)
+
+
+class TestFirstScreen:
+    """What came out, before anything else: three sentences and all rows in one plot."""
+
+    METRIC = "ce_rules_sample14_f1"
+    SETTINGS = COMPARE | {"metrics": [METRIC]}
+
+    def test_sentences_say_what_is_decided_and_by_what(self, comparison: pd.DataFrame) -> None:
+        films, trivial, once = sentences(comparison, paired(comparison), [], self.SETTINGS)
+        assert films.text.startswith("grpo stands highest of 2 arms on ce_rules_sample14_f1 with ")
+        assert "over patients" in films.text
+        assert "The best row that needs none, " in trivial.text
+        assert "trained once, and intervals over patients are no test of training" in once.text
+        *_, again = sentences(
+            comparison, paired(comparison), SEEDS.iloc[:2].to_dict("records"), self.SETTINGS
+        )
+        assert again.text.startswith(
+            "Trained with 3 seeds, grpo is above sft by Holm’s p over seeds, while the lead"
+        )
+
+    def test_a_row_without_a_model_that_beats_every_arm_is_said(self, comparison: pd.DataFrame) -> None:
+        better = comparison.copy()
+        row = (better["arm"] == "nearest_training_film") & (better["metric"] == self.METRIC)
+        better.loc[row, "value"] = 0.99
+        _, trivial, _ = sentences(better, paired(better), [], self.SETTINGS)
+        assert "nearest training film, reaches 0.990: " in trivial.text
+        assert "such a row beats every arm on " in trivial.text
+        assert self.METRIC in trivial.text
+
+    def test_all_rows_stand_in_one_plot_the_highest_first(self, comparison: pd.DataFrame) -> None:
+        ranking = rank(comparison, SEEDS.iloc[:2].to_dict("records"), self.SETTINGS)
+        values = [place.line["value"] for place in ranking.places]
+        assert values == sorted(values, reverse=True)
+        assert {place.line["arm"] for place in ranking.places} == {*comparison["arm"]}
+        assert all(0 <= ranking.at(value) <= 100 for value in values)
+        assert ranking.seeds == 3
+        assert float(ranking.ticks[0]) <= min(values) <= max(values) <= float(ranking.ticks[-1])
+
+    @pytest.mark.parametrize(
+        ("width", "how"),
+        [(1366, {}), (420, {}), (1366, {"color_scheme": "dark"}), (420, {"color_scheme": "dark"})],
+    )
+    def test_a_browser_shows_it_without_an_error(
+        self,
+        comparison: pd.DataFrame,
+        sft: pd.DataFrame,
+        grpo: pd.DataFrame,
+        corpus: ds.Dataset,
+        chromium: Any,
+        tmp_path: Path,
+        width: int,
+        how: dict[str, Any],
+    ) -> None:
+        text = page(comparison, {"sft": sft, "grpo": grpo}, corpus, metrics=[self.METRIC])
+        assert len(text) < 5_000_000
+        (tmp_path / "page.html").write_text(text)
+        with browser.visit(chromium, width, **how) as one:
+            one.page.goto((tmp_path / "page.html").as_uri())
+            assert one.page.locator("table.rank tbody tr").count() == comparison["arm"].nunique() + 1
+            assert one.overflow() <= 0
+            one.page.emulate_media(media="print")
+            kept = one.page.eval_on_selector(".track", "bar => getComputedStyle(bar).printColorAdjust")
+            assert kept == "exact"
+            assert one.errors == []
+            assert one.abroad == []

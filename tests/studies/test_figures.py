@@ -15,7 +15,8 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
 
-from radrl.pages.pictures import APART, png, style
+from radrl.pages.colours import APART
+from radrl.pages.pictures import png, style
 from radrl.studies import figures, pictures
 from radrl.studies.curves import averaged
 from radrl.studies.page import Described

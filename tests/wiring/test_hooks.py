@@ -27,6 +27,7 @@ from radrl.process.started_for import VARIABLE
 from radrl.wiring import hooks
 from radrl.wiring.datasets import ArrowShards, Folder
 from radrl.wiring.hooks import STEP_REPORT, ProjectHooks, TrackingHooks
+from radrl.wiring.tracker import Tracker
 
 TRAINING = {"steps": 2, "lora": {"rank": 4}, "betas": [0.9, 0.99]}
 PATHS = {"arm.reward.judge.folder"}
@@ -224,6 +225,38 @@ def test_run_holds_params_steps_metrics_and_artifacts(
 )
 def test_a_part_has_a_plain_name_to_search_by(part: Any, label: str) -> None:
     assert hooks._names(part) == label
+
+
+@pytest.mark.parametrize(
+    ("source", "models", "logged"),
+    [
+        ("phantom", "drawn", True),
+        ("mimic_cxr", "drawn", False),  # it may repeat what it read
+        ("mimic_cxr", "all", True),
+        ("phantom", "none", False),
+    ],
+)
+def test_a_policy_of_patients_stays_out_of_the_record_unless_asked(
+    project: Path,
+    experiment: str,
+    monkeypatch: pytest.MonkeyPatch,
+    source: str,
+    models: str,
+    logged: bool,
+) -> None:
+    taken: list[str] = []
+    monkeypatch.setattr(Tracker, "policy", lambda self, path, params, arm: taken.append(arm))
+    monkeypatch.setattr(hooks.schema, "validate", lambda values: values)
+    session = context(project, experiment)
+    session.config_loader["tracking"]["models"] = models
+    session.params = PARAMS | {"ingest": {"source": source}}
+    tracking = TrackingHooks()
+    tracking.after_context_created(session)
+    policy = Folder(str(project / "grpo"))
+    policy.metadata = {"mlflow": "policy"}
+    tracking._catalog = DataCatalog({"grpo.policy": policy})
+    tracking.after_dataset_saved("grpo.policy", None)
+    assert taken == (["grpo"] if logged else [])
 
 
 def test_runs_that_score_arms_carry_what_sets_the_arms_apart(

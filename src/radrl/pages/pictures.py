@@ -8,10 +8,8 @@ from typing import Any, Final
 
 from matplotlib.figure import Figure
 
-from radrl.pages.colours import INK
+from radrl.pages.colours import APART, INK
 
-APART: Final = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#000000")
-"""Okabe and Ito's colours but for the yellow, which is too pale on white: apart for colour-blind eyes too."""
 DASHES: Final[tuple[Any, ...]] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)))
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 DPI: Final = 110

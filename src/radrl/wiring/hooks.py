@@ -145,6 +145,7 @@ class TrackingHooks:
         conf = dict(context.config_loader["tracking"])
         conf["tracking_uri"] = os.environ.get("MLFLOW_TRACKING_URI", conf["tracking_uri"])
         if conf["tracking_uri"] != "off":
+            self._models = conf.get("models", "none")
             conf["headline"] = context.params.get("eval", {}).get("headline", ())
             conf["study"] = started_for.name(os.environ)
             root = record_root(Path(context.project_path))
@@ -199,7 +200,7 @@ class TrackingHooks:
             self._tracker.metrics(data)
         elif kind == "headline":
             self._tracker.metrics({f"{HEADLINE}/{name}": value for name, value in data.items()})
-        elif kind == "policy":
+        elif kind == "policy" and (self._models == "all" or (self._models == "drawn" and self._drawn)):
             self._tracker.policy(path, schema.validate(dict(self._params)), dataset_name.rpartition(".")[0])
         elif kind == "table of drawn films" and self._drawn:
             self._tracker.table(dataset_name.rpartition(".")[2], data)

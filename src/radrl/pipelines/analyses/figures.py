@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from radrl.pages.caveats import DRAWN_FILMS
-from radrl.pages.colours import INK, LINES, PALE
+from radrl.pages.colours import INK, PALE
 from radrl.pages.panels import dress
+from radrl.pages.pictures import style
 from radrl.pipelines.analyses import masking, published, rewards
 
 TITLES: Final = {
@@ -62,9 +63,11 @@ def _panel(
     for line in lines.to_dict("records"):
         number = whose.index(line["who"])
         at = rows.index(line["row"]) + 0.22 * (number - (len(whose) - 1) / 2)
-        colour = LINES[number % len(LINES)]
-        panel.plot([line["low"], line["high"]], [at, at], color=colour, linewidth=2, solid_capstyle="round")
-        panel.plot([line["value"]], [at], marker="o", markersize=5, color=colour)
+        look = style(number)
+        panel.plot(
+            [line["low"], line["high"]], [at, at], color=look.colour, linewidth=2, solid_capstyle="round"
+        )
+        panel.plot([line["value"]], [at], marker=look.marker, markersize=5, color=look.colour)
     for row, value in paper.items():
         if value is not None:
             panel.plot([value], [rows.index(row)], marker="D", markersize=6, color="none", mec=PALE)
@@ -77,8 +80,8 @@ def _panel(
 
 def _legend(figure: Figure, labelers: list[str], drawn: bool) -> None:
     handles = [
-        Line2D([], [], color=LINES[number % len(LINES)], marker="o", markersize=5, label=f"read by {name}")
-        for number, name in enumerate(labelers)
+        Line2D([], [], color=look.colour, marker=look.marker, markersize=5, label=f"read by {name}")
+        for look, name in ((style(number), name) for number, name in enumerate(labelers))
     ]
     deer = "DEER on MIMIC-CXR, read by CheXbert"
     handles.append(Line2D([], [], linestyle="", marker="D", markersize=6, color="none", mec=PALE, label=deer))

@@ -23,8 +23,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
 from radrl.observations import FINDINGS, POSITIVE
-from radrl.pages.colours import INK, LINES
+from radrl.pages.colours import INK
 from radrl.pages.panels import dress
+from radrl.pages.pictures import Style, style
 
 FIGURE_2: Final = ("Pneumonia", "Fracture")
 """The labels of OraPO's figure 2, drawn wherever some of the watched references have them."""
@@ -71,9 +72,7 @@ def curves(histories: Mapping[str, pd.DataFrame], rare: Mapping[str, int] | None
         figure = Figure(figsize=(5, 1))
         figure.text(0.5, 0.5, "no arm trained", ha="center", va="center", color=INK)
         return figure
-    styles = {
-        arm: (LINES[i % len(LINES)], "-" if i < len(LINES) else "--") for i, arm in enumerate(histories)
-    }
+    styles = {arm: style(number) for number, arm in enumerate(histories)}
     lines = [-(-len(panels) // COLUMNS) for panels in groups.values()]
     heights = [0.45 + 1.85 * count for count in lines]
     legend = 0.3 * -(-len(styles) // 6)
@@ -83,7 +82,10 @@ def curves(histories: Mapping[str, pd.DataFrame], rare: Mapping[str, int] | None
     parts = figure.subfigures(len(groups), 1, height_ratios=heights, squeeze=False)[:, 0]
     for part, (heading, panels), count in zip(parts, groups.items(), lines, strict=True):
         _draw_group(part, heading, panels, count, histories, styles)
-    handles = [Line2D([], [], color=colour, ls=dash, label=arm) for arm, (colour, dash) in styles.items()]
+    handles = [
+        Line2D([], [], color=look.colour, ls=look.dash, marker=look.marker, markersize=4, label=arm)
+        for arm, look in styles.items()
+    ]
     figure.legend(
         handles=handles, loc="outside upper left", ncols=6, frameon=False, fontsize=9, labelcolor=INK
     )
@@ -203,7 +205,7 @@ def _draw_group(
     panels: Sequence[Panel],
     lines: int,
     histories: Mapping[str, pd.DataFrame],
-    styles: Mapping[str, tuple[str, str]],
+    styles: Mapping[str, Style],
 ) -> None:
     part.set_facecolor("none")
     part.suptitle(heading, x=0.005, ha="left", fontsize=10.5, fontweight="bold", color=INK)
@@ -215,26 +217,28 @@ def _draw_group(
             axes.set_xlabel("step", fontsize=8, color=INK, labelpad=1)
         for arm, history in histories.items():
             if panel.column in history:
-                _draw(axes, panel, history, *styles[arm], pale=0.35 / len(histories) ** 0.5)
+                _draw(axes, panel, history, styles[arm], pale=0.35 / len(histories) ** 0.5)
     for empty in range(len(panels), lines * COLUMNS):  # so that the columns of all rows have one width
         part.add_subplot(lines, COLUMNS, empty + 1).set_axis_off()
 
 
-def _draw(axes: Axes, panel: Panel, history: pd.DataFrame, colour: str, dash: str, *, pale: float) -> None:
+def _draw(axes: Axes, panel: Panel, history: pd.DataFrame, look: Style, *, pale: float) -> None:
+    line = {"color": look.colour, "linestyle": look.dash}
     points = history.dropna(subset=[panel.column])
     step, values = points["step"], points[panel.column]
     if panel.watched:
-        axes.plot(step, values, color=colour, linestyle=dash, linewidth=1.6, marker="o", markersize=3)
+        axes.plot(step, values, **line, linewidth=1.6, marker=look.marker, markersize=3)
         if panel.references in history:
             axes.axhline(history[panel.references].dropna().iloc[0], color=INK, linewidth=1, linestyle=":")
         return
     window = max(1, len(values) // 10)
     if panel.band and {*panel.band} <= {*history}:
         low, high = (_smooth(points[name], window) for name in panel.band)
-        axes.fill_between(step, low, high, color=colour, alpha=0.12, linewidth=0)
+        axes.fill_between(step, low, high, color=look.colour, alpha=0.12, linewidth=0)
     else:
-        axes.plot(step, values, color=colour, linestyle=dash, linewidth=0.7, alpha=pale)
-    axes.plot(step, _smooth(values, window), color=colour, linestyle=dash, linewidth=1.7)
+        axes.plot(step, values, **line, linewidth=0.7, alpha=pale)
+    sparse = {"marker": look.marker, "markersize": 3, "markevery": max(1, len(values) // 5)}
+    axes.plot(step, _smooth(values, window), **line, **sparse, linewidth=1.7)
 
 
 def _smooth(values: pd.Series, window: int) -> pd.Series:

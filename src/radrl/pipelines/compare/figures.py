@@ -14,12 +14,12 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from radrl.pages.colours import INK, LINES, PALE
+from radrl.pages.colours import APART, INK, PALE
 from radrl.pages.panels import dress
 from radrl.pipelines.compare.rows import CEILING
 from radrl.pipelines.compare.systems import titled
 
-ARM, REFERENCE = LINES[:2]
+ARM, REFERENCE = APART[:2]
 KINDS = {"arm": ARM, "system": "#1a7f37", "trivial": PALE, "reader": "#8957e5"}
 
 

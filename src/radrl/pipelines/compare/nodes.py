@@ -216,6 +216,7 @@ def gather_beside(
 
 def write_page(
     comparison: pd.DataFrame,
+    pairs: pd.DataFrame,
     arm_reports: ArmTables,
     arm_histories: ArmTables,
     forest: str,
@@ -228,6 +229,7 @@ def write_page(
 
     Args:
         comparison: of `compare_arms`.
+        pairs: of `compare_arms`.
         arm_reports: of `radrl.pipelines.compare.arms.gather_reports`.
         arm_histories: of `radrl.pipelines.compare.arms.gather_histories`.
         forest: of `draw_comparison`, the SVG element.
@@ -244,6 +246,7 @@ def write_page(
     shown = page.draw_films(arm_reports, count=settings.compare["examples"], seed=settings.seed)
     return page.render(
         comparison,
+        pairs,
         arm_reports,
         forest=forest,
         curves=curves if arm_histories else None,

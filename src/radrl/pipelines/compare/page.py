@@ -19,8 +19,10 @@ from radrl.pages.caveats import NOT_OURS, OVER_PATIENTS
 from radrl.pages.numbers import p_value
 from radrl.pages.page import banner, environment
 from radrl.pipelines.compare.facts import facts_of
+from radrl.pipelines.compare.ranking import rank
 from radrl.pipelines.compare.rows import CEILING, TRIVIAL
 from radrl.pipelines.compare.settings import Beside, ComparisonSettings
+from radrl.pipelines.compare.summary import sentences
 from radrl.pipelines.compare.systems import KIND as SYSTEM
 from radrl.pipelines.compare.systems import System
 from radrl.pipelines.compare.table import mark, short
@@ -64,6 +66,7 @@ def draw_films(arms: Mapping[str, pd.DataFrame], *, count: int, seed: int) -> li
 
 def render(
     comparison: pd.DataFrame,
+    pairs: pd.DataFrame,
     arm_reports: Mapping[str, pd.DataFrame],
     *,
     forest: str,
@@ -77,6 +80,7 @@ def render(
 
     Args:
         comparison: a line a row and metric.
+        pairs: a line a metric and pair of rows, with the error of their difference.
         arm_reports: by arm, its reports with labels, over the same films in the same order.
         forest: the table of arms, drawn, as an SVG element.
         curves: training curves as an SVG element; nothing where no arm trained.
@@ -97,6 +101,8 @@ def render(
     return _template().render(
         **_data(arm_reports, beside, settings),
         **_arms(comparison, beside.systems, settings),
+        sentences=sentences(comparison, pairs, beside.over_seeds, settings.compare),
+        ranking=rank(comparison, beside.over_seeds, settings.compare),
         caveat=OVER_PATIENTS,
         over_seeds=beside.over_seeds,
         forest=forest,

@@ -70,6 +70,7 @@ def _page() -> list[Node]:
         "cpu_seconds",
     ]
     told = {name: name for name in ("comparison", "arm_reports", "arm_histories", "corpus")}
+    told |= {"pairs": "comparison_pairs"}
     told |= {"forest": "comparison_svg", "curves": "curves_svg"}
     told |= {"beside": "beside_comparison", "settings": "comparison_settings"}
     return [

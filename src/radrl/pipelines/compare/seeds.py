@@ -11,14 +11,14 @@ from radrl.pages.numbers import p_value
 
 
 def of_shipped(
-    results: pd.DataFrame, metric: str, arms: Collection[str], *, corpus: str, reference: str
+    results: pd.DataFrame, metric: str, rows: Collection[str], *, corpus: str, reference: str
 ) -> list[dict[str, Any]]:
-    """What the shipped study gave over its seeds, of the arms that stand in this comparison too.
+    """What the shipped study gave over its seeds, of the rows that stand in this comparison too.
 
     Args:
         results: the table of `radrl study` on the shipped parameters, a line a metric, arm and run.
         metric: the one to tell of.
-        arms: of this comparison.
+        rows: of this comparison, arms and others.
         corpus: digest of the parameters of its films and reports.
         reference: the arm that this comparison tests against.
 
@@ -26,9 +26,10 @@ def of_shipped(
         Lines of the table in its order; none where films are others, another metric leads, the study tested
         against another arm, or it has one seed so far.
     """
-    of_arms = (results["metric"] == metric) & (results["kind"] == "arm") & (results["seeds"] > 1)
-    found = results[of_arms & (results["corpus"] == corpus) & results["arm"].isin(list(arms))]
-    tested_against = found.loc[found["difference"].isna(), "arm"].tolist()
+    own = (results["metric"] == metric) & (results["corpus"] == corpus) & (results["seeds"] > 1)
+    found = results[own & results["arm"].isin(list(rows))]
+    arms = found[found["kind"] == "arm"]
+    tested_against = arms.loc[arms["difference"].isna(), "arm"].tolist()
     return found.to_dict("records") if tested_against == [reference] else []
 
 

@@ -60,7 +60,8 @@ def show_seeds(lines: Sequence[Mapping[Hashable, Any]], metric: str, reference: 
     if lines:
         console.print(f"What {lines[0]['seeds']} seeds of the shipped parameters gave, {metric}:")
     for line in lines:
-        console.print(f"  {line['arm']:18s} {seeds.said(line, reference)}", soft_wrap=True)
+        if line["kind"] == "arm":
+            console.print(f"  {line['arm']:18s} {seeds.said(line, reference)}", soft_wrap=True)
 
 
 def show_findings(diagnoses: Mapping[str, Sequence[Finding]]) -> None:

@@ -13,10 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from radrl.pages.colours import INK
+from radrl.pages.colours import APART, INK
 from radrl.pages.effects import effect
 from radrl.pages.panels import dress
-from radrl.pages.pictures import APART
 from radrl.studies.claims.verdict import Verdict
 
 LOOKS: Final = {
