@@ -104,7 +104,7 @@ def recorded(project: Path, experiment: str, where: str = "tags.stage != 'study'
 
 def scores(run: Run) -> dict[str, float]:
     """What a run's metrics tell besides its cost."""
-    return {name: value for name, value in run.data.metrics.items() if not name.startswith("cost/")}
+    return {name: value for name, value in run.data.metrics.items() if not name.startswith("usage/")}
 
 
 def learn(corpus: list[int], settings: dict[str, Any], step_report: Callable[..., None]) -> Any:
@@ -355,9 +355,9 @@ def test_a_run_says_what_it_took_and_on_what(
     )
     run_kedro(stages, catalog("sft"), context(project, experiment))
     evaluated, trained = recorded(project, experiment)
-    assert evaluated.data.metrics["cost/cpu_seconds"] >= 0.3 > trained.data.metrics["cost/cpu_seconds"]
-    assert evaluated.data.metrics["cost/seconds"] >= 0.3
-    assert evaluated.data.metrics["cost/peak_memory_mb"] > 50
+    assert evaluated.data.metrics["usage/cpu_seconds"] >= 0.3 > trained.data.metrics["usage/cpu_seconds"]
+    assert evaluated.data.metrics["usage/seconds"] >= 0.3
+    assert evaluated.data.metrics["usage/peak_memory_mb"] > 50
     assert int(evaluated.data.tags["hardware.cores"]) >= 1
     assert evaluated.data.tags["hardware.memory"].endswith(" GiB")
     assert evaluated.data.tags["hardware.processor"]

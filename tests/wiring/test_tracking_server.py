@@ -82,7 +82,7 @@ def check(address: str, files: Path, project: Path, experiment: str) -> None:
     assert run.info.status == "FINISHED"
     assert len(run.data.params) == 250
     own = {"reward": STEPS / 4, "kl": 0.5, "f1": 0.5, "by/edema": 0.25}
-    assert {name: one for name, one in run.data.metrics.items() if not name.startswith("cost/")} == own
+    assert {name: one for name, one in run.data.metrics.items() if not name.startswith("usage/")} == own
     history = client.get_metric_history(run.info.run_id, "reward")
     assert [(one.step, one.value) for one in history] == [(i, i / 4) for i in range(1, STEPS + 1)]
     (read,) = run.inputs.dataset_inputs

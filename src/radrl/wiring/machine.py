@@ -14,8 +14,8 @@ import psutil
 
 from radrl.storage import cpu_seconds
 
-SECTION: Final = "cost"
-"""Section of what a run took."""
+SECTION: Final = "usage"
+"""Section of what a run took; by its name it comes after the numbers of a training."""
 
 _MODELS: Final = Path("/proc/cpuinfo")
 

@@ -189,7 +189,7 @@ class Tracker:
             known.update(param.key for param in fresh)
 
     def metrics(self, values: Mapping[str, Any], step: int = 0, section: str | None = None) -> None:
-        """Note the numbers among the values; those whose names have no section get this one."""
+        """Note the numbers among the values, below a section or in those that their names have."""
         if not self._run:
             return
         from mlflow.entities import Metric
