@@ -20,8 +20,8 @@ _ARM: Final = "tags.`arm`"
 _KIND: Final = {"mlflow.experimentKind": "custom_model_development"}
 """Without it the page opens on traces of language models' calls, of which there are none."""
 
-_LABELS: Final = {"selection": 85, "reward": 95, "credit": 70, "oracle": 70, "seed": 50}
-"""By tag the pixels that its values take: with the metrics as many as a window of 1600 has."""
+_LABELS: Final = {"selection": 95, "reward": 112, "credit": 75, "oracle": 75, "seed": 50}
+"""By tag the pixels that its values take: with the metrics as many as a window of 1680 has."""
 
 _WIDE: Final = 198
 """Pixels that the name of a metric takes."""
