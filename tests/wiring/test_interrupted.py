@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -68,14 +69,18 @@ def test_a_signal_closes_what_is_open(tmp_path: Path, number: int, status: int) 
         pass
     assert states(tmp_path) == {"train grpo": "RUNNING", "a study": "RUNNING"}
     process.send_signal(number)
+    while number != signal.SIGINT and process.poll() is None:  # as `radrl repro` ends its stages
+        process.send_signal(number)
+        time.sleep(0.01)
     assert process.stdout.read() == "put away\n"
-    assert process.wait(timeout=60) == status
+    # Python gives the signals back when all is closed, and one more may come before it has ended
+    assert process.wait(timeout=60) in {status, -number}
     assert states(tmp_path) == {"train grpo": "KILLED", "a study": "KILLED"}
 
 
 def test_what_hangs_is_ended_by_force(tmp_path: Path) -> None:
     hangs = (
-        "import time\nfrom radrl.wiring import interrupted\ninterrupted.PATIENCE = 0.5\n"
+        "import time\nfrom radrl.wiring import interrupted\ninterrupted.PATIENCE = 1\n"
         "interrupted.ClosedAtTheEnd(lambda: None).begin()\n"
         "try:\n    print('there', flush=True)\n    time.sleep(600)\nfinally:\n    time.sleep(600)\n"
     )
@@ -87,7 +92,7 @@ def test_what_hangs_is_ended_by_force(tmp_path: Path) -> None:
     assert process.stdout
     process.stdout.readline()
     process.terminate()
-    assert process.wait(timeout=60) == -signal.SIGTERM
+    assert process.wait(timeout=60) == -signal.SIGALRM
 
 
 def test_signals_are_given_back_and_those_of_others_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

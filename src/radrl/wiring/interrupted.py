@@ -11,8 +11,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-PATIENCE: Final = 10.0
-"""Seconds that the process has to unwind; it is ended by force then."""
+PATIENCE: Final = 15
+"""Whole seconds that the process has to unwind; the system ends it then."""
 
 _SIGNALS: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -49,14 +49,19 @@ class ClosedAtTheEnd:
                 signal.signal(number, before)
 
     def _unwind(self, number: int, frame: FrameType | None) -> NoReturn:
-        signal.signal(number, signal.SIG_DFL)  # the second one does not ask
         if os.getpid() != self._process:
+            signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
-        last = threading.Timer(PATIENCE, os.kill, [os.getpid(), number])
-        last.daemon = True
-        last.start()
+        for one in self._before:  # who ends stages repeats the signal until they have ended
+            signal.signal(one, _heard)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(PATIENCE)
         sys.exit(128 + number)
 
     def _at_exit(self) -> None:
         if os.getpid() == self._process:
             self._close()
+
+
+def _heard(number: int, frame: FrameType | None) -> None:
+    """A signal after the first."""
