@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from mlflow import MlflowClient
 
@@ -25,8 +28,13 @@ tracker = Tracker({{**conf, "study": "a study"}}, Path({root!r}))
 ClosedAtTheEnd(lambda: tracker.leave("KILLED")).begin()
 tracker.enter("train", "grpo")
 tracker.metrics({{"reward": 0.5}}, step=1)
+heard, said = os.pipe()
 child = os.fork()
-print(child or "child", flush=True)
+if child:
+    os.read(heard, 1)  # a signal that comes while it begins is lost
+    print(child, flush=True)
+else:
+    os.write(said, b"1")
 try:
     while True:
         time.sleep(0.1)
@@ -35,14 +43,22 @@ finally:
 """
 
 
-def started(folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", OPENS.format(root=str(folder))],
+@pytest.fixture
+def started(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", OPENS.format(root=str(tmp_path))],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         text=True,
+        start_new_session=True,
     )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
 def states(folder: Path) -> dict[str, str]:
@@ -59,14 +75,15 @@ def states(folder: Path) -> dict[str, str]:
         (signal.SIGINT, -signal.SIGINT),
     ],
 )
-def test_a_signal_closes_what_is_open(tmp_path: Path, number: int, status: int) -> None:
-    process = started(tmp_path)
+def test_a_signal_closes_what_is_open(
+    tmp_path: Path, started: subprocess.Popen[str], number: int, status: int
+) -> None:
+    process = started
     assert process.stdout
-    said = [process.stdout.readline().strip() for _ in range(2)]
-    child = int(next(line for line in said if line != "child"))
+    child = int(process.stdout.readline())
     os.kill(child, signal.SIGTERM)  # a worker's end is not the stage's
-    while Path(f"/proc/{child}/stat").exists() and " Z " not in Path(f"/proc/{child}/stat").read_text():
-        pass
+    while psutil.Process(child).status() != psutil.STATUS_ZOMBIE:  # nobody waits for it
+        time.sleep(0.01)
     assert states(tmp_path) == {"train grpo": "RUNNING", "a study": "RUNNING"}
     process.send_signal(number)
     while number != signal.SIGINT and process.poll() is None:  # as `radrl repro` ends its stages
