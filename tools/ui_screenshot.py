@@ -26,7 +26,7 @@ def main(project: Path, picture: Path) -> None:
         address = ui.stdout.readline().split()[1]
         try:
             browser.wait(f"http://127.0.0.1:{PORT}/health")
-            with browser.started() as one, browser.visit(one, 1500, 760) as opened:
+            with browser.started() as one, browser.visit(one, 1680, 760) as opened:
                 opened.page.goto(address)
                 opened.page.get_by_text("matching runs").first.wait_for(timeout=90_000)
                 opened.page.evaluate("localStorage.clear()")

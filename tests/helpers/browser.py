@@ -30,6 +30,8 @@ class Visit:
     """Messages of the console that are errors, and exceptions that nobody caught."""
     abroad: list[str] = field(default_factory=list)
     """Addresses on other machines that it asked for; none is answered."""
+    refused: list[str] = field(default_factory=list)
+    """Paths on this machine that were answered with an error."""
 
     def overflow(self) -> int:
         """Pixels by which the page is wider than its window."""
@@ -95,6 +97,9 @@ def visit(browser: Browser, width: int = 1366, height: int = 900, **context: Any
 
     inside.route("**/*", judged)
     one.page.on("console", lambda said: one.errors.append(said.text) if said.type == "error" else None)
+    one.page.on(
+        "response", lambda got: one.refused.append(urlsplit(got.url).path) if got.status >= 400 else None
+    )
     one.page.on("pageerror", lambda error: one.errors.append(str(error)))
     try:
         yield one

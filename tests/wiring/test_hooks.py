@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import yaml
 from kedro.framework.hooks.manager import _create_hook_manager
@@ -20,8 +23,9 @@ from mlflow import MlflowClient
 from mlflow.entities import Run
 
 from radrl.params.base import ParamsError
+from radrl.process.started_for import VARIABLE
 from radrl.wiring import hooks
-from radrl.wiring.datasets import Folder
+from radrl.wiring.datasets import ArrowShards, Folder
 from radrl.wiring.hooks import STEP_REPORT, ProjectHooks, TrackingHooks
 from radrl.wiring.tracker import Tracker
 
@@ -42,7 +46,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def experiment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Each test has its own."""
-    for name in ("MLFLOW_TRACKING_URI", "DVC_ROOT", "DVC_STAGE", "DVC_EXP_NAME"):
+    for name in ("MLFLOW_TRACKING_URI", "DVC_ROOT", "DVC_STAGE", "DVC_EXP_NAME", VARIABLE):
         monkeypatch.delenv(name, raising=False)
     name: str = request.node.name
     return name
@@ -81,6 +85,7 @@ def run_kedro(stages: Pipeline, catalog: DataCatalog, session: Any) -> None:
     manager.hook.after_catalog_created(
         catalog=catalog, conf_catalog={}, conf_creds={}, parameters={}, save_version="", load_versions={}
     )
+    manager.hook.before_pipeline_run(run_params={}, pipeline=stages, catalog=catalog)
     try:
         SequentialRunner().run(stages, catalog, hook_manager=manager)
     except Exception as error:
@@ -89,12 +94,17 @@ def run_kedro(stages: Pipeline, catalog: DataCatalog, session: Any) -> None:
     manager.hook.after_pipeline_run(run_params={}, run_result={}, pipeline=stages, catalog=catalog)
 
 
-def recorded(project: Path, experiment: str, where: str = "") -> list[Run]:
+def recorded(project: Path, experiment: str, where: str = "tags.stage != 'study'") -> list[Run]:
     client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
     found = client.get_experiment_by_name(experiment)
     return sorted(
         client.search_runs([found.experiment_id], where), key=lambda run: run.data.tags["mlflow.runName"]
     )
+
+
+def scores(run: Run) -> dict[str, float]:
+    """What a run's metrics tell besides its cost."""
+    return {name: value for name, value in run.data.metrics.items() if not name.startswith("usage/")}
 
 
 def learn(corpus: list[int], settings: dict[str, Any], step_report: Callable[..., None]) -> Any:
@@ -198,7 +208,7 @@ def test_run_holds_params_steps_metrics_and_artifacts(
     steps = client.get_metric_history(trained.info.run_id, "training/reward")
     assert [(metric.step, metric.value) for metric in steps] == [(1, 0.25), (2, 0.5)]
     assert evaluated.data.params == section | {"arm.start": "base", "eval.nlg": "True"}
-    assert evaluated.data.metrics == {"f1": 0.5, "by/edema": 0.25}
+    assert scores(evaluated) == {"f1": 0.5, "by/edema": 0.25}
     assert [entry.path for entry in client.list_artifacts(evaluated.info.run_id)] == ["sft.csv"]
     assert (project / "mlartifacts" / evaluated.info.run_id / "artifacts" / "sft.csv").is_file()
 
@@ -297,6 +307,107 @@ def test_run_that_breaks_is_marked_and_the_others_are_not(
         run_kedro(study("sft"), catalog("sft"), context(project, experiment))
     status = {run.data.tags["stage"]: run.info.status for run in recorded(project, experiment)}
     assert status == {"train": "FINISHED", "eval": "FAILED"}
+
+
+def test_runs_stand_below_one_that_has_the_state_of_them_all(
+    project: Path, experiment: str, catalog: Callable[..., DataCatalog], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, 'the "wide" one')
+    run_kedro(study("sft"), catalog("sft"), context(project, experiment))
+    run_kedro(study("grpo"), catalog("grpo"), context(project, experiment))  # as when it is started again
+    (above,) = recorded(project, experiment, "tags.stage = 'study'")
+    assert above.data.tags["mlflow.runName"] == "the 'wide' one"
+    assert above.info.status == "FINISHED"
+    below = recorded(project, experiment)
+    assert {run.data.tags["mlflow.parentRunId"] for run in below} == {above.info.run_id}
+    assert {run.data.tags["study"] for run in below} == {"the 'wide' one"}
+    assert above.info.end_time >= max(run.info.end_time for run in below)
+
+    monkeypatch.setitem(globals(), "score", lambda policy, settings: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run_kedro(study("sft"), catalog("sft"), context(project, experiment))
+    (above,) = recorded(project, experiment, "tags.stage = 'study'")
+    assert above.info.status == "FAILED"
+
+
+def test_a_run_of_one_stage_that_nobody_started_for_more_stands_alone(
+    project: Path, experiment: str, catalog: Callable[..., DataCatalog]
+) -> None:
+    run_kedro(study("sft").only_nodes_with_tags("stage.train"), catalog("sft"), context(project, experiment))
+    (alone,) = recorded(project, experiment, "")
+    assert "mlflow.parentRunId" not in alone.data.tags
+
+
+def test_a_run_says_what_it_took_and_on_what(
+    project: Path, experiment: str, catalog: Callable[..., DataCatalog]
+) -> None:
+    def work(policy: Path, settings: dict[str, Any]) -> Any:
+        end = time.process_time() + 0.3
+        while time.process_time() < end:
+            pass
+        return score(policy, settings)
+
+    stages = Pipeline(
+        [
+            n._copy(func=work) if n.tags == {"stage.eval"} and "score" in n.name else n
+            for n in study("sft").nodes
+        ]
+    )
+    run_kedro(stages, catalog("sft"), context(project, experiment))
+    evaluated, trained = recorded(project, experiment)
+    assert evaluated.data.metrics["usage/cpu_seconds"] >= 0.3 > trained.data.metrics["usage/cpu_seconds"]
+    assert evaluated.data.metrics["usage/seconds"] >= 0.3
+    assert evaluated.data.metrics["usage/peak_memory_mb"] > 50
+    assert int(evaluated.data.tags["hardware.cores"]) >= 1
+    assert evaluated.data.tags["hardware.memory"].endswith(" GiB")
+    assert evaluated.data.tags["hardware.processor"]
+
+
+def test_reports_on_drawn_films_are_a_table_and_those_on_patients_stay_out(
+    project: Path, experiment: str, catalog: Callable[..., DataCatalog]
+) -> None:
+    data = catalog("sft")
+    for source, kept in {"phantom": True, "csv": False}.items():
+        data["sft.table"].metadata = {"mlflow": "table of drawn films"}
+        own = context(project, f"{experiment} {source}")
+        own.params = PARAMS | {"ingest": {"source": source}}
+        run_kedro(study("sft"), data, own)
+        (evaluated,) = recorded(project, f"{experiment} {source}", "tags.stage = 'eval'")
+        client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+        files = [entry.path for entry in client.list_artifacts(evaluated.info.run_id)]
+        assert files == (["table.json"] if kept else [])
+        if kept:
+            table = json.loads(
+                Path(client.download_artifacts(evaluated.info.run_id, "table.json")).read_text()
+            )
+            assert table == {"columns": ["label"], "data": [["edema"]]}
+
+
+def test_datasets_have_their_columns_and_size(
+    project: Path, experiment: str, catalog: Callable[..., DataCatalog]
+) -> None:
+    run_kedro(study("sft"), catalog("sft"), context(project, experiment))
+    evaluated, _ = recorded(project, experiment)
+    known = {entry.dataset.name: entry.dataset for entry in evaluated.inputs.dataset_inputs}
+    column = {"name": "label", "required": False, "type": "string"}
+    assert json.loads(known["sft.table"].schema) == {"mlflow_colspec": [column]}
+    assert json.loads(known["sft.table"].profile) == {"num_rows": 1}
+    assert known["sft.scores"].schema is None
+
+
+def test_shards_have_the_columns_that_they_were_written_with(
+    project: Path, experiment: str, tmp_path: Path
+) -> None:
+    def ingest() -> Any:
+        return iter([pa.table({"report": ["clear"]}), pa.table({"report": ["effusion"]})])
+
+    data = DataCatalog({"corpus": ArrowShards(str(tmp_path / "shards"))})
+    run_kedro(
+        pipeline([node(ingest, None, "corpus", tags="stage.ingest")]), data, context(project, experiment)
+    )
+    ((written,),) = (run.inputs.dataset_inputs for run in recorded(project, experiment))
+    assert json.loads(written.dataset.schema)["mlflow_colspec"][0]["name"] == "report"
+    assert json.loads(written.dataset.profile) == {"num_rows": 2}
 
 
 def test_tracking_off_records_nothing_and_steps_go_nowhere(

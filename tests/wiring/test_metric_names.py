@@ -29,4 +29,4 @@ def test_a_section_is_who_measured(key: str, name: str) -> None:
 
 def test_what_a_trainer_tells_has_a_section() -> None:
     assert grouped("reward", "training") == "training/reward"
-    assert grouped("rewards/ce_f1/mean", "training") == "rewards/ce_f1/mean"
+    assert grouped("rewards/ce_f1/mean", "training") == "training/rewards/ce_f1/mean"

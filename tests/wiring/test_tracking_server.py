@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import servers
+from kedro.pipeline import Pipeline
 from mlflow import MlflowClient
 from mlflow.entities import Run
 from mlflow.exceptions import MlflowException
@@ -80,7 +81,8 @@ def check(address: str, files: Path, project: Path, experiment: str) -> None:
     client, run = look(address, experiment)
     assert run.info.status == "FINISHED"
     assert len(run.data.params) == 250
-    assert run.data.metrics == {"reward": STEPS / 4, "kl": 0.5, "f1": 0.5, "by/edema": 0.25}
+    own = {"reward": STEPS / 4, "kl": 0.5, "f1": 0.5, "by/edema": 0.25}
+    assert {name: one for name, one in run.data.metrics.items() if not name.startswith("usage/")} == own
     history = client.get_metric_history(run.info.run_id, "reward")
     assert [(one.step, one.value) for one in history] == [(i, i / 4) for i in range(1, STEPS + 1)]
     (read,) = run.inputs.dataset_inputs
@@ -124,13 +126,16 @@ def test_steps_go_to_a_server_in_batches(
     sizes = []
     send = record._client.log_batch
     monkeypatch.setattr(
-        record._client, "log_batch", lambda run, metrics: sizes.append(len(metrics)) or send(run, metrics)
+        record._client,
+        "log_batch",
+        lambda run, **values: sizes.append(len(values.get("metrics", ()))) or send(run, **values),
     )
     monkeypatch.setattr("radrl.wiring.tracker.EVERY", 3600.0)
     for step in range(1200):
         record.metrics({"reward": 1.0}, step=step)
     record.leave("FINISHED")
-    assert sizes == [1, 1000, 199]  # the first at once, so that a run that starts is seen to
+    # the first at once, so that a run that starts is seen to; then its machine, which are tags, and its cost
+    assert sizes == [1, 0, 1000, 199 + 3]
 
 
 @pytest.mark.usefixtures("quick")
@@ -156,7 +161,7 @@ def test_a_server_that_is_away_is_said_before_anything_runs(
         SimpleNamespace(config_loader={"tracking": conf}, project_path=tmp_path, params={})
     )
     with pytest.raises(RecordError, match=f"http://{address} does not take the record") as caught:
-        looking.before_pipeline_run()
+        looking.before_pipeline_run(Pipeline([]))
     assert "MLFLOW_TRACKING_URI=off" in str(caught.value)
     assert "docs/tracking-server.md" in str(caught.value)
     assert "secret" not in str(caught.value)
@@ -210,4 +215,4 @@ def test_a_stage_that_ends_without_its_server_ends_well_and_says_what_is_missing
     record.enter("eval", "grpo")  # of which there will be no record
     record.metrics({"f1": 1.0})
     record.leave("FINISHED")
-    assert "2 numbers of run" in caplog.text
+    assert "5 numbers of run" in caplog.text  # three of them its cost

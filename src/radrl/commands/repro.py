@@ -20,6 +20,7 @@ from radrl.commands import completing
 from radrl.commands.project import project, stopped
 from radrl.data.sources.base import drawn
 from radrl.pages.caveats import DRAWN_FILMS, ONE_SEED
+from radrl.process import started_for
 from radrl.process.programs import DVC, duration, environment
 from radrl.reproduction.graph import Graph, out_of_date, stages
 from radrl.reproduction.mending import mend
@@ -95,6 +96,7 @@ def _run(
 ) -> None:
     """Run stages; what runs holds the locks too, so that nobody starts beside what outlives this process."""
     began = time.monotonic()
+    os.environ.setdefault(started_for.VARIABLE, started_for.now("repro"))
     with server(root, held) if pays(chosen, params) else nullcontext() as warm:
         runner = DvcStages(root, root / LOGS, warm, held)
         printed = _Printed(runner, chosen) if verbose else None

@@ -19,6 +19,7 @@ import click
 
 from radrl.commands.project import project
 from radrl.storage import yaml_files
+from radrl.wiring import moved
 from radrl.wiring.views import ARMS, CURVES, address
 
 _EXAMPLES: Final = """\b
@@ -52,6 +53,7 @@ def command(port: int, opens: bool | None) -> None:
         return
     file = root / uri.removeprefix("sqlite:///")
     experiment = _experiment(file, name)
+    moved.follow(file, root, str(conf["artifacts"]))
     _require_free(port)
     server = f"http://127.0.0.1:{port}"
     arms = f"{server}{address(experiment, ARMS)}"

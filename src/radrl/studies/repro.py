@@ -14,7 +14,7 @@ from typing import Final
 
 import psutil
 
-from radrl.process import importing
+from radrl.process import importing, started_for
 from radrl.process.programs import environment, without_git
 from radrl.studies.execution import Experiment
 
@@ -79,6 +79,7 @@ class Repro:
             PYTHONPATH=importing.first(experiment.clone / "src", os.environ),  # not the installed code
             DVC_ROOT=str(self._root),
             DVC_EXP_NAME=f"{self._study}/{experiment.clone.name}",
+            **{started_for.VARIABLE: f"study {self._study}"},
         )
         return without_git(made)
 

@@ -24,11 +24,15 @@ from radrl.params.base import ParamsError, local_paths
 from radrl.params.compute import Compute
 from radrl.parts.near import near
 from radrl.pipelines.stages import ALL, PER_SELECTION
+from radrl.process import started_for
 from radrl.provenance.started import Started, read_params, start
 from radrl.training import course
+from radrl.wiring.datasets import ArrowShards, ParquetShards
+from radrl.wiring.identity import record_root
+from radrl.wiring.interrupted import ClosedAtTheEnd
 from radrl.wiring.metric_names import HEADLINE, STEPS
 from radrl.wiring.record_digests import ByDvc
-from radrl.wiring.tracker import Tracker, record_root
+from radrl.wiring.tracker import Tracker
 
 if TYPE_CHECKING:
     from transformers import TrainerCallback
@@ -143,9 +147,11 @@ class TrackingHooks:
         if conf["tracking_uri"] != "off":
             self._models = conf.get("models", "none")
             conf["headline"] = context.params.get("eval", {}).get("headline", ())
+            conf["study"] = started_for.name(os.environ)
             root = record_root(Path(context.project_path))
             digest = ByDvc(Path(context.project_path))
-            self._tracker = Tracker(conf, root, _private(context.params), digest)
+            tracker = self._tracker = Tracker(conf, root, _private(context.params), digest)
+            self._killed = ClosedAtTheEnd(lambda: tracker.leave("KILLED"))
 
     @hook_impl
     def after_catalog_created(self, catalog: CatalogProtocol) -> None:
@@ -156,14 +162,18 @@ class TrackingHooks:
         catalog[COMPUTE] = MemoryDataset(self._compute, copy_mode="assign")
 
     @hook_impl
-    def before_pipeline_run(self) -> None:
-        """Find out whether the server is there, before hours of training.
+    def before_pipeline_run(self, pipeline: Pipeline) -> None:
+        """Find out whether the server is there, before hours of training; several stages have a run above.
 
         Raises:
             radrl.wiring.tracking_server.RecordError: naming the server and the mend.
         """
-        if self._tracker:
-            self._tracker.require()
+        if not self._tracker:
+            return
+        self._tracker.require()
+        if len({(stage_of(node), node.namespace) for node in pipeline.nodes if node.outputs}) > 1:
+            self._tracker.below(started_for.now("kedro run"))
+        self._killed.begin()
 
     @hook_impl
     def before_node_run(self, node: Node, inputs: dict[str, Any]) -> None:
@@ -172,8 +182,8 @@ class TrackingHooks:
             return
         self._tracker.enter(stage_of(node), node.namespace or "", self._labels(node))
         self._tracker.parameters(self._parameters(node, inputs))
-        for name in inputs:
-            self._tracker.dataset(name, _path_of(self._catalog, name), "read")
+        for name, data in inputs.items():
+            self._tracker.dataset(name, _path_of(self._catalog, name), "read", data)
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
@@ -181,28 +191,36 @@ class TrackingHooks:
         path = _path_of(self._catalog, dataset_name)
         if not self._tracker or path is None:
             return
-        self._tracker.dataset(dataset_name, path, "written")
-        kind = (self._catalog.get(dataset_name).metadata or {}).get("mlflow")
+        own = self._catalog.get(dataset_name)
+        # what was saved shard by shard is gone; opened, its columns are read and nothing else
+        shown = own.load() if isinstance(own, (ArrowShards, ParquetShards)) else data
+        self._tracker.dataset(dataset_name, path, "written", shown)
+        kind = (own.metadata or {}).get("mlflow")
         if kind == "metrics":
             self._tracker.metrics(data)
         elif kind == "headline":
             self._tracker.metrics({f"{HEADLINE}/{name}": value for name, value in data.items()})
         elif kind == "policy" and (self._models == "all" or (self._models == "drawn" and self._drawn)):
             self._tracker.policy(path, schema.validate(dict(self._params)), dataset_name.rpartition(".")[0])
+        elif kind == "table of drawn films" and self._drawn:
+            self._tracker.table(dataset_name.rpartition(".")[2], data)
         elif kind == "artifact" or (kind == "artifact of drawn films" and self._drawn):
             self._tracker.artifact(path)
 
     @hook_impl
     def after_pipeline_run(self) -> None:
         """Close the last run."""
-        if self._tracker:
-            self._tracker.leave("FINISHED")
+        self._end("FINISHED")
 
     @hook_impl
     def on_pipeline_error(self) -> None:
         """Mark the run that failed."""
+        self._end("FAILED")
+
+    def _end(self, status: str) -> None:
         if self._tracker:
-            self._tracker.leave("FAILED")
+            self._tracker.leave(status)
+            self._killed.end()
 
     def _labels(self, node: Node) -> dict[str, str]:
         """Plain values of a run to search and sort by; what a part is set to stands in the parameters."""

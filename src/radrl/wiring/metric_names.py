@@ -13,29 +13,29 @@ HEADLINE: Final = "headline"
 """Section of the metrics that `eval.headline` names, before all others by what is shown of a run."""
 
 STEPS: Final = "training"
-"""Section of numbers that a trainer tells of its steps without a section of their own."""
+"""Section of what a trainer tells of its steps: its own come first, those of TRL and the rewards below it."""
 
 _FAMILY: Final = re.compile(
     r"(ce_.+?)_((?:exact_match|micro|macro|sample|weighted|mccs).*)|(nlg|green_rules|radgraph_rules|radgraph|green|radeval)_(.+)"
 )
 
 
-def grouped(key: str, default: str | None = None) -> str:
+def grouped(key: str, above: str | None = None) -> str:
     """A number's name with its section.
 
     Args:
         key: as the stage names it, keys of nested tables joined by dots.
-        default: the section of names that have none of their own; nothing leaves them without.
+        above: a section that all names are put below.
 
     Returns:
-        The name, unchanged where it has a section.
+        The name; without `above` unchanged where it has a section.
     """
+    if above:
+        return f"{above}/{key}"
     if "/" in key:
         return key
     if found := _FAMILY.fullmatch(key):
         section, name = (part for part in found.groups() if part is not None)
         return f"{section}/{name}"
     section, dot, name = key.partition(".")
-    if dot:
-        return f"{section}/{name}"
-    return f"{default}/{key}" if default else key
+    return f"{section}/{name}" if dot else key

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import fcntl
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 
@@ -18,10 +19,21 @@ def ensure(file: Path) -> None:
     Args:
         file: of SQLite.
     """
-    with file.with_name(f".{file.name}.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # stages beside this one want it too
+    with one_at_a_time(file):  # stages beside this one want it too
         if not _finished(file):
             _make(file)
+
+
+@contextmanager
+def one_at_a_time(file: Path) -> Iterator[None]:
+    """A block that processes of this machine enter one after another.
+
+    Args:
+        file: of SQLite; a hidden file beside it is locked, whether it is there or not.
+    """
+    with file.with_name(f".{file.name}.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _finished(file: Path) -> bool:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from radrl.wiring import abandoned, own_record, tracking_server, views
+from radrl.wiring import abandoned, columns, machine, moved, own_record, parents, tracking_server, views
+from radrl.wiring.identity import identity
 from radrl.wiring.metric_names import grouped
 from radrl.wiring.record_digests import Digester, by_sha256
 from radrl.wiring.tracking_server import MEND, RecordError, is_server, on_this_machine, shown, told
 
 if TYPE_CHECKING:
+    import pandas as pd
     from mlflow import MlflowClient
     from mlflow.entities import Experiment, Metric
 
@@ -35,6 +36,9 @@ AGAIN: Final = 300.0
 INCOMPLETE: Final = "record.incomplete"
 """Tag of a run of which the server did not take everything."""
 
+TABLE_ROWS: Final = 1000
+"""Rows of a table that are kept: MLflow's page takes in all of them."""
+
 HIDDEN = "(a local path)"
 """What the record of a run says in place of a parameter that is one."""
 
@@ -47,8 +51,8 @@ class Tracker:
 
     Args:
         conf: `tracking_uri`, `experiment`, `artifacts`, a folder for files where the store is no server, and
-            `model_megabytes`, up to which policies are logged as models, and `headline`, the metrics that
-            the page of arms shows.
+            `model_megabytes`, up to which policies are logged as models, `headline`, the metrics that the
+            page of arms shows, and `study`, the name of the run that others stand below.
         root: what paths in `conf` are relative to.
         private: keys of parameters whose values stay out.
         digest: takes the digests of artifacts.
@@ -63,7 +67,10 @@ class Tracker:
     ) -> None:
         self._conf, self._root, self._private, self._digest = conf, root, private, digest
         self._uri, self._remote = conf["tracking_uri"], is_server(conf["tracking_uri"])
+        self._study, self._parent = str(conf.get("study", "")), ""
         self._runs: dict[tuple[str, str], str] = {}
+        self._meters: dict[str, machine.Meter] = {}
+        self._described: dict[tuple[str, str], tuple[str | None, str | None]] = {}
         self._noted: dict[str, set[str]] = {}
         self._run: str | None = None
         self._rows: list[Metric] = []
@@ -84,6 +91,7 @@ class Tracker:
             own = self._uri
             if scheme == "sqlite":
                 own_record.ensure(self._root / rest)
+                moved.follow(self._root / rest, self._root, self._conf["artifacts"])
                 own = f"{scheme}:///{self._root / rest}"
             self._client_ = MlflowClient(own)
         return self._client_
@@ -111,16 +119,28 @@ class Tracker:
         known = self._runs.get((stage, arm))
         if known and known == self._run:
             return
-        self.leave("FINISHED")
+        self._close("FINISHED")
         self._run = known or self._attempt(lambda: self._open(stage, arm, labels or {}))
         if known:
             self._tell(self._client.update_run, status="RUNNING")
+            self._meters[known].start()
         elif self._run:
             self._runs[stage, arm] = self._run
 
+    def below(self, study: str) -> None:
+        """Open runs below that of a study from now on, unless `conf` has named one."""
+        self._study = self._study or study
+
     def leave(self, status: str) -> None:
-        """Close the open run, if any, with all its steps."""
+        """Close the open run, if any, with all its steps, and the one above where nothing else is open."""
+        ended, above = self._run, self._parent
+        self._close(status)
+        if ended and above:
+            self._attempt(lambda: parents.settle(self._client, self._experiment(), above, status))
+
+    def _close(self, status: str) -> None:
         if self._run:
+            self._note_cost(self._run)
             self._send()
             if self._rows:
                 _LOG.warning("%d numbers of run %s are not in MLflow", len(self._rows), self._run)
@@ -130,11 +150,28 @@ class Tracker:
         self._run, self._rows, self._send_at = None, [], 0.0
 
     def _open(self, stage: str, arm: str, labels: Mapping[str, str]) -> str:
-        name = f"{stage} {arm}".strip()
-        own = {**labels, **_identity(self._root), **abandoned.marks()}
-        tags = {"mlflow.runName": name, "stage": stage, "arm": arm, **own}
-        run = self._client.create_run(self._experiment(), tags={k: v for k, v in tags.items() if v})
+        name, code = f"{stage} {arm}".strip(), identity(self._root)
+        tags = {"mlflow.runName": name, "stage": stage, "arm": arm, **labels, **code, **abandoned.marks()}
+        experiment = self._experiment()
+        with self._one_at_a_time():
+            if self._study:
+                self._parent = parents.opened(self._client, experiment, self._study, code)
+                tags |= {parents.STAGE: self._study, parents.PARENT: self._parent}
+            run = self._client.create_run(experiment, tags={k: v for k, v in tags.items() if v})
+        self._meters[run.info.run_id] = machine.Meter()
         return str(run.info.run_id)
+
+    def _one_at_a_time(self) -> AbstractContextManager[None]:
+        """A block in which no other process of this machine opens or closes runs of this record."""
+        return own_record.one_at_a_time(self._root / "mlflow.db")
+
+    def _note_cost(self, run: str) -> None:
+        """Note what the run has taken so far and on what: by now it has loaded what it computes with."""
+        from mlflow.entities import RunTag
+
+        tags = [RunTag(name, value) for name, value in machine.hardware().items() if value]
+        self._tell(self._client.log_batch, tags=tags)
+        self.metrics({**self._meters[run].stop(), **machine.peak()})
 
     def parameters(self, inputs: Mapping[str, Any]) -> None:
         """Note parameters under the keys they have in params.yaml."""
@@ -152,7 +189,7 @@ class Tracker:
             known.update(param.key for param in fresh)
 
     def metrics(self, values: Mapping[str, Any], step: int = 0, section: str | None = None) -> None:
-        """Note the numbers among the values; those whose names have no section get this one."""
+        """Note the numbers among the values, below a section or in those that their names have."""
         if not self._run:
             return
         from mlflow.entities import Metric
@@ -194,15 +231,29 @@ class Tracker:
                 lambda: policy_models.log(self._client, model, experiment=experiment, run=run, arm=arm)
             )
 
-    def dataset(self, name: str, path: Path | None, context: str) -> None:
-        """Note an artifact of the pipeline by name and digest, never by what is in it."""
+    def table(self, name: str, data: pd.DataFrame) -> None:
+        """Keep the texts of a table, its first `TABLE_ROWS` rows, where MLflow's pages show them as one."""
+        texts = data.head(TABLE_ROWS).select_dtypes("string").astype(object)  # MLflow asks for objects
+        self._tell(self._client.log_table, texts, f"{name}.json")
+
+    def dataset(self, name: str, path: Path | None, context: str, data: Any = None) -> None:
+        """Note an artifact of the pipeline by name, digest and columns, never by what is in it.
+
+        Args:
+            name: in the catalog.
+            path: where it lies; nothing is noted of what lies nowhere.
+            context: `read` or `written`.
+            data: what was read or written.
+        """
         if not self._run or path is None or not path.exists():
             return
         from mlflow.entities import Dataset, DatasetInput, InputTag
 
         digest = self._digest(path)
         source = json.dumps({"uri": path.name, digest.kind: digest.value})
-        entry = Dataset(name, digest.short, "local", source)
+        if (name, digest.short) not in self._described:
+            self._described[name, digest.short] = columns.described(data)
+        entry = Dataset(name, digest.short, "local", source, *self._described[name, digest.short])
         self._tell(self._client.log_inputs, [DatasetInput(entry, [InputTag("mlflow.data.context", context)])])
 
     def _tell(self, call: Callable[..., Any], *values: Any, **named: Any) -> bool:
@@ -244,7 +295,9 @@ class Tracker:
                 )
             self._experiment_ = str(found.experiment_id)
             self._set_views(found)
-            abandoned.close(self._client, self._experiment_)
+            with self._one_at_a_time():
+                abandoned.close(self._client, self._experiment_)
+                parents.close_abandoned(self._client, self._experiment_)
         return self._experiment_
 
     def _set_views(self, experiment: Experiment) -> None:
@@ -269,31 +322,6 @@ class Tracker:
                 if not found:
                     raise
         return found
-
-
-def record_root(project: Path) -> Path:
-    """The folder whose record takes a project's runs."""
-    # `dvc exp run --temp` and queued experiments run in a copy that is thrown away; DVC_ROOT is the real one
-    return Path(os.environ.get("DVC_ROOT", project)).resolve()
-
-
-def _identity(root: Path) -> dict[str, str]:
-    """Git commit and what DVC says of itself, so that a run can be found from the code and back."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=False
-    )
-    # DVC itself writes the lock while stages run
-    dirty = subprocess.run(
-        ["git", "status", "--porcelain", "-uno", "--", ".", ":(exclude)dvc.lock"],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    tags = {"git.commit": commit.stdout.strip(), "git.dirty": str(bool(dirty.stdout.strip())).lower()}
-    for name in ("DVC_STAGE", "DVC_EXP_NAME", "DVC_EXP_BASELINE_REV"):
-        tags[name.lower().replace("_", ".", 1)] = os.environ.get(name, "")
-    return tags
 
 
 def _flatten(prefix: str, value: Any) -> list[tuple[str, Any]]:

@@ -16,11 +16,14 @@ ARMS: Final = "radrl-arms"
 CURVES: Final = "radrl-curves"
 
 _TAG: Final = "mlflow.sharedViewState."
+_ARM: Final = "tags.`arm`"
 _KIND: Final = {"mlflow.experimentKind": "custom_model_development"}
 """Without it the page opens on traces of language models' calls, of which there are none."""
 
-_LABELS: Final = ("selection", "reward", "credit", "oracle", "seed")
-_WIDE: Final = 215
+_LABELS: Final = {"selection": 95, "reward": 112, "credit": 75, "oracle": 75, "seed": 50}
+"""By tag the pixels that its values take: with the metrics as many as a window of 1680 has."""
+
+_WIDE: Final = 198
 """Pixels that the name of a metric takes."""
 
 _SHOWN: Final = 3
@@ -33,13 +36,11 @@ def tags(headline: Sequence[str]) -> Mapping[str, str]:
     Args:
         headline: metrics of `eval.headline`, the first of which sorts.
     """
-    metrics = [f"{HEADLINE}/{name}" for name in headline]
-    columns = [
-        *(_column("tags", name) for name in _LABELS),
-        *(_column("metrics", m) for m in metrics[:_SHOWN]),
-    ]
-    arms = _view("tags.stage = 'eval'", columns, by=_column("metrics", metrics[0]) if metrics else None)
-    curves = _view("tags.stage = 'train'", [_column("tags", name) for name in _LABELS])
+    metrics = {_column("metrics", f"{HEADLINE}/{name}"): _WIDE for name in headline[:_SHOWN]}
+    labels = {_column("tags", name): width for name, width in _LABELS.items()}
+    # by time of start the page would fold runs into those above them, out of sight
+    arms = _view("tags.stage = 'eval'", metrics | labels, by=[*metrics, _ARM][0])
+    curves = _view("tags.stage = 'train'", labels, by=_ARM)
     views = {ARMS: arms, CURVES: curves}
     return _KIND | {f"{_TAG}{name}": json.dumps(view) for name, view in views.items()}
 
@@ -48,17 +49,19 @@ def _column(kind: str, name: str) -> str:
     return f"{kind}.`{name}`"
 
 
-def _view(where: str, columns: Sequence[str], by: str | None = None) -> dict[str, Any]:
+def _view(where: str, columns: Mapping[str, int], *, by: str) -> dict[str, Any]:
     return {
         "searchFilter": where,
-        "orderByKey": by or "attributes.start_time",
-        "orderByAsc": False,
+        "orderByKey": by,
+        "orderByAsc": by == _ARM,
         "startTime": "ALL",
         "lifecycleFilter": "Active",
         "modelVersionFilter": "All Runs",
         "datasetsFilter": [],
-        "selectedColumns": list(columns),
-        "columnWidths": {column: _WIDE for column in columns if column.startswith("metrics.")},
+        "selectedColumns": [*columns],
+        "columnOrder": [*columns],  # without it the page takes no widths
+        "columnWidths": dict(columns),
+        "runsHiddenMode": "FIRST_20_RUNS",  # of the page's own choice, 10, a second seed would see nothing
     }
 
 
