@@ -112,6 +112,14 @@ def test_the_arms_stand_side_by_side_sorted(ui: Shown, chromium: Browser) -> Non
         require_clean(one)
 
 
+def test_the_menu_is_that_of_trainings(ui: Shown, chromium: Browser) -> None:
+    with browser.visit(chromium, width=1800) as one:
+        one.page.goto(ui.said[0])
+        one.page.get_by_text("eval deer").first.wait_for(timeout=90_000)
+        assert one.page.get_by_text("Model registry").count() == 1
+        assert one.page.get_by_text("Playground").count() == 0
+
+
 def test_the_names_of_metrics_have_room(ui: Shown, chromium: Browser) -> None:
     beyond = (
         "node => { const words = document.createRange();"
@@ -159,4 +167,4 @@ def test_addresses_and_mends_are_said(project: Path, tmp_path: Path, monkeypatch
 def test_every_experiment_has_the_view_that_the_address_names(project: Path) -> None:
     found = MlflowClient(f"sqlite:///{project / 'mlflow.db'}").get_experiment_by_name("radrl")
     assert f"mlflow.sharedViewState.{ARMS}" in found.tags
-    assert address(found.experiment_id).endswith(f"viewStateShareKey={ARMS}&compareRunsMode=TABLE")
+    assert f"viewStateShareKey={ARMS}&compareRunsMode=TABLE" in address(found.experiment_id)

@@ -20,6 +20,9 @@ _ARM: Final = "tags.`arm`"
 _KIND: Final = {"mlflow.experimentKind": "custom_model_development"}
 """Without it the page opens on traces of language models' calls, of which there are none."""
 
+_WORKFLOW: Final = "workflowType=machine_learning"
+"""In an address: a browser that has not been here before has the menu of language models' calls otherwise."""
+
 _LABELS: Final = {"selection": 95, "reward": 112, "credit": 75, "oracle": 75, "seed": 50}
 """By tag the pixels that its values take: with the metrics as many as a window of 1680 has."""
 
@@ -73,4 +76,4 @@ def address(experiment: str, view: str = ARMS) -> str:
         view: `ARMS`, a table; `CURVES`, charts of all trainings.
     """
     mode = "CHART" if view == CURVES else "TABLE"
-    return f"/#/experiments/{experiment}/runs?viewStateShareKey={view}&compareRunsMode={mode}"
+    return f"/#/experiments/{experiment}/runs?viewStateShareKey={view}&compareRunsMode={mode}&{_WORKFLOW}"
