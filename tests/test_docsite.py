@@ -125,11 +125,11 @@ def test_links_are_turned_to_the_site(page: str, written: str, turned: str) -> N
 def test_a_link_to_a_heading_goes_to_the_part_on_which_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = [
         Made("long.md", "Long", "# Long\n\n## One\n"),
-        Made("long-2.md", "Long", "# Long\n\n## The second\n"),
+        Made("long-2.md", "Long", "# Long\n\n## Two it is\n"),
     ]
     monkeypatch.setattr(site_hook, "groups", lambda: {"long.md": parts})
-    written = "[a](long.md#one) [b](long.md#the-second) [c](long.md)"
+    written = "[a](long.md#one) [b](long.md#two-it-is) [c](long.md)"
     assert (
         site_hook.with_site_links(written, "page.md")
-        == "[a](long.md#one) [b](long-2.md#the-second) [c](long.md)"
+        == "[a](long.md#one) [b](long-2.md#two-it-is) [c](long.md)"
     )
