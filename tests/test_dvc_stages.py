@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -207,6 +208,22 @@ def test_no_artifact_has_two_makers(stages: dict[str, Any]) -> None:
         for entry in stage.get(kind, [])
     ]
     assert len(outs) == len(set(outs))
+
+
+def test_plots_are_pictures(stages: dict[str, Any]) -> None:
+    """DVC draws tables of numbers with scripts that its page loads from the network."""
+    plots = [path for stage in stages.values() for path in stage.get("plots", [])]
+    assert plots
+    assert all(path.endswith(".png") for path in plots)
+
+
+def test_one_file_of_metrics_lies_in_git(stages: dict[str, Any]) -> None:
+    """Its names are short in DVC's tables while no second file has them; a clone can be compared with it."""
+    metrics = [entry for stage in stages.values() for entry in stage.get("metrics", [])]
+    path = "data/08_reporting/comparison/headline.json"
+    assert metrics == [{path: {"cache": False}}]
+    ignored = subprocess.run(["git", "check-ignore", "-q", path], cwd=ROOT, check=False)
+    assert ignored.returncode == 1
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda path: str(path.parent.relative_to(ROOT / "src")))

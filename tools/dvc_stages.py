@@ -160,12 +160,12 @@ def _stage(name: str, pipeline: Pipeline, catalog: dict[str, Any]) -> dict[str, 
     for kind in ("outs", "metrics", "plots"):
         paths = sorted(path for path, of in kinds.items() if of == kind)
         if paths:
-            stage[kind] = [_plot(path, writes[path]) for path in paths] if kind == "plots" else paths
+            stage[kind] = [_with_options(path, writes[path]) for path in paths]
     return stage
 
 
-def _plot(path: str, entry: dict[str, Any]) -> Any:
-    options = entry["metadata"].get("plot")
+def _with_options(path: str, entry: dict[str, Any]) -> Any:
+    options = (entry.get("metadata") or {}).get("options")
     return {path: options} if options else path
 
 

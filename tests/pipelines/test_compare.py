@@ -342,6 +342,20 @@ class TestWithoutTrainingFilms:
         assert "No model." in page(found, {"sft": sft, "grpo": grpo}, test)
 
 
+class TestHeadline:
+    def test_it_is_each_arms_number_of_the_first_metric_and_no_other_rows(
+        self, comparison: pd.DataFrame
+    ) -> None:
+        metric = COMPARE["metrics"][0]
+        expected = {arm: round(float(at(comparison, arm, metric)["value"]), 4) for arm in ("sft", "grpo")}
+        assert nodes.pick_headline(comparison, COMPARE) == expected
+        assert len({*comparison["arm"]}) > len(expected)
+
+    def test_an_arm_without_a_number_is_left_out_and_is_no_zero(self, comparison: pd.DataFrame) -> None:
+        without = comparison.assign(value=comparison["value"].where(comparison["arm"] != "grpo"))
+        assert list(nodes.pick_headline(without, COMPARE)) == ["sft"]
+
+
 class TestGather:
     def test_films_take_the_order_of_the_first_arm(self, sft: pd.DataFrame, grpo: pd.DataFrame) -> None:
         together = gathering.gather_reports(sft=sft, grpo=grpo.iloc[::-1])

@@ -153,6 +153,22 @@ def draw_curves(arm_histories: ArmTables, labels: pd.DataFrame) -> tuple[Figure,
     return figure, figures.svg(figure, name="curves")
 
 
+def pick_headline(comparison: pd.DataFrame, compare: dict[str, Any]) -> dict[str, float]:
+    """Each arm's number of the first metric of `compare.metrics`, for DVC's tables, which want short names.
+
+    Args:
+        comparison: of `compare_arms`.
+        compare: the section `compare`.
+
+    Returns:
+        By arm, to four decimals. An arm without a value is left out.
+    """
+    lines = comparison[(comparison["kind"] == "arm") & (comparison["metric"] == compare["metrics"][0])]
+    return {
+        str(arm): round(float(value), 4) for arm, value in lines.set_index("arm")["value"].dropna().items()
+    }
+
+
 def show_seeds(
     comparison: pd.DataFrame,
     seeds_results: pd.DataFrame,

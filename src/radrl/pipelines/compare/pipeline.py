@@ -10,6 +10,7 @@ from radrl.pipelines.compare.nodes import (
     draw_comparison,
     draw_curves,
     gather_beside,
+    pick_headline,
     read_systems,
     settle_comparison,
     show_findings,
@@ -47,6 +48,7 @@ def _table() -> list[Node]:
     return [
         node(read_systems, read, "system_scores", name="read_systems"),
         node(compare_arms, compared, ["comparison", "comparison_pairs"], name="compare_arms"),
+        node(pick_headline, ["comparison", "params:compare"], "comparison_headline", name="pick_headlines"),
         node(show_seeds, over_seeds, "over_seeds", name="show_seeds"),
         node(show_findings, histories, None, name="show_findings"),
     ]
