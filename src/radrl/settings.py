@@ -9,10 +9,11 @@ import yaml
 from kedro.config import OmegaConfigLoader
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from radrl.process import importing
+from radrl.process import bars, importing
 from radrl.process.ending import end_with_starter
 
 importing.prepare()
+bars.apply()
 end_with_starter(os.environ)  # before the libraries, which take seconds
 
 from radrl.storage.yaml_files import NoYaml  # noqa: E402

@@ -9,9 +9,10 @@ import sys
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-from radrl.process import offline
+from radrl.process import bars, offline
 
 offline.apply()
+bars.apply()
 
 import click  # noqa: E402  (after the switches)
 
