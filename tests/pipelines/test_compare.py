@@ -92,7 +92,7 @@ COMPARE = {
     "examples": 2,
 }
 ARMS = {
-    "sft": {"start": "sft"},
+    "sft": {"start": "sft", "selection": "full"},
     "grpo": {"start": "sft", "selection": "full", "reward": {"ce_f1": {"weight": 1.0}}, "credit": "uniform"},
 }
 TRIVIAL = [
@@ -340,6 +340,44 @@ class TestWithoutTrainingFilms:
         assert at(found, "grpo", metric)["value"] == at(comparison, "grpo", metric)["value"]
         assert not {*found["beaten_by"].dropna()} & gone
         assert "No model." in page(found, {"sft": sft, "grpo": grpo}, test)
+
+
+class TestCards:
+    @pytest.fixture
+    def cards(
+        self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, tmp_path: Path
+    ) -> dict[str, str]:
+        fill = nodes.write_cards(
+            comparison,
+            {"sft": sft, "grpo": grpo},
+            {"grpo": history()},
+            INGESTED | {"splits": {"train": 6, "test": 4}},
+            {"split": "test"},
+            settled(None, {}),
+        )
+        fill(tmp_path)
+        return {path.stem: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+
+    def test_a_card_an_arm_says_recipe_scores_and_what_it_is_not_for(
+        self, cards: dict[str, str], comparison: pd.DataFrame
+    ) -> None:
+        assert {*cards} == {"sft", "grpo"}
+        metric = COMPARE["metrics"][0]
+        line = at(comparison, "grpo", metric)
+        assert (
+            f"| {metric} | {line['value']:.3f} | {line['low']:.3f} to {line['high']:.3f} |" in cards["grpo"]
+        )
+        for card in cards.values():
+            assert "drawn films alone" in card
+            assert "may be used to care for" in card
+
+    def test_it_has_the_front_matter_that_hubs_read(self, cards: dict[str, str]) -> None:
+        front = yaml.safe_load(cards["grpo"].split("---\n")[1])
+        assert "research-only" in front["tags"]
+
+    def test_the_reference_arm_has_no_difference_from_itself(self, cards: dict[str, str]) -> None:
+        assert "| difference |" in cards["grpo"]
+        assert "| difference |" not in cards["sft"]
 
 
 class TestHeadline:

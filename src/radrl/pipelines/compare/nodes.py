@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -207,6 +207,51 @@ def show_findings(comparison: pd.DataFrame, arm_histories: ArmTables, arms: dict
     from radrl.pipelines.compare import table
 
     table.show_findings(_diagnoses(arm_histories, arms))
+
+
+def write_cards(
+    comparison: pd.DataFrame,
+    arm_reports: ArmTables,
+    arm_histories: ArmTables,
+    ingest_summary: dict[str, Any],
+    generate: dict[str, Any],
+    settings: ComparisonSettings,
+) -> Callable[[Path], None]:
+    """Write a model card an arm.
+
+    Args:
+        comparison: of `compare_arms`.
+        arm_reports: of `radrl.pipelines.compare.arms.gather_reports`.
+        arm_histories: of `radrl.pipelines.compare.arms.gather_histories`.
+        ingest_summary: counts of the stage ingest.
+        generate: the section `generate`, which says on what the arms were scored.
+        settings: of `settle_comparison`.
+
+    Returns:
+        What fills the folder they lie in.
+    """
+    from radrl.pipelines.compare.card import card
+
+    found = _diagnoses(arm_histories, settings.arms)
+    texts = {
+        arm: card(
+            arm,
+            comparison,
+            films=len(reports),
+            split=generate["split"],
+            history=arm_histories.get(arm, pd.DataFrame()),
+            findings=found.get(arm, []),
+            ingest=ingest_summary,
+            settings=settings,
+        )
+        for arm, reports in arm_reports.items()
+    }
+
+    def fill(folder: Path) -> None:
+        for arm, text in texts.items():
+            (folder / f"{arm}.md").write_text(text, encoding="utf-8")
+
+    return fill
 
 
 def gather_beside(

@@ -15,6 +15,7 @@ from radrl.pipelines.compare.nodes import (
     settle_comparison,
     show_findings,
     show_seeds,
+    write_cards,
     write_page,
 )
 
@@ -75,7 +76,9 @@ def _page() -> list[Node]:
     told |= {"pairs": "comparison_pairs"}
     told |= {"forest": "comparison_svg", "curves": "curves_svg"}
     told |= {"beside": "beside_comparison", "settings": "comparison_settings"}
+    on_cards = ["comparison", "arm_reports", "arm_histories", "ingest_summary", "params:generate"]
     return [
+        node(write_cards, [*on_cards, "comparison_settings"], "comparison_cards", name="write_cards"),
         node(gather_beside, beside, "beside_comparison", name="gather_beside"),
         node(write_page, told, "comparison_page", name="write_page"),
     ]
