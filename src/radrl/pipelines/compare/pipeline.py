@@ -7,6 +7,7 @@ from kedro.pipeline import Node, Pipeline, node, pipeline
 from radrl.pipelines.compare.arms import gather_histories, gather_reports
 from radrl.pipelines.compare.nodes import (
     compare_arms,
+    count_chosen,
     draw_comparison,
     draw_curves,
     gather_beside,
@@ -14,6 +15,7 @@ from radrl.pipelines.compare.nodes import (
     settle_comparison,
     show_findings,
     show_seeds,
+    tell_made,
     write_page,
 )
 
@@ -46,7 +48,7 @@ def _table() -> list[Node]:
     histories = ["comparison", "arm_histories", "params:arms"]
     return [
         node(read_systems, read, "system_scores", name="read_systems"),
-        node(compare_arms, compared, ["comparison", "comparison_pairs"], name="compare_arms"),
+        node(compare_arms, compared, ["comparison", "comparison_pairs", "agreement"], name="compare_arms"),
         node(show_seeds, over_seeds, "over_seeds", name="show_seeds"),
         node(show_findings, histories, None, name="show_findings"),
     ]
@@ -67,13 +69,21 @@ def _page() -> list[Node]:
         "ingest_summary",
         "labeler_report",
         "system_scores",
+        "chosen",
+        "made",
         "cpu_seconds",
     ]
-    told = {name: name for name in ("comparison", "arm_reports", "arm_histories", "corpus")}
+    picked = {name: name for name in ("diversity", "ddsampling_summary", "selection_summary")}
+    picked |= {name: f"subset_{name}" for name in ("most_diverse", "random", "balanced")}
+    how = {name: name for name in ("arm_reports", "arm_histories", "cpu_seconds", "origins")}
+    how |= {"training": "params:training", "settings": "comparison_settings"}
+    told = {name: name for name in ("comparison", "agreement", "arm_reports", "arm_histories", "corpus")}
     told |= {"pairs": "comparison_pairs"}
     told |= {"forest": "comparison_svg", "curves": "curves_svg"}
     told |= {"beside": "beside_comparison", "settings": "comparison_settings"}
     return [
+        node(count_chosen, picked | {"arms": "params:arms"}, "chosen", name="count_chosen"),
+        node(tell_made, how, "made", name="tell_made"),
         node(gather_beside, beside, "beside_comparison", name="gather_beside"),
         node(write_page, told, "comparison_page", name="write_page"),
     ]
