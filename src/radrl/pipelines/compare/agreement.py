@@ -74,13 +74,10 @@ def per_label(arms: Mapping[str, pd.DataFrame], labeler: str) -> list[dict[str, 
     """
     by_observation: dict[str, dict[str, Any]] = {}
     for arm, frame in arms.items():
-        for row in clinical_efficacy(
-            np.stack(frame["reference_labels"].to_list()),
-            np.stack(frame["labels"].to_list()),
-            labeler=labeler,
-        ).per_label:
+        truth, found = (np.stack(frame[side].to_list()) for side in ("reference_labels", "labels"))
+        for row in clinical_efficacy(truth, found, labeler=labeler).per_label:
             if not row.uncertain_as_positive:
                 entry = by_observation.setdefault(row.observation, {"support": row.support, "arms": {}})
                 entry["arms"][arm] = row
-    found = [{"observation": name, **entry} for name, entry in by_observation.items()]
-    return sorted(found, key=lambda entry: -entry["support"])
+    entries = [{"observation": name, **entry} for name, entry in by_observation.items()]
+    return sorted(entries, key=lambda entry: -entry["support"])

@@ -120,9 +120,8 @@ def marked(text: str, found: Sequence[Mention], verdicts: Mapping[str, str]) -> 
 
 
 def _verdicts(mention: Mention, verdicts: Mapping[str, str]) -> dict[str, str]:
-    """The findings of a phrase with their verdicts: a denied one counts as missed alone, an asserted one never."""
+    """Findings of a phrase with verdicts: a denied one counts as missed alone, an asserted one never."""
     names = [OBSERVATIONS[index] for index in mention.observations]
+    own = {name: verdicts[name] for name in names if name in verdicts}
     denied = mention.said == NEGATIVE
-    return {
-        name: verdicts[name] for name in names if name in verdicts and (verdicts[name] == "missed") == denied
-    }
+    return {name: verdict for name, verdict in own.items() if (verdict == "missed") == denied}

@@ -44,7 +44,7 @@ def rows_of(
         settings: the section `compare`.
 
     Returns:
-        Of each row name, kind, what it is, and a cell a metric with its interval's place on the column's scale.
+        Of each row name, kind, what it is, and a cell a metric with its interval's place on its scale.
     """
     alpha = 1 - settings["bootstrap"]["confidence"]
     inner = comparison[comparison["arm"] != CEILING].groupby("metric")

@@ -82,18 +82,15 @@ def subsets(
     ids = {"full": diversity["sample_id"], "ddsampling": taken(diversity)}
     ids |= {name: own["sample_id"] for name, own in members.items()}
     counted = {
-        name: own
-        for summary in summaries
-        for name, own in summary.items()
-        if isinstance(own, Mapping) and own.get("studies") and "samples" in own
+        name: own for summary in summaries for name, own in summary.items() if name in ids and own["studies"]
     }
     return [
         Subset(
             name,
             int(own["samples"]),
             [arm for arm, of in arms.items() if of.get("reward") and of.get("selection", "full") == name],
-            float(known.loc[ids[name], "diversity"].mean()) if name in ids and len(known) else None,
-            _taken(known, ids[name]) if name in ids and len(known) else [],
+            float(known.loc[ids[name], "diversity"].mean()) if len(known) else None,
+            _taken(known, ids[name]) if len(known) else [],
             sum(own[label] for label in OBSERVATIONS) / own["studies"],
             {label: own[label] / own["studies"] for label in OBSERVATIONS},
         )

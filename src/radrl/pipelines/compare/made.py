@@ -78,22 +78,35 @@ def made(
         )
         for arm, own in arms.items()
     }
-    learnt = [own for own in spent.values() if own.updates]
+    learnt = {arm: own for arm, own in spent.items() if own.updates}
     here = origins.get(LAST)
     facts = {
-        "Commit": (here and here.commit) or UNKNOWN,
-        "Arms trained at": listed(own.commit for own in learnt) if learnt else "no arm trained",
+        "Commit": said(here.commit) if here else UNKNOWN,
+        "Arms trained at": listed(said(own.commit) for own in learnt.values())
+        if learnt
+        else "no arm trained",
         "Releases": ", ".join(f"{name} {own}" for name, own in here.releases.items()) if here else UNKNOWN,
         "Machine": here.machine if here else UNKNOWN,
-        "Arms trained on": listed(
-            _machine(origins.get(f"train@{arm}")) for arm in spent if spent[arm].updates
-        ),
-        "Wall time of an arm’s training": _minutes([own.minutes for own in learnt]),
-        "Rollouts an arm": spans([own.rollouts for own in learnt], ",.0f") if learnt else "none",
+        "Arms trained on": listed(_machine(origins.get(f"train@{arm}")) for arm in learnt),
+        "Wall time of an arm’s training": _minutes([own.minutes for own in learnt.values()]),
+        "Rollouts an arm": spans([own.rollouts for own in learnt.values()], ",.0f") if learnt else "none",
         "Seed": str(seed),
         "Digest of the scored films": data_digest(films),
     }
-    return Made({name: said for name, said in facts.items() if said}, spent)
+    return Made({name: text for name, text in facts.items() if text}, spent)
+
+
+def said(commit: str) -> str:
+    """A commit in words.
+
+    Args:
+        commit: of `radrl.storage.origins.Origin`.
+
+    Example:
+        >>> said("7fc27e5886+"), said("")
+        ('7fc27e5886 with changes', 'not recorded')
+    """
+    return f"{commit.removesuffix('+')} with changes" if commit.endswith("+") else commit or UNKNOWN
 
 
 def _trained(

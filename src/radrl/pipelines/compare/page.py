@@ -112,7 +112,7 @@ def render(
         forest=forest,
         curves=curves,
         diagnoses=diagnoses,
-        **_agreement(agreement, arm_histories),
+        **_agreement(agreement, arm_histories, settings.reference),
         labels=per_label(arm_reports, settings.eval["labelers"][0]),
         **_diversity(beside, arm_reports, arm_histories),
         made=beside.made,
@@ -173,13 +173,15 @@ def _arms(
     }
 
 
-def _agreement(agreement: pd.DataFrame, histories: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
+def _agreement(
+    agreement: pd.DataFrame, histories: Mapping[str, pd.DataFrame], reference: str
+) -> dict[str, Any]:
     """Precision against recall: two views, and the rows of the table that explains them."""
     look = plots.looks(agreement, list(histories))
     shown = agreement[agreement["arm"].isin(look)].sort_values("f1", ascending=False, kind="stable")
     views = {
-        name: svg(plots.scatter(agreement, look, near=name == "near"), name=f"agreement-{name}")
-        for name in ("near", "all")
+        name: svg(plots.scatter(agreement, look, least=least), name=f"agreement-{name}")
+        for name, least in {"all": None, "near": reference}.items()
     }
     return {"views": views, "agreement": shown.to_dict("records"), "look": look}
 
@@ -188,7 +190,7 @@ def _diversity(
     beside: Beside, arm_reports: Mapping[str, pd.DataFrame], arm_histories: Mapping[str, pd.DataFrame]
 ) -> dict[str, Any]:
     """Which films the selections took, and how diverse what the arms wrote is."""
-    known = [subset for subset in beside.chosen if subset.taken]
+    known = [subset for subset in beside.chosen if subset.taken and min(subset.taken) < 1]
     return {
         "subsets": beside.chosen,
         "taken": svg(plots.taken(known), name="taken") if known else None,

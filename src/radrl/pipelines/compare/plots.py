@@ -28,7 +28,7 @@ HOLLOW: Final = {"o": "○", "s": "□", "^": "△", "D": "◇", "v": "▽", "p"
 _MARKERS: Final = {"trivial": ("s", "o", "^", "v"), "reader": ("D", "p")}
 _F1: Final = (0.2, 0.4, 0.6, 0.8)
 _ROOM: Final = 0.25
-"""Of the arms' extent, on each side of the near view."""
+"""Of the arms' extent, on each side of a view of theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,14 @@ def looks(agreement: pd.DataFrame, trained: Sequence[str]) -> dict[str, Look]:
     return found
 
 
-def scatter(agreement: pd.DataFrame, look: Mapping[str, Look], *, near: bool) -> Figure:
+def scatter(agreement: pd.DataFrame, look: Mapping[str, Look], *, least: str | None = None) -> Figure:
     """Precision against recall, over lines of equal F1.
 
     Args:
         agreement: of `radrl.pipelines.compare.agreement.agree`.
         look: of `looks`; a row without one is left out.
-        near: only where the arms are, rather than all of the unit square.
+        least: an arm, to look only at where it and the arms with its F1 or more are; nothing for the whole
+            unit square.
 
     Returns:
         The figure, square.
@@ -84,21 +85,20 @@ def scatter(agreement: pd.DataFrame, look: Mapping[str, Look], *, near: bool) ->
     dress(panel)
     panel.grid(visible=False)
     panel.spines["left"].set_visible(True)
-    arms = agreement[agreement["kind"] == "arm"]
-    across, up = (_span(arms[side]) if near else (0.0, 1.02) for side in ("recall", "precision"))
+    across, up = _view(agreement, least) if least else ((0.0, 1.02), (0.0, 1.02))
     panel.set(xlim=across, ylim=up)
-    _equal_f1(panel, _between(across, up) if near else _F1)
+    _equal_f1(panel, _between(across, up) if least else _F1)
     for row in agreement.to_dict("records"):
         if row["arm"] not in look:
             continue
         own = look[row["arm"]]
         panel.plot(
-            row["recall"], row["precision"], own.marker, markersize=8 if near else 6.5, color=own.colour,
+            row["recall"], row["precision"], own.marker, markersize=8 if least else 6.5, color=own.colour,
             markerfacecolor="none" if own.hollow else own.colour, linestyle="none", gid=f"row-{row['arm']}",
         )  # fmt: skip
     panel.set_xlabel("recall", fontsize=9, color=INK)
     panel.set_ylabel("precision", fontsize=9, color=INK)
-    panel.set_title("where the arms are" if near else "all rows", fontsize=9.5, color=INK, loc="left")
+    panel.set_title(f"arms not below {least}" if least else "all rows", fontsize=9.5, color=INK, loc="left")
     return figure
 
 
@@ -106,7 +106,7 @@ def taken(subsets: Sequence[Subset]) -> Figure:
     """Which share of the films each subset has, by how diverse their rollouts are.
 
     Args:
-        subsets: those whose films are known.
+        subsets: those whose films are known and not all there are.
 
     Returns:
         The figure: a line a subset.
@@ -129,6 +129,12 @@ def taken(subsets: Sequence[Subset]) -> Figure:
     return figure
 
 
+def _view(agreement: pd.DataFrame, least: str) -> tuple[tuple[float, float], tuple[float, float]]:
+    arms = agreement[agreement["kind"] == "arm"]
+    shown = arms[arms["f1"] >= float(arms.loc[arms["arm"] == least, "f1"].iloc[0])]
+    return _span(shown["recall"]), _span(shown["precision"])
+
+
 def _span(values: pd.Series) -> tuple[float, float]:
     low, high = float(values.min()), float(values.max())
     room = max(_ROOM * (high - low), 0.02)
@@ -136,7 +142,7 @@ def _span(values: pd.Series) -> tuple[float, float]:
 
 
 def _between(across: tuple[float, float], up: tuple[float, float]) -> list[float]:
-    """Four round values of F1 that the near view has."""
+    """Round values of F1 that a view has, a handful."""
     low, high = (_f1(across[end], up[end]) for end in (0, 1))
     steps = [step for step in (0.01, 0.02, 0.05, 0.1, 0.2) if (high - low) / step <= 7]
     step = steps[0] if steps else 0.2
@@ -158,7 +164,9 @@ def _equal_f1(panel: Axes, values: Sequence[float]) -> None:
         if not seen.any():
             continue
         panel.plot(recall[seen], precision[seen], color=PALE, linewidth=0.7, linestyle=(0, (2, 2)), zorder=0)
+        below = precision[seen][-1] - low < 0.05 * (high - low)
         panel.annotate(
-            f"F1 {value:g}", (recall[seen][-1], precision[seen][-1]), fontsize=7.5, color=INK, ha="right",
-            va="bottom", xytext=(0, 1), textcoords="offset points", zorder=0,
+            f"F1 {value:g}", (recall[seen][-1], precision[seen][-1]), fontsize=7.5, color=INK,
+            ha="left" if below else "right", va="bottom", xytext=(2 if below else 0, 2),
+            textcoords="offset points", zorder=0,
         )  # fmt: skip
