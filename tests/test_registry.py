@@ -101,6 +101,7 @@ def test_stages_join_into_one_study(pipelines: dict[str, Pipeline]) -> None:
         "observers",
         "compute",
         "cpu_seconds",
+        "origins",
         "published_results",
         "seeds_results",
         "systems",
@@ -122,4 +123,5 @@ def test_catalog_knows_every_dataset(root: Path, pipelines: dict[str, Pipeline])
         "observers",
         "compute",
         "cpu_seconds",
+        "origins",
     }  # the hooks bring it
