@@ -379,7 +379,7 @@ class TestCost:
     ) -> None:
         arms, seconds = {"sft": sft, "grpo": grpo}, {"label": 30.0, "train@deer": 60.0, "train@grpo": 90.0}
         assert "<dd>3.0: train 2.5, label 0.5</dd>" in page(comparison, arms, corpus, cpu_seconds=seconds)
-        assert "CPU minutes" not in page(comparison, arms, corpus)
+        assert "CPU minutes of the stages" not in page(comparison, arms, corpus)
 
 
 class TestWithoutTrainingFilms:
@@ -1452,7 +1452,7 @@ class TestSystems:
         assert lines[["low", "high"]].isna().all(axis=None)
         text = page(found, {"sft": sft, "grpo": grpo}, corpus, systems=systems)
         assert "the file has no such metric" in text
-        assert "nan" not in text[text.index("<h2>Arms</h2>") : text.index("<h2>Labels</h2>")].lower()
+        assert "nan" not in text[text.index('<h2 id="arms">') : text.index('<h2 id="agreement">')].lower()
 
     def test_other_films_settings_and_texts_are_said(self, tmp_path: Path, sft: pd.DataFrame) -> None:
         options = ("--metrics", ",".join(COMPARE["metrics"]), "--preparation", "whitespace", "--no-meteor")
@@ -1700,7 +1700,8 @@ class TestCases:
         self, comparison: pd.DataFrame, sft: pd.DataFrame, corpus: ds.Dataset
     ) -> None:
         text = '</mark><img src=x onerror="alert(1)"> There is pulmonary edema" & <b>effusion</b>.'
-        hostile = sft.assign(report=text, report_label_text=text)
+        labels = build_labeler(LABELER).label([text])[0]
+        hostile = sft.assign(report=text, report_label_text=text, labels=[labels] * len(sft))
         shown = page(comparison, {"sft": sft, "grpo": hostile}, corpus)
         assert "<img src=x" not in shown
         assert "<b>effusion" not in shown
