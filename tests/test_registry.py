@@ -102,6 +102,7 @@ def test_stages_join_into_one_study(pipelines: dict[str, Pipeline]) -> None:
         "compute",
         "cpu_seconds",
         "origins",
+        "selected",
         "published_results",
         "seeds_results",
         "systems",
@@ -124,4 +125,5 @@ def test_catalog_knows_every_dataset(root: Path, pipelines: dict[str, Pipeline])
         "compute",
         "cpu_seconds",
         "origins",
+        "selected",
     }  # the hooks bring it

@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -291,18 +291,31 @@ def counted(films: int) -> dict[str, int]:
     return {"samples": films, "studies": films} | dict.fromkeys(OBSERVATIONS, 0) | {"Edema": films // 2}
 
 
-PICKED = {
+LEFT = {
     "diversity": diverse(),
     "ddsampling_summary": {"full": counted(20), "ddsampling": counted(4), "most_diverse": counted(2)},
     "selection_summary": {
-        "full": counted(20), "random": counted(2), "balanced": counted(2), "balance": {"level": 3},
+        "complete": counted(9), "full": counted(20), "random": counted(2), "balanced": counted(2),
+        "balance": {"level": 3},
     },
-    "most_diverse": pd.DataFrame({"sample_id": ["t19", "t18"]}),
-    "random": pd.DataFrame({"sample_id": ["t0", "t1"]}),
-    "balanced": pd.DataFrame({"sample_id": ["t0", "t10"]}),
-    "arms": ARMS,
+    "subset_full": pd.DataFrame({"sample_id": [f"t{i}" for i in range(20)]}),
+    "subset_most_diverse": pd.DataFrame({"sample_id": ["t19", "t18"]}),
+    "subset_random": pd.DataFrame({"sample_id": ["t0", "t1"]}),
+    "subset_balanced": pd.DataFrame({"sample_id": ["t0", "t10"]}),
 }  # fmt: skip
 """What the stages ddsampling and selection left."""
+
+BOTH = {"grpo": ARMS["grpo"], "deer": ARMS["grpo"] | {"selection": "ddsampling"}}
+"""Arms whose films come from either stage."""
+
+
+def reads(left: dict[str, Any]) -> Callable[..., dict[str, Any]]:
+    """What the hook hands the stage."""
+    return lambda *names: {name: left[name] for name in names if name in left}
+
+
+def counted_chosen(left: dict[str, Any], arms: dict[str, Any] = BOTH) -> list[chosen.Subset]:
+    return nodes.count_chosen(reads(left), dict.fromkeys(arms, history()), arms)
 
 
 def agreement_of(arms: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -344,7 +357,7 @@ def page(
     scoring_of = settled(scoring, settings)
     reports = gathering.gather_reports(**arms)
     histories = {"grpo": history() if curve is None else curve}
-    chosen = nodes.count_chosen(**(PICKED | ({} if diversity is None else {"diversity": diversity})))
+    chosen = counted_chosen(left=LEFT if diversity is None else LEFT | {"diversity": diversity})
     made = nodes.tell_made(reports, histories, TRAINING, scoring_of, cpu_seconds or {}, origins or {})
     results = Path(__file__).parents[2] / "conf" / "base" / "published_results.csv"
     beside = nodes.gather_beside(
@@ -1281,12 +1294,7 @@ def test_pipeline_makes_every_output(
         "labeler_models": NO_MODELS,
         "cpu_seconds": {"train": 150.0},
         "origins": {},
-        "diversity": PICKED["diversity"],
-        "ddsampling_summary": PICKED["ddsampling_summary"],
-        "selection_summary": PICKED["selection_summary"],
-        "subset_most_diverse": PICKED["most_diverse"],
-        "subset_random": PICKED["random"],
-        "subset_balanced": PICKED["balanced"],
+        "selected": reads(LEFT),
         "params:training": TRAINING,
         "labels": LABELS,
         "labeler_report": {"labeler": "rules"},
@@ -1713,7 +1721,7 @@ class TestChosen:
     """Which films the selections took, and how diverse what arms write is."""
 
     def test_subsets_are_told_with_their_arms_diversity_and_share_of_each_tenth(self) -> None:
-        found = {subset.name: subset for subset in nodes.count_chosen(**PICKED)}
+        found = {subset.name: subset for subset in counted_chosen(LEFT)}
         assert list(found) == ["full", "ddsampling", "most_diverse", "random", "balanced"]
         assert found["full"].arms == ["grpo"]
         assert found["full"].taken == [1.0] * 10
@@ -1726,14 +1734,21 @@ class TestChosen:
         self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
     ) -> None:
         none = diverse(0)
-        (first, *_) = nodes.count_chosen(**PICKED | {"diversity": none})
+        (first, *_) = counted_chosen(LEFT | {"diversity": none})
         assert first.diversity is None
         text = page(comparison, {"sft": sft, "grpo": grpo}, corpus, diversity=none)
         assert "share of the training films" not in text.lower()
         assert "<td>20</td><td>–</td>" in text
 
+    def test_a_stage_that_no_arm_waited_for_is_not_looked_at(self) -> None:
+        """A study without rollouts, or one whose stage may run at any time."""
+        plain = counted_chosen(LEFT, {"grpo": ARMS["grpo"]})
+        assert [subset.name for subset in plain] == ["full", "random", "balanced"]
+        assert all(subset.diversity is None and not subset.taken for subset in plain)
+        assert counted_chosen(LEFT, {}) == counted_chosen({}) == []
+
     def test_the_figure_has_a_line_a_subset(self) -> None:
-        subsets = [own for own in nodes.count_chosen(**PICKED) if min(own.taken) < 1]
+        subsets = [own for own in counted_chosen(LEFT) if min(own.taken) < 1]
         (panel,) = plots.taken(subsets).axes
         assert [line.get_label() for line in panel.lines] == [own.name for own in subsets]
         assert panel.lines[1].get_ydata()[-1] == 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -61,26 +61,47 @@ class Written:
     course: Mapping[str, tuple[float, float]]
 
 
-def subsets(
-    summaries: Sequence[Mapping[str, Any]],
-    diversity: pd.DataFrame,
-    members: Mapping[str, pd.DataFrame],
-    arms: Mapping[str, Any],
-) -> list[Subset]:
+LEFT: Final = {
+    ("ddsampling", "most_diverse"): ("ddsampling_summary", "diversity", "subset_most_diverse"),
+    ("full", "random", "balanced"): ("selection_summary", "subset_full", "subset_random", "subset_balanced"),
+}
+"""By the subsets that a stage draws, its datasets that are looked at."""
+
+
+def left_for(arms: Mapping[str, Any], trained: Collection[str]) -> list[str]:
+    """The datasets of the stages that the films of some arm come from.
+
+    Args:
+        arms: the section `arms`.
+        trained: names of those that trained.
+
+    Returns:
+        Names; a stage that no arm waited for may not have run, or run at any time, and has none here.
+    """
+    used = {arms[arm].get("selection", "full") for arm in trained if arm in arms}
+    return [name for drawn, names in LEFT.items() if used & {*drawn} for name in names]
+
+
+def subsets(left: Mapping[str, Any], arms: Mapping[str, Any]) -> list[Subset]:
     """The subsets that were counted.
 
     Args:
-        summaries: of the stages selection and ddsampling: by subset samples, studies, and positives by label.
-        diversity: of each training film, with its rank (1 the most diverse) and which were drawn.
-        members: a column sample_id of each other subset, by its name.
+        left: by dataset what the stages selection and ddsampling left, as far as it is there.
         arms: the section `arms`.
 
     Returns:
         In the order of the summaries, each subset once; none of a corpus without training films.
     """
+    diversity = left.get("diversity", pd.DataFrame({"sample_id": []}))
     known = diversity.set_index("sample_id")
-    ids = {"full": diversity["sample_id"], "ddsampling": taken(diversity)}
-    ids |= {name: own["sample_id"] for name, own in members.items()}
+    ids = {
+        name.removeprefix("subset_"): own["sample_id"]
+        for name, own in left.items()
+        if name.startswith("subset_")
+    }
+    if len(known):
+        ids |= {"full": diversity["sample_id"], "ddsampling": taken(diversity)}
+    summaries = [left[name] for name in ("ddsampling_summary", "selection_summary") if name in left]
     counted = {
         name: own for summary in summaries for name, own in summary.items() if name in ids and own["studies"]
     }

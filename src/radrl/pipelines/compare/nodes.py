@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -200,32 +200,22 @@ def show_findings(comparison: pd.DataFrame, arm_histories: ArmTables, arms: dict
 
 
 def count_chosen(
-    diversity: pd.DataFrame,
-    ddsampling_summary: dict[str, Any],
-    selection_summary: dict[str, Any],
-    most_diverse: pd.DataFrame,
-    random: pd.DataFrame,
-    balanced: pd.DataFrame,
-    arms: dict[str, Any],
+    selected: Callable[..., dict[str, Any]], arm_histories: ArmTables, arms: dict[str, Any]
 ) -> list[Subset]:
     """Tell which training films the selections took.
 
     Args:
-        diversity: of the training films' rollouts, of the stage ddsampling.
-        ddsampling_summary: counts of the stage ddsampling.
-        selection_summary: counts of the stage selection.
-        most_diverse: the films of this subset.
-        random: likewise.
-        balanced: likewise.
+        selected: reads what the stages that select left, by dataset; leaves out what is not there.
+        arm_histories: of `radrl.pipelines.compare.arms.gather_histories`; the arms that trained.
         arms: the section `arms`.
 
     Returns:
-        A subset each, of `radrl.pipelines.compare.chosen.subsets`.
+        A subset each, of `radrl.pipelines.compare.chosen.subsets`: those of the stages that an arm's films
+        come from.
     """
     from radrl.pipelines.compare import chosen
 
-    members = {"most_diverse": most_diverse, "random": random, "balanced": balanced}
-    return chosen.subsets([ddsampling_summary, selection_summary], diversity, members, arms)
+    return chosen.subsets(selected(*chosen.left_for(arms, arm_histories)), arms)
 
 
 def tell_made(

@@ -73,8 +73,7 @@ def _page() -> list[Node]:
         "made",
         "cpu_seconds",
     ]
-    picked = {name: name for name in ("diversity", "ddsampling_summary", "selection_summary")}
-    picked |= {name: f"subset_{name}" for name in ("most_diverse", "random", "balanced")}
+    picked = {"selected": "selected", "arm_histories": "arm_histories", "arms": "params:arms"}
     how = {name: name for name in ("arm_reports", "arm_histories", "cpu_seconds", "origins")}
     how |= {"training": "params:training", "settings": "comparison_settings"}
     told = {name: name for name in ("comparison", "agreement", "arm_reports", "arm_histories", "corpus")}
@@ -82,7 +81,7 @@ def _page() -> list[Node]:
     told |= {"forest": "comparison_svg", "curves": "curves_svg"}
     told |= {"beside": "beside_comparison", "settings": "comparison_settings"}
     return [
-        node(count_chosen, picked | {"arms": "params:arms"}, "chosen", name="count_chosen"),
+        node(count_chosen, picked, "chosen", name="count_chosen"),
         node(tell_made, how, "made", name="tell_made"),
         node(gather_beside, beside, "beside_comparison", name="gather_beside"),
         node(write_page, told, "comparison_page", name="write_page"),
