@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 
 TEMPLATE: Final = Path(__file__).with_name("card.md.j2")
 NOTHING: Final = "–"
+FRONT: Final = {
+    "language": "en",
+    "library_name": "transformers",
+    "pipeline_tag": "image-text-to-text",
+    "tags": ["radiology", "chest-x-ray", "report-generation", "reinforcement-learning", "research-only"],
+}
+"""What model hubs read of a card."""
 
 
 def card(
@@ -53,7 +60,7 @@ def card(
     environment.filters |= {"figure": _figure, "or_none": _or_none}
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         arm=arm,
-        front=_front(),
+        front=yaml.safe_dump(FRONT, sort_keys=False).rstrip(),
         recipe={"reward": {}} | recipe | {name: _named(recipe.get(name)) for name in ("credit", "oracle")},
         parameters=yaml.safe_dump({"arms": {arm: recipe}}, sort_keys=False).rstrip(),
         updates=_updates(history),
@@ -69,16 +76,6 @@ def card(
         labeler=settings.labeler["name"],
         seed=settings.seed,
     )
-
-
-def _front() -> str:
-    from huggingface_hub import ModelCardData
-
-    tags = ["radiology", "chest-x-ray", "report-generation", "reinforcement-learning", "research-only"]
-    data = ModelCardData(
-        language="en", library_name="transformers", pipeline_tag="image-text-to-text", tags=tags
-    )
-    return str(data.to_yaml())
 
 
 def _named(part: Any) -> str:
