@@ -112,7 +112,10 @@ def test_the_end_shows_the_headlines_and_whose_films_they_are_of(radrl, project,
     monkeypatch.setattr(repro.subprocess, "run", lambda command, **_: asked.append(command[2:]))
     result = radrl("repro")
     assert result.exit_code == 0
-    assert asked == [["dvc", "metrics", "show"]]
+    (shown,) = asked
+    assert shown[:3] == ["dvc", "metrics", "show"]
+    assert shown[3] == "data/08_reporting/eval/base/headline.json"
+    assert len(shown) == 3 + len(yaml.safe_load((ROOT / "params.yaml").read_text())["arms"])
     assert re.search(r"1 stages in 0 s, \d+\.\d CPU minutes; 2 stages are up to date", result.stderr)
     assert "2 stages are up to date" in result.stderr
     assert "They say nothing about patients." in result.stderr

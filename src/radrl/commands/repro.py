@@ -69,6 +69,7 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool, verbose: 
     """
     root = project(Path.cwd())
     params = yaml_files.read(root / "params.yaml")  # before DVC reads it, whose message has no mend
+    _refuse_what_is_wrong(root)
     if dry_run:
         graph = stages(root, targets)
         _show(graph, out_of_date(root, graph), jobs or default_jobs(params))
@@ -112,6 +113,14 @@ def _say(line: str) -> None:
     click.echo(line, err=True)
 
 
+def _refuse_what_is_wrong(root: Path) -> None:
+    """Before dvc.lock is touched: the first stage would say the same."""
+    from radrl.doctor.recipe import refusal
+
+    if said := refusal(root / "params.yaml"):
+        raise click.ClickException(said)
+
+
 def _refuse_what_lacks(root: Path, chosen: Collection[str]) -> None:
     """Look before the first stage runs: the last may run tomorrow."""
     if not chosen:
@@ -130,7 +139,8 @@ def _say_end(graph: Graph, chosen: set[str], seconds: float) -> None:
 
 
 def _show_headlines(root: Path, params: Mapping[str, Any]) -> None:
-    subprocess.run([*DVC, "metrics", "show"], cwd=root, env=environment(), check=False)
+    figures = [f"data/08_reporting/eval/{arm}/headline.json" for arm in params["arms"]]
+    subprocess.run([*DVC, "metrics", "show", *figures], cwd=root, env=environment(), check=False)
     if drawn(params["ingest"]):
         click.echo(DRAWN_FILMS, err=True)
     click.echo(ONE_SEED, err=True)

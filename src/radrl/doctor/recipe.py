@@ -59,6 +59,19 @@ _OPENED_BY: Final = {"ingest": "ingest", "policy": "policy"}
 """By section, the one stage that opens what it names; what others name several stages open."""
 
 
+def refusal(recipe: Path) -> str:
+    """What the schema says against a recipe; nothing where it takes it.
+
+    Args:
+        recipe: params.yaml.
+    """
+    try:
+        read(recipe)
+    except ParamsError as error:
+        return str(error)
+    return ""
+
+
 def lacking(recipe: Path, root: Path, stages: Collection[str]) -> list[Finding]:
     """What is not there of what some stages will open, so that nobody learns of it hours later.
 
