@@ -1,7 +1,7 @@
 """Run the notebooks on what a study left, and write them as pages of the site with their pictures.
 
 python tools/notebooks.py            docs/notebooks anew, from the outputs in data/
-python tools/notebooks.py --check    exit 1 where a page's cells are not those of its notebook (a test does this)
+python tools/notebooks.py --check    exit 1 where a page's cells are not its notebook's (a test does this)
 
 Notebooks are kept without outputs; the pages hold those of the shipped study. To run them needs the extra
 `notebooks`, to check them nothing.
@@ -25,13 +25,15 @@ from docsite.made import ROOT
 NOTEBOOKS, PAGES = ROOT / "notebooks", ROOT / "docs/notebooks"
 SHOWN = ["image/png", "text/plain"]
 """A table as text: as HTML it would bring pandas' own style into the site."""
+CAPTION = "*From drawn films of the shipped study.*"
 COLOURS = 256
 """Of a picture's palette: lines and films look as before, in half the bytes."""
 
 _LINK = re.compile(r"\]\(([^)#:\s]+)(#[^)]*)?\)")
 _CODE = re.compile(r"^```python\n(.*?)\n```$", re.M | re.S)
 _NOTE = (
-    '!!! note ""\n    `{name}`, run on the shipped study: one seed, **films that are drawn**. What comes out\n'
+    '!!! note ""\n'
+    "    `{name}`, run on the shipped study: one seed, **films that are drawn**. What comes out\n"
     "    shows the machinery at work and says nothing about patients. [How to run it](index.md)."
 )
 
@@ -110,15 +112,17 @@ def page(notebook: Any, name: str) -> Page:
 
 
 def _named_pictures(lines: list[str]) -> Iterator[str]:
-    """A page's lines, where each picture is called as the section that it stands in."""
+    """A page's lines; each picture has its section's heading for a name, and a caption."""
     heading = ""
     for line in lines:
         heading = line.lstrip("# ") if line.startswith("## ") else heading
         yield line.replace("![png](", f"![{heading}](")
+        if line.startswith("![png]("):
+            yield from ("", CAPTION)
 
 
 def with_page_links(text: str) -> str:
-    """A cell's Markdown with links as they are from docs/notebooks: to pages of the site where there are some."""
+    """A cell's Markdown with links as they are from docs/notebooks, to pages where there are some."""
 
     def turned(found: re.Match[str]) -> str:
         target = posixpath.normpath(posixpath.join("notebooks", found[1]))
@@ -152,14 +156,18 @@ def differences() -> list[str]:
     pages = {path.stem for path in paths()} | {"index"}
     wrong += [f"{f.relative_to(ROOT)} has no notebook" for f in PAGES.glob("*.md") if f.stem not in pages]
     shown = "".join(f.read_text(encoding="utf-8") for f in PAGES.glob("*.md"))
-    wrong += [f"{f.relative_to(ROOT)} is on no page" for f in PAGES.glob("*.png") if f"({f.name})" not in shown]
+    wrong += [
+        f"{f.relative_to(ROOT)} is on no page" for f in PAGES.glob("*.png") if f"({f.name})" not in shown
+    ]
     return wrong
 
 
 def _belongs(text: str, path: Path) -> bool:
     """Whether a page has a notebook's code cells, all of them and no other, and its text."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    source = {kind: ["".join(c["source"]) for c in cells if c["cell_type"] == kind] for kind in ("code", "markdown")}
+    source = {
+        kind: ["".join(c["source"]) for c in cells if c["cell_type"] == kind] for kind in ("code", "markdown")
+    }
     said = [with_page_links(cell) for cell in source["markdown"]]
     said = [part for cell in said for part in cell.split("\n", 1)]  # the note stands below the title
     return _CODE.findall(text) == source["code"] and all(part.strip() in text for part in said)
