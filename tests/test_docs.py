@@ -20,7 +20,7 @@ by_page = pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.relativ
 
 CODE = re.compile(r"^```.*?^```|^ {4}.*?$|`[^`\n]+`", re.M | re.S)
 EXAMPLE = re.compile("brevity|my_lab|my_rewards|my_study|maira|study-none")
-"""Names of the walk through one change, of a reader's own reward and of a system's scores: nobody has written them."""
+"""Names of the walk through one change, of a reward and of a system's scores, which nobody has written."""
 
 
 def code(page: Path) -> str:
