@@ -33,7 +33,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help env repro test test-slow test-storage lint types contracts pytest smoke offline-check stages base ui viz format lock clean distclean tree docs notebooks scorers engines metrics seeds rows
+.PHONY: help env repro test test-slow test-storage lint types contracts pytest smoke offline-check stages notebooks base ui viz format lock clean distclean tree docs scorers engines metrics seeds rows
 
 help:  ## this list
 	@echo "make TARGET [PYTHON=python3.11] [TORCH_INDEX=URL] [VENV=.venv]"
@@ -92,6 +92,10 @@ offline-check: $(INSTALLED)  ## smoke run and `dvc repro` where no network inter
 stages: $(INSTALLED_TEST)  ## write dvc.yaml anew from the pipelines and the catalog
 	python tools/dvc_stages.py
 
+notebooks: $(INSTALLED)  ## run the notebooks on data and write docs/notebooks anew
+	$(PIP_INSTALL) --editable '.[notebooks]'
+	python tools/notebooks.py
+
 base: $(INSTALLED)  ## the laptop's base policy and its card anew, into data/06_models/radrl-tiny; an hour or more
 	kedro run --env=radrl-tiny --pipelines=ingest,policy,base_card
 
@@ -126,10 +130,6 @@ rows: $(INSTALLED_TEST)  ## write docs/reproduction.md and its pages anew from c
 
 docs: $(INSTALLED_TEST)  ## the docs site into build/site, strictly: build/site/index.html is its first page
 	NO_MKDOCS_2_WARNING=1 mkdocs build   # a notice of the theme's authors, no finding
-
-notebooks: $(INSTALLED_TEST)  ## run the notebooks on what `make repro` left and write their pages, docs/notebooks, anew
-	$(PIP_INSTALL) --editable '.[notebooks]'
-	python tools/notebooks.py
 
 scorers: $(SCORERS)  ## environments of the packages radgraph, RadEval and RadMatch, which cannot live beside the study's
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
+import radrl.pipelines.compare
 from radrl.pages.colours import APART, APART_BY
 from radrl.pages.pictures import style
 
@@ -46,3 +49,33 @@ def test_any_two_colours_stay_apart() -> None:
 def test_lines_of_one_colour_differ_in_dash_or_marker() -> None:
     looks = [style(number) for number in range(40)]
     assert len({(look.colour, str(look.dash), look.marker) for look in looks}) == 40
+
+
+def themes() -> list[dict[str, str]]:
+    """The comparison page's colours, on paper and on a dark screen."""
+    page = (Path(radrl.pipelines.compare.__file__).parent / "page.html.j2").read_text()
+    blocks = re.findall(r":root \{(.*?)\}", page, re.DOTALL)
+    assert len(blocks) == 2
+    return [dict(re.findall(r"--([\w-]+): (#\w+);", block)) for block in blocks]
+
+
+@pytest.mark.parametrize("theme", themes(), ids=["light", "dark"])
+def test_verdicts_of_the_comparison_page_stay_apart_and_can_be_read(theme: dict[str, str]) -> None:
+    verdicts = ("right", "missed", "wrong", "hedged")
+    for one, other in itertools.combinations(verdicts, 2):
+        assert np.linalg.norm(seen(theme[one]) - seen(theme[other])) >= APART_BY, (one, other)
+    for name in verdicts:
+        assert contrast(theme[name], theme[f"{name}-bg"]) >= 4.5, name
+        assert contrast(theme["ink"], theme[f"{name}-bg"]) >= 4.5, name
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG's ratio of the lightness of two colours; 4.5 for text that can be read."""
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def luminance(colour: str) -> float:
+    rgb = np.array(to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(XYZ[1] @ linear)

@@ -19,8 +19,8 @@ WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
 by_page = pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.relative_to(ROOT).as_posix())
 
 CODE = re.compile(r"^```.*?^```|^ {4}.*?$|`[^`\n]+`", re.M | re.S)
-EXAMPLE = re.compile("brevity|my_lab|my_rewards|my_study|maira|study-none")
-"""Names of the walk through one change, of a reward and of a system's scores, which nobody has written."""
+EXAMPLE = re.compile("my_rewards|brevity|my_lab|my_study|maira|study-none")
+"""Names of the walk through one change, and of a system's scores, which nobody has written."""
 
 
 def code(page: Path) -> str:

@@ -1,112 +1,103 @@
-"""The notebooks: run on a smoke run with and without Jupyter, their pages, and the reward that one writes."""
+"""The notebooks: all their cells run on what a smoke run left, and their pages are of them."""
 
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-import notebooks
+import matplotlib.pyplot as plt
+import notebooks as pages
 import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
 from small_arms import train_inputs, train_stage
 
-PATHS = notebooks.paths()
-WRITES = re.compile(r"%%writefile \$own/(\S+)\n")
-each = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-Names = dict[str, Any]
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = pages.paths()
+NAMES = [path.stem for path in NOTEBOOKS]
+OWN = "my_rewards"
+
+
+def cells(notebook: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return [cell for cell in found if cell["cell_type"] == "code"]
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder that a notebook writes its module into; nothing of it stays imported."""
-    folder = tmp_path / "own"
-    folder.mkdir()
-    monkeypatch.setenv("RADRL_OWN", str(folder))
-    monkeypatch.syspath_prepend(folder)
-    yield folder
-    sys.modules.pop("my_rewards", None)
+def run(smoke: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs a notebook's cells in this process, as a kernel that is started in its folder would."""
+    monkeypatch.setenv("RADRL_DATA", str(smoke.resolve()))
+    monkeypatch.setenv("RADRL_OWN", str(tmp_path))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, OWN, raising=False)
 
-
-@pytest.fixture
-def ran(smoke: Path, own: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Names]]:
-    """What a notebook's cells leave, run one after another without Jupyter."""
-
-    def run(stem: str) -> Names:
-        names: Names = {}
-        for cell in cells(notebooks.NOTEBOOKS / f"{stem}.ipynb"):
-            if magic := WRITES.match(cell):
-                (own / magic[1]).write_text(cell[magic.end() :], encoding="utf-8")
-            else:
-                exec(cell, names)
+    def through(name: str) -> dict[str, Any]:
+        (notebook,) = (path for path in NOTEBOOKS if path.stem.endswith(name))
+        monkeypatch.chdir(notebook.parent)
+        names: dict[str, Any] = {}
+        with mpl.rc_context():
+            for cell in cells(notebook):
+                first, _, rest = "".join(cell["source"]).partition("\n")
+                if first.startswith("%%writefile $own/"):
+                    (tmp_path / first.removeprefix("%%writefile $own/")).write_text(rest, encoding="utf-8")
+                else:
+                    exec(f"{first}\n{rest}", names)
+            names["pictures"] = len(plt.get_fignums())
+            plt.close("all")
         return names
 
-    monkeypatch.setenv("RADRL_DATA", str(smoke))
-    monkeypatch.chdir(notebooks.NOTEBOOKS)
-    with mpl.rc_context({"backend": "agg"}):
-        yield run
-        plt.close("all")
+    yield through
+    sys.modules.pop(OWN, None)
 
 
-def cells(path: Path) -> list[str]:
-    """A notebook's code."""
-    found = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return ["".join(cell["source"]) for cell in found if cell["cell_type"] == "code"]
+def test_data_and_labels(run: Any) -> None:
+    names = run("data_and_labels")
+    assert names["pictures"] == 3
+    assert all(panel.get_title().endswith(" (drawn)") for panel in names["panels"])
+    assert len(names["labels"]) == names["summary"]["splits"]["train"] == len(names["films"])
+    assert names["shares"].sum(axis=1).round(9).eq(1).all()
 
 
-def test_data_and_labels(ran: Callable[[str], Names]) -> None:
-    names = ran("01_data_and_labels")
-    kept = names["summary"]["splits"]["train"]
-    assert len(names["labels"]) == len(names["films"]) == kept > 0
-    assert names["shares"].sum(axis=1).tolist() == pytest.approx([1.0] * 14)
-    assert names["together"].to_numpy().max() <= 1
-    assert all(panel.get_title().endswith("(drawn)") for panel in names["panels"])
+def test_diversity_and_selection(run: Any) -> None:
+    names = run("diversity_and_selection")
+    assert names["pictures"] == 3
+    assert {"full", "ddsampling", "balanced"} <= {*names["subsets"]}
+    assert set(names["pools"]["pool"]) >= {"full", "ddsampling"}
 
 
-def test_diversity_and_selection(ran: Callable[[str], Names]) -> None:
-    names = ran("02_diversity_and_selection")
-    assert names["again"] == names["diversity"]["diversity"].max() > 0
-    assert {"full", "ddsampling"} <= set(names["shares"])
-    assert names["shares"].notna().all(axis=None)
-    assert set(names["pools"]["pool"]) <= set(names["subsets"])
-
-
-def test_training_dynamics(ran: Callable[[str], Names], smoke: Path) -> None:
-    names = ran("03_training_dynamics")
+def test_training_dynamics(run: Any, smoke: Path) -> None:
+    names = run("training_dynamics")
+    assert names["pictures"] == 2
     grpo = pd.read_csv(smoke / "08_reporting/training/arms/grpo.csv")
     assert names["histories"]["grpo"]["reward"].dropna().tolist() == grpo["reward"].dropna().tolist() != []
-    assert "sft" not in names["histories"]  # the start of the others: nothing trains
-    drawn = {panel.get_title(): len(panel.lines) for panel in names["panels"].flat}
-    assert drawn["reward"] == len(names["histories"])
+    assert "sft" not in names["histories"]  # its row is the start of the others: nothing trains
 
 
-def test_comparing_arms(ran: Callable[[str], Names], smoke: Path) -> None:
-    names = ran("04_comparing_arms")
+def test_comparing_arms(run: Any, smoke: Path) -> None:
+    names = run("comparing_arms")
+    assert names["pictures"] == 4
     compared = pd.read_csv(smoke / "08_reporting/comparison/comparison.csv")
     assert list(names["values"].index) == list(dict.fromkeys(compared["arm"]))
     assert names["values"].notna().to_numpy().any(axis=1).all()
-    assert list(names["f1"]) == list(names["arms"]) != []
 
 
-def test_own_reward_is_as_worked_out_by_hand(ran: Callable[[str], Names]) -> None:
-    names = ran("05_your_own_reward")
-    # The left effusion; on the right; on both sides: 2 * 1 / (2 + 1); no finding; nothing.
-    assert names["hand"]["sides"].tolist() == pytest.approx([1, 0, 2 / 3, 0, 0])
-    assert set(names["table"].index) == {"ce_f1", "bleu2", "sides"}
+def test_your_own_reward(run: Any) -> None:
+    """By hand: the right side, the wrong one, two where one is asked for, none."""
+    names = run("your_own_reward")
+    assert names["hand"]["sides"].round(3).tolist() == [1.0, 0.0, 0.667, 0.0, 0.0]
+    assert names["parts"]["sides"]["part"] == f"{OWN}:sides"
+    assert len(names["scores"]) == len(names["rollouts"])
 
 
-def test_own_reward_trains_an_arm(
-    ran: Callable[[str], Names], small: Names, make_corpus: Any, policy_folder: Path, tmp_path: Path
+def test_the_reward_of_the_notebook_trains_an_arm(
+    run: Any, small: dict[str, Any], make_corpus: Any, policy_folder: Path, tmp_path: Path
 ) -> None:
-    arm = ran("05_your_own_reward")["arm"]
-    corpus = make_corpus(["train", "test"], studies=12)
+    arm = run("your_own_reward")["arm"]
     small["training"]["steps"] = 2
+    corpus = make_corpus(["train", "test"], studies=12)
     inputs = train_inputs(small, corpus, policy_folder, tmp_path, reward=arm["reward"])
     _, history = train_stage(**inputs, step_report=lambda step, numbers: None)
     worth = history["rewards/sides/mean"].dropna()
@@ -114,53 +105,48 @@ def test_own_reward_trains_an_arm(
     assert worth.between(0, 1).all()
 
 
-def test_the_reward_has_20_lines() -> None:
-    (written,) = [cell for cell in cells(PATHS[-1]) if WRITES.match(cell)]
-    body = written.split("\n")[2:]  # without the magic and the module's docstring
-    assert len([line for line in body if line.strip()]) <= 20
-
-
-@each
-def test_a_kernel_runs_it_and_a_page_comes_out(path: Path, smoke: Path, tmp_path: Path) -> None:
-    for package in ("nbclient", "nbconvert", "ipykernel"):
-        pytest.importorskip(package, reason=f"{package} is missing: pip install -e '.[notebooks]'")
-    done = notebooks.run(path, smoke, tmp_path)
-    made = notebooks.page(done, path.relative_to(notebooks.ROOT).as_posix())
-    assert made.text.count(f"{notebooks.CAPTION}\n") == len(made.pictures) > 0
-    assert all(
-        f"]({name})" in made.text and png.startswith(b"\x89PNG") for name, png in made.pictures.items()
-    )
-
-
-@each
-def test_no_output_is_committed(path: Path) -> None:
-    found = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    assert [c["outputs"] for c in found if c["cell_type"] == "code" and c["outputs"]] == []
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=NAMES)
+def test_it_is_kept_without_outputs(notebook: Path) -> None:
+    assert [cell["outputs"] for cell in cells(notebook) if cell["outputs"] or cell["execution_count"]] == []
 
 
 def test_pages_are_those_of_the_notebooks() -> None:
-    assert notebooks.differences() == []
+    assert pages.differences() == []
 
 
-def test_an_older_page_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, folder in {"NOTEBOOKS": notebooks.NOTEBOOKS, "PAGES": notebooks.PAGES}.items():
-        copy = tmp_path / folder.relative_to(notebooks.ROOT)
-        shutil.copytree(folder, copy, ignore=shutil.ignore_patterns(".*"))
-        monkeypatch.setattr(notebooks, name, copy)
-    monkeypatch.setattr(notebooks, "ROOT", tmp_path)
-    assert notebooks.differences() == []
-    changed = tmp_path / "notebooks/03_training_dynamics.ipynb"
-    changed.write_text(changed.read_text(encoding="utf-8").replace("window=10", "window=5"), encoding="utf-8")
-    (tmp_path / "docs/notebooks/02_diversity_and_selection.md").unlink()
-    (tmp_path / "docs/notebooks/stray.png").write_bytes(b"")
-    told = notebooks.differences()
-    assert "docs/notebooks/02_diversity_and_selection.md is missing" in told
-    assert (
-        "docs/notebooks/03_training_dynamics.md has other cells than notebooks/03_training_dynamics.ipynb"
-        in told
+@pytest.fixture
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, folder in (("NOTEBOOKS", "notebooks"), ("PAGES", "docs/notebooks")):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+        monkeypatch.setattr(pages, name, tmp_path / folder)
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_a_page_is_older_than_its_notebook(copied: Path) -> None:
+    notebook = copied / "notebooks" / NOTEBOOKS[0].name
+    notebook.write_text(
+        notebook.read_text(encoding="utf-8").replace("import io", "import io, os"), encoding="utf-8"
     )
-    assert "docs/notebooks/stray.png is on no page" in told
+    (said,) = pages.differences()
+    assert said == f"docs/notebooks/{NAMES[0]}.md has other cells than notebooks/{NAMES[0]}.ipynb"
 
 
-def test_pictures_are_small() -> None:
-    assert sum(picture.stat().st_size for picture in notebooks.PAGES.glob("*.png")) < 600_000
+def test_a_page_or_a_picture_without_a_notebook_is_found(copied: Path) -> None:
+    (copied / "notebooks" / NOTEBOOKS[0].name).unlink()
+    (copied / "docs/notebooks/stray.png").touch()
+    said = pages.differences()
+    assert said == [f"docs/notebooks/{NAMES[0]}.md has no notebook", "docs/notebooks/stray.png is on no page"]
+
+
+def test_pictures_of_all_pages_are_small() -> None:
+    assert 0 < sum(picture.stat().st_size for picture in pages.PAGES.glob("*.png")) < 600_000
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=NAMES)
+def test_a_kernel_runs_it_and_its_page_has_the_pictures(notebook: Path, smoke: Path, tmp_path: Path) -> None:
+    for package in ("nbclient", "nbconvert", "ipykernel"):
+        pytest.importorskip(package, reason="needs the extra notebooks: pip install -e '.[notebooks]'")
+    made = pages.page(pages.run(notebook, smoke, tmp_path), notebook.name)
+    assert made.text.count(pages.CAPTION) == len(made.pictures) > 0
+    assert all(f"({name})" in made.text for name in made.pictures)

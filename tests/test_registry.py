@@ -101,6 +101,8 @@ def test_stages_join_into_one_study(pipelines: dict[str, Pipeline]) -> None:
         "observers",
         "compute",
         "cpu_seconds",
+        "origins",
+        "selected",
         "published_results",
         "seeds_results",
         "systems",
@@ -122,4 +124,6 @@ def test_catalog_knows_every_dataset(root: Path, pipelines: dict[str, Pipeline])
         "observers",
         "compute",
         "cpu_seconds",
+        "origins",
+        "selected",
     }  # the hooks bring it

@@ -24,8 +24,9 @@ from kedro.pipeline import Pipeline
 
 from radrl.pipelines.stages import LAST, ONCE, PER_ARM, PER_SELECTION
 from radrl.provenance.code import CODE_FILE
-from radrl.wiring.cpu import CPU_SECONDS
+from radrl.wiring.cpu import CPU_SECONDS, ORIGINS
 from radrl.wiring.hooks import COMPUTE, OBSERVERS, STEP_REPORT
+from radrl.wiring.selected import SELECTED
 
 ROOT = Path(__file__).resolve().parents[1]
 DVC_FILE = ROOT / "dvc.yaml"
@@ -54,7 +55,7 @@ DESCRIPTIONS = {
     "eval": "one arm's scores",
     "compare": "the table of arms, as CSV, figures and one HTML page",
 }
-BROUGHT = (STEP_REPORT, OBSERVERS, COMPUTE, CPU_SECONDS)  # by the hooks
+BROUGHT = (STEP_REPORT, OBSERVERS, COMPUTE, CPU_SECONDS, ORIGINS, SELECTED)  # by the hooks
 # What labels are read by; labelers that are trained, and settings of one's own, are in the labelers' folder.
 READ_BY = ("labeler.name", "labeler.rules")
 # What a stage reads that no dataset stands for: the user's own files, the policy that is shipped.
@@ -160,12 +161,12 @@ def _stage(name: str, pipeline: Pipeline, catalog: dict[str, Any]) -> dict[str, 
     for kind in ("outs", "metrics", "plots"):
         paths = sorted(path for path, of in kinds.items() if of == kind)
         if paths:
-            stage[kind] = [_plot(path, writes[path]) for path in paths] if kind == "plots" else paths
+            stage[kind] = [_with_options(path, writes[path]) for path in paths]
     return stage
 
 
-def _plot(path: str, entry: dict[str, Any]) -> Any:
-    options = entry["metadata"].get("plot")
+def _with_options(path: str, entry: dict[str, Any]) -> Any:
+    options = (entry.get("metadata") or {}).get("options")
     return {path: options} if options else path
 
 

@@ -1,7 +1,7 @@
 """Run the notebooks on what a study left, and write them as pages of the site with their pictures.
 
 python tools/notebooks.py            docs/notebooks anew, from the outputs in data/
-python tools/notebooks.py --check    exit 1 where a page's cells are not its notebook's (a test does this)
+python tools/notebooks.py --check    exit 1 where a page has other cells than its notebook (a test does this)
 
 Notebooks are kept without outputs; the pages hold those of the shipped study. To run them needs the extra
 `notebooks`, to check them nothing.
@@ -122,7 +122,7 @@ def _named_pictures(lines: list[str]) -> Iterator[str]:
 
 
 def with_page_links(text: str) -> str:
-    """A cell's Markdown with links as they are from docs/notebooks, to pages where there are some."""
+    """A cell's Markdown with links as they are from docs/notebooks, to pages of the site if any."""
 
     def turned(found: re.Match[str]) -> str:
         target = posixpath.normpath(posixpath.join("notebooks", found[1]))

@@ -9,16 +9,18 @@ import yaml
 from kedro.config import OmegaConfigLoader
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from radrl.process import importing
+from radrl.process import bars, importing
 from radrl.process.ending import end_with_starter
 
 importing.prepare()
+bars.apply()
 end_with_starter(os.environ)  # before the libraries, which take seconds
 
 from radrl.storage.yaml_files import NoYaml  # noqa: E402
 from radrl.wiring.cpu import CpuHooks  # noqa: E402
 from radrl.wiring.errors import say_plainly  # noqa: E402
 from radrl.wiring.hooks import ProjectHooks, RecordHooks, TrackingHooks  # noqa: E402  (after the switches)
+from radrl.wiring.selected import SelectedHooks  # noqa: E402
 
 say_plainly()
 
@@ -54,7 +56,7 @@ def _from_home(value: Any) -> Any:
 
 
 # the record first: it reads params.yaml before anybody else does
-HOOKS = (RecordHooks(PROJECT), ProjectHooks(), TrackingHooks(), CpuHooks())
+HOOKS = (RecordHooks(PROJECT), ProjectHooks(), TrackingHooks(), CpuHooks(), SelectedHooks())
 # kedro-telemetry comes with Kedro and is not even called; kedro-mlflow would open a second run beside ours
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro-telemetry", "kedro-mlflow")
 

@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -39,11 +39,12 @@ from radrl.pages import examples
 from radrl.params.base import ParamsError
 from radrl.params.data import Ingest
 from radrl.parts.builtin import BUILTIN
+from radrl.pipelines.compare import agreement, chosen, curves, figures, made, nodes, plots, scores, seeds
 from radrl.pipelines.compare import arms as gathering
-from radrl.pipelines.compare import curves, figures, nodes, scores, seeds
+from radrl.pipelines.compare.cases import case, marked
+from radrl.pipelines.compare.cells import described as describe_row
 from radrl.pipelines.compare.facts import facts_of
-from radrl.pipelines.compare.page import _what as describe_row
-from radrl.pipelines.compare.page import draw_films
+from radrl.pipelines.compare.page import CONTENTS, draw_films
 from radrl.pipelines.compare.pipeline import create_pipeline
 from radrl.pipelines.compare.ranking import rank
 from radrl.pipelines.compare.rows import Row
@@ -57,6 +58,7 @@ from radrl.scoring.build import build as build_scorers
 from radrl.scoring.meteor import MeteorProcess
 from radrl.scoring.names import group_names
 from radrl.scoring.nlg import Nlg
+from radrl.storage.origins import Origin
 from radrl.wiring.datasets import HtmlPage
 
 EFFUSION = "There is a small left pleural effusion."
@@ -74,6 +76,7 @@ INGESTED = {
     "quarantined": 1,
     "studies_kept": 10,
     "patients_in_two_splits": 0,
+    "splits": {"train": 6, "test": 4},
 }
 EVAL = {
     "families": ["ce", "nlg"],
@@ -92,7 +95,7 @@ COMPARE = {
     "examples": 2,
 }
 ARMS = {
-    "sft": {"start": "sft"},
+    "sft": {"start": "sft", "selection": "full"},
     "grpo": {"start": "sft", "selection": "full", "reward": {"ce_f1": {"weight": 1.0}}, "credit": "uniform"},
 }
 TRIVIAL = [
@@ -221,7 +224,7 @@ def with_pairs(
         NO_MODELS,
         systems or {},
         settled(scoring, settings),
-    )
+    )[:2]
 
 
 def at(comparison: pd.DataFrame, arm: str, metric: str) -> pd.Series:
@@ -267,6 +270,65 @@ SEEDS = pd.DataFrame(
 """What a study over seeds gave."""
 
 
+TRAINING = {"steps": 5, "epochs": None, "iterations": 2, "prompts_per_step": 8, "rollouts": 4}
+
+
+def diverse(count: int = 20) -> pd.DataFrame:
+    """Films by the diversity of their rollouts, the last the most diverse; every fifth was drawn."""
+    drawn = pd.Series([i // 5 if i % 5 == 4 else pd.NA for i in range(count)], dtype="Int64")
+    return pd.DataFrame(
+        {
+            "sample_id": [f"t{i}" for i in range(count)],
+            "diversity": np.arange(count) / 10,
+            "rank": np.arange(count, 0, -1),
+            "probability": 0.05,
+            "drawn": drawn,
+        }
+    )
+
+
+def counted(films: int) -> dict[str, int]:
+    """What the stages that select count of a subset."""
+    return {"samples": films, "studies": films} | dict.fromkeys(OBSERVATIONS, 0) | {"Edema": films // 2}
+
+
+LEFT = {
+    "diversity": diverse(),
+    "ddsampling_summary": {"full": counted(20), "ddsampling": counted(4), "most_diverse": counted(2)},
+    "selection_summary": {
+        "complete": counted(9), "full": counted(20), "random": counted(2), "balanced": counted(2),
+        "balance": {"level": 3},
+    },
+    "subset_full": pd.DataFrame({"sample_id": [f"t{i}" for i in range(20)]}),
+    "subset_most_diverse": pd.DataFrame({"sample_id": ["t19", "t18"]}),
+    "subset_random": pd.DataFrame({"sample_id": ["t0", "t1"]}),
+    "subset_balanced": pd.DataFrame({"sample_id": ["t0", "t10"]}),
+}  # fmt: skip
+"""What the stages ddsampling and selection left."""
+
+BOTH = {"grpo": ARMS["grpo"], "deer": ARMS["grpo"] | {"selection": "ddsampling"}}
+"""Arms whose films come from either stage."""
+
+
+def reads(left: dict[str, Any]) -> Callable[..., dict[str, Any]]:
+    """What the hook hands the stage."""
+    return lambda *names: {name: left[name] for name in names if name in left}
+
+
+def counted_chosen(left: dict[str, Any], arms: dict[str, Any] = BOTH) -> list[chosen.Subset]:
+    return nodes.count_chosen(reads(left), dict.fromkeys(arms, history()), arms)
+
+
+def agreement_of(arms: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Precision and recall of the arms and of the row without text."""
+    rows = {arm: Row(texts_of(frame, "report"), stored=frame) for arm, frame in arms.items()}
+    films = next(iter(arms.values()))
+    rows["every_label_positive"] = Row(None, labels=baselines.every_label_positive(len(films)))
+    (scorer,) = build_scorers(["ce"], EVAL, [build_labeler(LABELER)])
+    group = scores.Group([], scorer, pooled=True)
+    return agreement.agree(rows, group, texts_of(films, "reference"), "rules")
+
+
 def paired(comparison: pd.DataFrame) -> pd.DataFrame:
     """Pairs as `compare_arms` gives them, each difference with the same error."""
     return pd.DataFrame(
@@ -289,8 +351,15 @@ def page(
     over_seeds: list[dict[str, Any]] | None = None,
     systems: dict[str, System] | None = None,
     cpu_seconds: dict[str, float] | None = None,
+    origins: dict[str, Origin] | None = None,
+    diversity: pd.DataFrame | None = None,
     **settings: Any,
 ) -> str:
+    scoring_of = settled(scoring, settings)
+    reports = gathering.gather_reports(**arms)
+    histories = {"grpo": history() if curve is None else curve}
+    chosen = counted_chosen(left=LEFT if diversity is None else LEFT | {"diversity": diversity})
+    made = nodes.tell_made(reports, histories, TRAINING, scoring_of, cpu_seconds or {}, origins or {})
     results = Path(__file__).parents[2] / "conf" / "base" / "published_results.csv"
     beside = nodes.gather_beside(
         pd.read_csv(results),
@@ -298,14 +367,15 @@ def page(
         INGESTED | (ingested or {}),
         {"labeler": "rules", "reports": 10, "known": 10, "agreement": {"Edema": 0.987}},
         systems or {},
+        chosen,
+        made,
         cpu_seconds,
     )
-    histories = {"grpo": history() if curve is None else curve}
-    scoring_of = settled(scoring, settings)
     return nodes.write_page(
         comparison,
         paired(comparison),
-        gathering.gather_reports(**arms),
+        agreement_of(arms),
+        reports,
         histories,
         nodes.draw_comparison(comparison, scoring_of.compare)[1],
         nodes.draw_curves(histories, LABELS)[1],
@@ -323,7 +393,7 @@ class TestCost:
     ) -> None:
         arms, seconds = {"sft": sft, "grpo": grpo}, {"label": 30.0, "train@deer": 60.0, "train@grpo": 90.0}
         assert "<dd>3.0: train 2.5, label 0.5</dd>" in page(comparison, arms, corpus, cpu_seconds=seconds)
-        assert "CPU minutes" not in page(comparison, arms, corpus)
+        assert "CPU minutes of the stages" not in page(comparison, arms, corpus)
 
 
 class TestWithoutTrainingFilms:
@@ -340,6 +410,58 @@ class TestWithoutTrainingFilms:
         assert at(found, "grpo", metric)["value"] == at(comparison, "grpo", metric)["value"]
         assert not {*found["beaten_by"].dropna()} & gone
         assert "No model." in page(found, {"sft": sft, "grpo": grpo}, test)
+
+
+class TestCards:
+    @pytest.fixture
+    def cards(
+        self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, tmp_path: Path
+    ) -> dict[str, str]:
+        fill = nodes.write_cards(
+            comparison,
+            {"sft": sft, "grpo": grpo},
+            {"grpo": history()},
+            INGESTED,
+            {"split": "test"},
+            settled(None, {}),
+        )
+        fill(tmp_path)
+        return {path.stem: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+
+    def test_a_card_an_arm_says_recipe_scores_and_what_it_is_not_for(
+        self, cards: dict[str, str], comparison: pd.DataFrame
+    ) -> None:
+        assert {*cards} == {"sft", "grpo"}
+        metric = COMPARE["metrics"][0]
+        line = at(comparison, "grpo", metric)
+        assert (
+            f"| {metric} | {line['value']:.3f} | {line['low']:.3f} to {line['high']:.3f} |" in cards["grpo"]
+        )
+        for card in cards.values():
+            assert "drawn films alone" in card
+            assert "may be used to care for" in card
+
+    def test_it_has_the_front_matter_that_hubs_read(self, cards: dict[str, str]) -> None:
+        front = yaml.safe_load(cards["grpo"].split("---\n")[1])
+        assert "research-only" in front["tags"]
+
+    def test_the_reference_arm_has_no_difference_from_itself(self, cards: dict[str, str]) -> None:
+        assert "| difference |" in cards["grpo"]
+        assert "| difference |" not in cards["sft"]
+
+
+class TestHeadline:
+    def test_it_is_each_arms_number_of_the_first_metric_and_no_other_rows(
+        self, comparison: pd.DataFrame
+    ) -> None:
+        metric = COMPARE["metrics"][0]
+        expected = {arm: round(float(at(comparison, arm, metric)["value"]), 4) for arm in ("sft", "grpo")}
+        assert nodes.pick_headline(comparison, COMPARE) == expected
+        assert len({*comparison["arm"]}) > len(expected)
+
+    def test_an_arm_without_a_number_is_left_out_and_is_no_zero(self, comparison: pd.DataFrame) -> None:
+        without = comparison.assign(value=comparison["value"].where(comparison["arm"] != "grpo"))
+        assert list(nodes.pick_headline(without, COMPARE)) == ["sft"]
 
 
 class TestGather:
@@ -1224,9 +1346,13 @@ def test_pipeline_makes_every_output(
         "systems": systems,
         "labeler_models": NO_MODELS,
         "cpu_seconds": {"train": 150.0},
+        "origins": {},
+        "selected": reads(LEFT),
+        "params:training": TRAINING,
         "labels": LABELS,
         "labeler_report": {"labeler": "rules"},
         "params:arms": ARMS,
+        "params:generate": {"split": "test"},
         "params:ingest": INGEST,
         "params:compare": COMPARE | {"systems": {"MAIRA 2": "maira.json"}},
         "params:eval": EVAL,
@@ -1388,7 +1514,7 @@ class TestSystems:
         assert lines[["low", "high"]].isna().all(axis=None)
         text = page(found, {"sft": sft, "grpo": grpo}, corpus, systems=systems)
         assert "the file has no such metric" in text
-        assert "nan" not in text[text.index("<h2>Arms</h2>") : text.index("<h2>Labels</h2>")].lower()
+        assert "nan" not in text[text.index('<h2 id="arms">') : text.index('<h2 id="agreement">')].lower()
 
     def test_other_films_settings_and_texts_are_said(self, tmp_path: Path, sft: pd.DataFrame) -> None:
         options = ("--metrics", ",".join(COMPARE["metrics"]), "--preparation", "whitespace", "--no-meteor")
@@ -1508,5 +1634,235 @@ class TestFirstScreen:
             one.page.emulate_media(media="print")
             kept = one.page.eval_on_selector(".track", "bar => getComputedStyle(bar).printColorAdjust")
             assert kept == "exact"
+            paper = one.page.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert paper == "rgb(255, 255, 255)"
             assert one.errors == []
             assert one.abroad == []
+
+
+class TestContents:
+    """The list of sections, and what a browser does with a link of it."""
+
+    def test_it_names_every_section_in_order(
+        self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        arms = {"sft": sft, "grpo": grpo}
+        text = page(comparison, arms, corpus)
+        (listed,) = re.findall(r'<nav class="contents".*?</nav>', text, re.DOTALL)
+        links = re.findall(r'<a href="#(\w+)">(.*?)</a>', listed)
+        assert links == re.findall(r'<h2 id="(\w+)"><a href="#\w+">(.*?)</a></h2>', text)
+        assert text.count("<h2") == len(links) == len(CONTENTS)
+        assert "#cases" not in page(comparison, arms, corpus, examples=0)
+
+    def test_a_browser_goes_there(
+        self,
+        comparison: pd.DataFrame,
+        sft: pd.DataFrame,
+        grpo: pd.DataFrame,
+        corpus: ds.Dataset,
+        chromium: Any,
+        tmp_path: Path,
+    ) -> None:
+        (tmp_path / "page.html").write_text(page(comparison, {"sft": sft, "grpo": grpo}, corpus))
+        with browser.visit(chromium) as one:
+            one.page.goto((tmp_path / "page.html").as_uri())
+            for name in ("agreement", "diversity", "cases"):
+                one.page.click(f'nav.contents a[href="#{name}"]')
+                top = one.page.evaluate(f"document.getElementById('{name}').getBoundingClientRect().top")
+                assert 0 <= top < 100
+            signs = one.page.eval_on_selector_all(
+                "mark", "all => all.map(one => [one.className, getComputedStyle(one, '::before').content])"
+            )
+            shown = {"right": "✓", "missed": "−", "wrong": "+", "hedged": "~"}
+            assert {kind for kind, _ in signs} > {"right"}
+            assert all(sign == f'"{shown[kind]}"' for kind, sign in signs if kind in shown)
+            assert one.errors == []
+
+
+class TestAgreement:
+    """Precision against recall."""
+
+    def test_values_are_those_of_pooled_labels(self, sft: pd.DataFrame, grpo: pd.DataFrame) -> None:
+        found = agreement_of({"sft": sft, "grpo": grpo}).set_index("arm")
+        truth, said = (np.stack(grpo[side].to_list()) == POSITIVE for side in ("reference_labels", "labels"))
+        assert found.loc["grpo", "precision"] == pytest.approx((truth & said).sum() / said.sum())
+        assert found.loc["grpo", "recall"] == pytest.approx((truth & said).sum() / truth.sum())
+        assert found.loc["every_label_positive", "recall"] == 1.0
+        assert found["kind"].to_dict() == {"sft": "arm", "grpo": "arm", "every_label_positive": "trivial"}
+
+    def test_the_stage_gives_every_row_whatever_the_table_shows(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        arms, settings = {"sft": sft, "grpo": grpo}, settled(None, {"metrics": ["nlg_bleu2"]})
+        *_, found = nodes.compare_arms(arms, NO_CEILINGS, corpus, NO_MODELS, {}, settings)
+        assert found["arm"].tolist() == ["sft", "grpo", *TRIVIAL, "reference_report"]
+        assert found["kind"].tolist() == ["arm"] * 2 + ["trivial"] * 4 + ["ceiling"]
+
+    def test_rows_stand_at_their_values_over_lines_of_equal_f1(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame
+    ) -> None:
+        found = agreement_of({"sft": sft, "grpo": grpo})
+        look = plots.looks(found, ["grpo"])
+        (panel,) = plots.scatter(found, look).axes
+        drawn = {line.get_gid(): line.get_xydata()[0] for line in panel.lines if line.get_gid()}
+        for row in found.to_dict("records"):
+            assert drawn[f"row-{row['arm']}"] == pytest.approx([row["recall"], row["precision"]])
+        curves_of_f1 = [line.get_xydata() for line in panel.lines if not line.get_gid()]
+        assert len(curves_of_f1) == 4
+        for points in curves_of_f1:
+            f1 = 2 * points.prod(axis=1) / points.sum(axis=1)
+            assert np.ptp(f1) < 1e-9
+        assert len({(own.marker, own.colour) for own in look.values()}) == len(found)
+        assert look["every_label_positive"].hollow
+
+    def test_the_near_view_has_the_arms_that_are_not_below(self) -> None:
+        values = {"low": (0.1, 0.1), "sft": (0.6, 0.5), "grpo": (0.7, 0.55)}
+        found = pd.DataFrame(
+            [
+                {"arm": arm, "kind": "arm", "precision": p, "recall": r, "f1": 2 * p * r / (p + r)}
+                for arm, (p, r) in values.items()
+            ]
+        )
+        (panel,) = plots.scatter(found, plots.looks(found, []), least="sft").axes
+        (left, right), (low, high) = panel.get_xlim(), panel.get_ylim()
+        seen = [arm for arm, (p, r) in values.items() if left < r < right and low < p < high]
+        assert seen == ["sft", "grpo"]
+
+
+class TestCases:
+    """Findings marked in the texts of the reports."""
+
+    def test_right_wrong_and_missed_stand_where_the_text_says_so(self) -> None:
+        reference = scored([f"{EDEMA} {EFFUSION}"] * len(REFERENCES)).assign(
+            reference=f"{EDEMA} {EFFUSION}",
+        )
+        labels = build_labeler(LABELER).label([f"{EDEMA} {EFFUSION}"])[0]
+        text = "There is pulmonary edema. No pleural effusion. There is a rib fracture. The heart is fine."
+        said = build_labeler(LABELER).label([text])[0]
+        frame = reference.assign(
+            reference_labels=[labels] * len(reference), report=text, labels=[said] * len(reference)
+        )
+        shown = case(examples.show("f0", [film("")], {"sft": frame}), alternatives=UNCERTAIN)
+        (reading,) = shown.readings
+        assert "".join(piece.text for piece in reading.pieces) == text
+        marks = {piece.text: piece.verdict for piece in reading.pieces if piece.verdict}
+        assert list(marks.values()) == ["right", "missed", "wrong"]
+        assert "effusion" in next(text for text, verdict in marks.items() if verdict == "missed")
+        assert {piece.verdict for piece in shown.reference.pieces} == {"", "stated"}
+
+    def test_a_report_of_several_arms_is_shown_once(self, sft: pd.DataFrame) -> None:
+        shown = case(examples.show("f0", [film("")], {"sft": sft, "same": sft}), alternatives=UNCERTAIN)
+        assert [reading.arms for reading in shown.readings] == [["sft", "same"]]
+
+    def test_a_text_without_mentions_is_whole_and_an_empty_one_nothing(self) -> None:
+        assert [piece.text for piece in marked("Nothing here.", [], {})] == ["Nothing here."]
+        assert marked("", [], {}) == []
+
+    def test_texts_cannot_break_out_of_their_marks(
+        self, comparison: pd.DataFrame, sft: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        text = '</mark><img src=x onerror="alert(1)"> There is pulmonary edema" & <b>effusion</b>.'
+        labels = build_labeler(LABELER).label([text])[0]
+        hostile = sft.assign(report=text, report_label_text=text, labels=[labels] * len(sft))
+        shown = page(comparison, {"sft": sft, "grpo": hostile}, corpus)
+        assert "<img src=x" not in shown
+        assert "<b>effusion" not in shown
+        assert "&lt;/mark&gt;&lt;img src=x onerror=&#34;" in shown
+        assert re.search(r'<mark class="\w+" data-sign="." title="[\w :,]+">edema</mark>', shown)
+
+
+class TestChosen:
+    """Which films the selections took, and how diverse what arms write is."""
+
+    def test_subsets_are_told_with_their_arms_diversity_and_share_of_each_tenth(self) -> None:
+        found = {subset.name: subset for subset in counted_chosen(LEFT)}
+        assert list(found) == ["full", "ddsampling", "most_diverse", "random", "balanced"]
+        assert found["full"].arms == ["grpo"]
+        assert found["full"].taken == [1.0] * 10
+        assert found["most_diverse"].diversity == pytest.approx(1.85)
+        assert found["most_diverse"].taken == [0.0] * 9 + [1.0]
+        assert found["ddsampling"].taken == [0, 0, 0.5, 0, 0.5, 0, 0, 0.5, 0, 0.5]
+        assert found["random"].shares["Edema"] == found["random"].labels == 0.5
+
+    def test_without_scores_of_rollouts_counts_are_told_alone(
+        self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        none = diverse(0)
+        (first, *_) = counted_chosen(LEFT | {"diversity": none})
+        assert first.diversity is None
+        text = page(comparison, {"sft": sft, "grpo": grpo}, corpus, diversity=none)
+        assert "share of the training films" not in text.lower()
+        assert "<td>20</td><td>–</td>" in text
+
+    def test_a_stage_that_no_arm_waited_for_is_not_looked_at(self) -> None:
+        """A study without rollouts, or one whose stage may run at any time."""
+        plain = counted_chosen(LEFT, {"grpo": ARMS["grpo"]})
+        assert [subset.name for subset in plain] == ["full", "random", "balanced"]
+        assert all(subset.diversity is None and not subset.taken for subset in plain)
+        assert counted_chosen(LEFT, {}) == counted_chosen({}) == []
+
+    def test_the_figure_has_a_line_a_subset(self) -> None:
+        subsets = [own for own in counted_chosen(LEFT) if min(own.taken) < 1]
+        (panel,) = plots.taken(subsets).axes
+        assert [line.get_label() for line in panel.lines] == [own.name for own in subsets]
+        assert panel.lines[1].get_ydata()[-1] == 1.0
+
+    def test_reports_and_rollouts_are_counted(self, sft: pd.DataFrame) -> None:
+        steps = pd.DataFrame({"step": range(20), "entropy": np.linspace(2, 1, 20)})
+        found = chosen.written({"sft": sft, "other": sft}, {"other": steps})
+        assert found["sft"].distinct == 2 / 8
+        assert found["sft"].commonest == 7 / 8
+        assert found["sft"].course == {}
+        assert found["other"].course["entropy"] == pytest.approx((1.974, 1.026), abs=1e-3)
+
+
+class TestMade:
+    """How the study was made, in the header."""
+
+    HERE = Origin("0123456789+", "a processor, 2 cores", {"Python": "3.11.7", "torch": "2.9"})
+
+    def test_what_was_noted_is_told(
+        self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        ran = Origin("abcdef0123", "a machine, 8 cores", {}, minutes=12.34)
+        told = {"origins": {"compare": self.HERE, "train@grpo": ran}, "cpu_seconds": {"train@grpo": 90.0}}
+        text = page(comparison, {"sft": sft, "grpo": grpo}, corpus, **told)
+        facts = dict(re.findall(r'<div class="made"><dt>(.*?)</dt><dd>(.*?)</dd>', text))
+        digest = facts.pop("Digest of the scored films")
+        assert re.fullmatch(r"[0-9a-f]{12}", digest)
+        assert facts == {
+            "Commit": "0123456789 with changes",
+            "Arms trained at": "abcdef0123",
+            "Releases": "Python 3.11.7, torch 2.9",
+            "Machine": "a processor, 2 cores",
+            "Arms trained on": "a machine, 8 cores",
+            "Wall time of an arm’s training": "12.3 minutes",
+            "Rollouts an arm": "96",
+            "Seed": "0",
+        }
+        assert "<td>5</td><td>96</td><td>12.3</td><td>1.5</td><td>abcdef0123</td>" in text
+
+    def test_what_nobody_noted_is_said(
+        self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        text = page(comparison, {"sft": sft, "grpo": grpo}, corpus)
+        facts = dict(re.findall(r'<div class="made"><dt>(.*?)</dt><dd>(.*?)</dd>', text))
+        unknown = {name for name, said in facts.items() if said == made.UNKNOWN}
+        assert unknown == {
+            "Commit", "Arms trained at", "Releases", "Machine", "Arms trained on",
+            "Wall time of an arm’s training",
+        }  # fmt: skip
+
+    def test_the_digest_is_of_films_patients_and_references(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame
+    ) -> None:
+        digest = made.data_digest(sft)
+        assert digest == made.data_digest(grpo.iloc[::-1])
+        for column in ("sample_id", "patient_id", "reference"):
+            assert made.data_digest(sft.assign(**{column: [*sft[column][:-1], "another"]})) != digest
+
+    def test_rollouts_are_those_of_the_batches(self, sft: pd.DataFrame) -> None:
+        arms = {"a": {"training": {"rollouts": 6, "iterations": 1}}, "b": {}}
+        told = made.made(arms, TRAINING, {"a": history()}, sft, seed=0, cpu_seconds={}, origins={})
+        assert told.arms["a"].rollouts == 5 * 8 * 6
+        assert told.arms["b"].rollouts == 0

@@ -234,7 +234,8 @@ def test_the_csv_has_the_same_numbers_unrounded(rows: pd.DataFrame, described: M
 
 
 @pytest.mark.parametrize(
-    ("p", "said"), [(0.0004, "< 0.001"), (0.0005, "0.001"), (0.0316, "0.032"), (1.0, "1.000")]
+    ("p", "said"),
+    [(0.0004, "< 0.001"), (0.0005, "0.001"), (0.0316, "0.032"), (1.0, "1.000"), (float("nan"), "–")],
 )
 def test_a_p_value_is_never_said_to_be_nothing(p, said):
     assert p_value(p) == said

@@ -1,7 +1,8 @@
-"""Each stage is given the CPU seconds of its own nodes, and the comparison those of the stages before it."""
+"""Each stage is given its CPU seconds and where it ran, and the comparison those of the stages before it."""
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,9 +11,11 @@ from kedro.io import DataCatalog
 from kedro.pipeline import node, pipeline
 from kedro.pipeline.node import Node
 
-from radrl.storage import cpu_seconds
+from radrl.storage import cpu_seconds, origins
+from radrl.storage.origins import Origin
 from radrl.wiring import cpu
-from radrl.wiring.cpu import CPU_SECONDS, CpuHooks
+from radrl.wiring.cpu import CPU_SECONDS, ORIGINS, CpuHooks
+from radrl.wiring.origin import here
 
 
 def work(given: object) -> object:
@@ -74,3 +77,49 @@ def test_the_comparison_is_not_told_of_arms_that_are_gone(hooks: CpuHooks, tmp_p
     catalog = DataCatalog()
     hooks.after_catalog_created(catalog)
     assert catalog[CPU_SECONDS].load() == {"code": 2.0, "train@grpo": 2.0}
+
+
+def test_each_stage_is_noted_with_its_minutes_of_the_clock(
+    hooks: CpuHooks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 60.0, 60.0, 90.0, 90.0, 120.0])
+    monkeypatch.setattr(cpu.time, "monotonic", lambda: next(clock))
+    for one in (made("train", "grpo"), made("eval", "grpo"), made("train", "grpo")):
+        hooks.before_node_run(one)
+    hooks.after_pipeline_run()
+    noted = origins.read(tmp_path / "data" / origins.FOLDER)
+    assert {stage: own.minutes for stage, own in noted.items()} == {"eval@grpo": 0.5, "train@grpo": 1.5}
+    assert all(own.machine and own.releases["Python"] for own in noted.values())
+    assert {own.commit for own in noted.values()} == {""}  # a folder outside git
+
+
+def test_the_comparison_is_told_where_stages_ran_and_where_it_runs(hooks: CpuHooks, tmp_path: Path) -> None:
+    folder = tmp_path / "data" / origins.FOLDER
+    for stage in ("train@grpo", "train@former", "compare"):
+        origins.note(folder, stage, Origin("abc", "another machine", {}, 1.0))
+    catalog = DataCatalog()
+    hooks.after_catalog_created(catalog)
+    told = catalog[ORIGINS].load()
+    assert told.keys() == {"train@grpo", "compare"}
+    assert told["train@grpo"].machine == "another machine"
+    assert told["compare"].machine != "another machine"
+    assert told["compare"].minutes is None
+
+
+def test_changed_files_are_said_and_the_lock_is_no_change(tmp_path: Path) -> None:
+    def git(*words: str) -> str:
+        known = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        return subprocess.run(
+            ["git", *known, *words], cwd=tmp_path, check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    git("init", "-q")
+    for name in ("code.py", "dvc.lock"):
+        (tmp_path / name).write_text("1")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    commit = git("rev-parse", "HEAD")[:10]
+    (tmp_path / "dvc.lock").write_text("2")
+    assert here(tmp_path).commit == commit
+    (tmp_path / "code.py").write_text("2")
+    assert here(tmp_path).commit == f"{commit}+"

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+import yaml
 from kedro.io import AbstractDataset, DatasetError
 
+from radrl.labelers.build import build
+from radrl.observations import NEGATIVE, OBSERVATIONS, POSITIVE
 from radrl.wiring.datasets import Folder, HtmlPage, ParquetShards, Workspace, replacing
 
 
@@ -105,3 +108,21 @@ def test_missing_artifact_says_where_and_what_to_run(
     assert not dataset.exists()
     with pytest.raises(DatasetError, match=r"gone is not there: run the stage that writes it"):
         dataset.load()
+
+
+def test_a_folder_that_is_not_required_is_its_path_where_nothing_lies(tmp_path: Path) -> None:
+    assert Folder(str(tmp_path / "gone"), required=False).load() == tmp_path / "gone"
+
+
+def test_the_rules_label_where_the_stage_labeler_has_not_run(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    entry = yaml.safe_load((root / "conf/base/catalog.yml").read_text(encoding="utf-8"))["labeler_models"]
+    entry["filepath"] = str(tmp_path / "labeler")
+    models = AbstractDataset.from_config("labeler_models", entry).load()
+    settings = yaml.safe_load((root / "params.yaml").read_text(encoding="utf-8"))["labeler"]
+    report = "Left pleural effusion. No pneumothorax."
+    read = build(settings, models).label([report])[0]
+    assert [read[OBSERVATIONS.index(name)] for name in ("Pleural Effusion", "Pneumothorax")] == [
+        POSITIVE,
+        NEGATIVE,
+    ]

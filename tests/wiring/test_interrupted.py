@@ -43,6 +43,12 @@ finally:
 """
 
 
+def _as_from_a_terminal() -> None:
+    """What the parent of the tests ignores, as nohup has it do, would be ignored here as well."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.fixture
 def started(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
@@ -52,6 +58,7 @@ def started(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         text=True,
         start_new_session=True,
+        preexec_fn=_as_from_a_terminal,
     )
     try:
         yield process

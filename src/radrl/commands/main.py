@@ -9,9 +9,10 @@ import sys
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-from radrl.process import offline
+from radrl.process import bars, offline
 
 offline.apply()
+bars.apply()
 
 import click  # noqa: E402  (after the switches)
 
@@ -21,6 +22,7 @@ from radrl.storage import refused  # noqa: E402
 _COMMANDS: Final = {
     "claims": "Gather the verdicts of several studies in one table.",
     "code": "Digest what each stage's code does, or list the files of one.",
+    "dag": "Draw the pipeline, narrow enough for a screen.",
     "doctor": "Say what this machine has of what a recipe wants, and what the rest costs.",
     "label": "Read the 14 CheXpert observations out of reports.",
     "parts": "List what params.yaml can name: rewards, credits, selections, sources, metrics, labelers.",

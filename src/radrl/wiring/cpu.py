@@ -1,7 +1,10 @@
-"""Notes what each stage of a run costs in CPU seconds; see `radrl.storage.cpu_seconds`."""
+"""Notes what each stage of a run costs and where it ran; see `radrl.storage.cpu_seconds` and `origins`."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -12,29 +15,37 @@ from kedro.pipeline.node import Node
 
 from radrl.pipelines.stages import LAST
 from radrl.provenance.code import split, stages
-from radrl.storage import cpu_seconds
+from radrl.storage import cpu_seconds, origins
 from radrl.wiring.hooks import stage_of
+from radrl.wiring.origin import here
 
 CPU_SECONDS: Final = "cpu_seconds"
 """Name of the entry that tells the comparison what the stages before it cost."""
+
+ORIGINS: Final = "origins"
+"""Name of the entry that tells it where they ran, and where it runs itself."""
 
 
 class CpuHooks:
     """Gives each stage what the process used from its first node to that of the next stage.
 
-    The process' start, of which all stages of a `kedro run` have need, is the first one's.
+    The process' start, of which all stages of a `kedro run` have need, is the first one's; of the clock's
+    minutes it is not, for a process may have waited.
     """
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
-        self._stage, self._since = "", 0.0
+        self._minutes: dict[str, float] = {}
+        self._stage, self._since, self._began = "", 0.0, 0.0
 
     @hook_impl
     def after_context_created(self, context: KedroContext) -> None:
         """Find the folder of this environment's data, and keep the parameters, unchecked as yet."""
         self._params = context.params
         data = Path(context.config_loader["globals"]["data"])
-        self._folder = Path(context.project_path) / data / cpu_seconds.FOLDER
+        self._root = Path(context.project_path)
+        self._folder = self._root / data / cpu_seconds.FOLDER
+        self._origins = self._root / data / origins.FOLDER
 
     @hook_impl
     def after_catalog_created(self, catalog: CatalogProtocol) -> None:
@@ -42,11 +53,11 @@ class CpuHooks:
 
         Notes of arms that params.yaml no longer lists stay where they lie, and are not told.
         """
-        known = cpu_seconds.read(self._folder)
         there = {*stages(self._params)}
-        gone = {name for name in known if split(name)[1] and name not in there}
-        told = known.keys() - gone - {LAST}
-        catalog[CPU_SECONDS] = MemoryDataset({name: known[name] for name in known if name in told})
+        cpu, ran = cpu_seconds.read(self._folder), origins.read(self._origins)
+        catalog[CPU_SECONDS] = MemoryDataset({name: own for name, own in cpu.items() if _told(name, there)})
+        known = {name: own for name, own in ran.items() if _told(name, there)}
+        catalog[ORIGINS] = MemoryDataset(known | {LAST: here(self._root)}, copy_mode="assign")
 
     @hook_impl
     def before_node_run(self, node: Node) -> None:
@@ -54,17 +65,26 @@ class CpuHooks:
         stage = f"{stage_of(node)}@{node.namespace}" if node.namespace else stage_of(node)
         if node.outputs and stage != self._stage:  # a node that only prints belongs to what ran before it
             self._close()
-            self._stage = stage
+            self._stage, self._began = stage, time.monotonic()
 
     @hook_impl
     def after_pipeline_run(self) -> None:
         """Close the last account, and write all of them."""
         self._close()
+        origin = here(self._root)
         for stage, seconds in self._seconds.items():
             cpu_seconds.note(self._folder, stage, {cpu_seconds.OWN: seconds})
+            origins.note(self._origins, stage, replace(origin, minutes=round(self._minutes[stage], 2)))
 
     def _close(self) -> None:
         if self._stage:
             now = cpu_seconds.used()
             self._seconds[self._stage] = self._seconds.get(self._stage, 0.0) + now - self._since
             self._since = now
+            past = (time.monotonic() - self._began) / 60
+            self._minutes[self._stage] = self._minutes.get(self._stage, 0.0) + past
+
+
+def _told(stage: str, there: Collection[str]) -> bool:
+    """Whether the comparison is told of a stage: not of itself, and of an arm's while there is the arm."""
+    return stage != LAST and (stage in there or not split(stage)[1])

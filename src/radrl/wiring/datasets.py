@@ -103,11 +103,21 @@ class ArrowShards(_Shards):
 
 
 class Folder(_Local):
-    """A folder some library writes, such as a model's: saved by calling a writer, loaded as its path."""
+    """A folder some library writes, such as a model's: saved by calling a writer, loaded as its path.
+
+    Args:
+        filepath: where it lies.
+        metadata: for other tools.
+        required: false where who reads the path says himself what lacks, if he needs the folder at all.
+    """
+
+    def __init__(self, filepath: str, metadata: dict[str, Any] | None = None, required: bool = True) -> None:
+        super().__init__(filepath, metadata)
+        self._required = required
 
     def load(self) -> Path:
         """The folder's path."""
-        return self._require()
+        return self._require() if self._required else self._filepath
 
     def save(self, data: Writer) -> None:
         """Let the writer fill a new folder, then put it in place."""

@@ -22,8 +22,9 @@ def identity(root: Path) -> dict[str, str]:
     Returns:
         Tags; those that are not known are empty.
     """
-    # DVC itself writes the lock while stages run
-    dirty = _git(root, "status", "--porcelain", "-uno", "--", ".", ":(exclude)dvc.lock")
+    # DVC itself writes the lock while stages run, and the comparison is one of them
+    kept = [f":(exclude,glob){path}" for path in ("dvc.lock", "data/08_reporting/comparison/headline.json")]
+    dirty = _git(root, "status", "--porcelain", "-uno", "--", ".", *kept)
     tags = {"git.commit": _git(root, "rev-parse", "HEAD"), "git.dirty": str(bool(dirty)).lower()}
     for name in ("DVC_STAGE", "DVC_EXP_NAME", "DVC_EXP_BASELINE_REV"):
         tags[name.lower().replace("_", ".", 1)] = os.environ.get(name, "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,8 +18,11 @@ from radrl.pipelines.compare.settings import Beside, ComparisonSettings
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from radrl.pipelines.compare.chosen import Subset
+    from radrl.pipelines.compare.made import Made
     from radrl.pipelines.compare.rows import Row
     from radrl.pipelines.compare.systems import System
+    from radrl.storage.origins import Origin
     from radrl.training.watching.diagnosis import Finding
 
 
@@ -74,7 +77,7 @@ def compare_arms(
     labeler_models: Path,
     systems: dict[str, System],
     settings: ComparisonSettings,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Compare arms and the rows beside them on the metrics of `compare.metrics`, and print the table.
 
     Args:
@@ -87,28 +90,31 @@ def compare_arms(
 
     Returns:
         A line a row and metric, and a line a pair of them, as `radrl.pipelines.compare.rows.tabulate` gives
-        them.
+        them; and a line a row with its precision and recall, of `radrl.pipelines.compare.agreement.agree`.
 
     Raises:
         ValueError: when a metric is unknown or has no interval, listing the valid ones; or a system bears the
             name of another row.
         radrl.scoring.base.ScoringError: when a scorer lacks what it needs.
     """
-    from radrl.pipelines.compare import rows, scores, table
+    from radrl.pipelines.compare import agreement, rows, scores, table
     from radrl.pipelines.compare.systems import lines
     from radrl.pipelines.eval.texts import texts_of
 
     names = settings.groups
     reading = {"labeler": settings.labeler, "models": labeler_models, "device": settings.device}
-    groups = scores.build_groups(names, arm_reports, settings=settings.eval, **reading)
+    reader = settings.eval["labelers"][0]
+    pooled = {f"ce_{reader}": agreement.metrics(reader)}
+    groups = scores.build_groups(pooled | names, arm_reports, settings=settings.eval, **reading)
     every = _all_rows(arm_reports, ceilings, corpus, settings)
     if taken := systems.keys() & every.keys():
         raise ValueError(
             f"compare.systems.{min(taken)}: the table has a row of this name; give it another one"
         )
     films = next(iter(arm_reports.values()))
+    references = texts_of(films, "reference")
     comparison, pairs = rows.tabulate(
-        [scores.score_rows(every, group, texts_of(films, "reference")) for group in groups.values()],
+        [scores.score_rows(every, groups[name], references) for name in names],
         [*arm_reports, *systems, *(name for name in every if name not in arm_reports)],
         settings.compare["metrics"],
         films["patient_id"].tolist(),
@@ -118,7 +124,7 @@ def compare_arms(
         apart=lines(systems, settings.compare["metrics"]),
     )
     table.show(comparison, names, settings.compare)
-    return comparison, pairs
+    return comparison, pairs, agreement.agree(every, groups[f"ce_{reader}"], references, reader)
 
 
 def draw_comparison(comparison: pd.DataFrame, settings: dict[str, Any]) -> tuple[Figure, str]:
@@ -151,6 +157,22 @@ def draw_curves(arm_histories: ArmTables, labels: pd.DataFrame) -> tuple[Figure,
 
     figure = curves.curves(arm_histories, curves.rare_labels(labels))
     return figure, figures.svg(figure, name="curves")
+
+
+def pick_headline(comparison: pd.DataFrame, compare: dict[str, Any]) -> dict[str, float]:
+    """Each arm's number of the first metric of `compare.metrics`, for DVC's tables, which want short names.
+
+    Args:
+        comparison: of `compare_arms`.
+        compare: the section `compare`.
+
+    Returns:
+        By arm, to four decimals. An arm without a value is left out.
+    """
+    lines = comparison[(comparison["kind"] == "arm") & (comparison["metric"] == compare["metrics"][0])]
+    return {
+        str(arm): round(float(value), 4) for arm, value in lines.set_index("arm")["value"].dropna().items()
+    }
 
 
 def show_seeds(
@@ -193,12 +215,103 @@ def show_findings(comparison: pd.DataFrame, arm_histories: ArmTables, arms: dict
     table.show_findings(_diagnoses(arm_histories, arms))
 
 
+def write_cards(
+    comparison: pd.DataFrame,
+    arm_reports: ArmTables,
+    arm_histories: ArmTables,
+    ingest_summary: dict[str, Any],
+    generate: dict[str, Any],
+    settings: ComparisonSettings,
+) -> Callable[[Path], None]:
+    """Write a model card an arm.
+
+    Args:
+        comparison: of `compare_arms`.
+        arm_reports: of `radrl.pipelines.compare.arms.gather_reports`.
+        arm_histories: of `radrl.pipelines.compare.arms.gather_histories`.
+        ingest_summary: counts of the stage ingest.
+        generate: the section `generate`, which says on what the arms were scored.
+        settings: of `settle_comparison`.
+
+    Returns:
+        What fills the folder they lie in.
+    """
+    from radrl.pipelines.compare.card import card
+
+    found = _diagnoses(arm_histories, settings.arms)
+    texts = {
+        arm: card(
+            arm,
+            comparison,
+            films=len(reports),
+            split=generate["split"],
+            history=arm_histories.get(arm, pd.DataFrame()),
+            findings=found.get(arm, []),
+            ingest=ingest_summary,
+            settings=settings,
+        )
+        for arm, reports in arm_reports.items()
+    }
+
+    def fill(folder: Path) -> None:
+        for arm, text in texts.items():
+            (folder / f"{arm}.md").write_text(text, encoding="utf-8")
+
+    return fill
+
+
+def count_chosen(
+    selected: Callable[..., dict[str, Any]], arm_histories: ArmTables, arms: dict[str, Any]
+) -> list[Subset]:
+    """Tell which training films the selections took.
+
+    Args:
+        selected: reads what the stages that select left, by dataset; leaves out what is not there.
+        arm_histories: of `radrl.pipelines.compare.arms.gather_histories`; the arms that trained.
+        arms: the section `arms`.
+
+    Returns:
+        A subset each, of `radrl.pipelines.compare.chosen.subsets`: those of the stages that an arm's films
+        come from.
+    """
+    from radrl.pipelines.compare import chosen
+
+    return chosen.subsets(selected(*chosen.left_for(arms, arm_histories)), arms)
+
+
+def tell_made(
+    arm_reports: ArmTables,
+    arm_histories: ArmTables,
+    training: dict[str, Any],
+    settings: ComparisonSettings,
+    cpu_seconds: dict[str, float],
+    origins: dict[str, Origin],
+) -> Made:
+    """Tell how the study was made: data, commit, machine, time and rollouts.
+
+    Args:
+        arm_reports: of `radrl.pipelines.compare.arms.gather_reports`.
+        arm_histories: of `radrl.pipelines.compare.arms.gather_histories`.
+        training: the section `training`.
+        settings: of `settle_comparison`.
+        cpu_seconds: of the stages before this one.
+        origins: of the stages, and of this one.
+    """
+    from radrl.pipelines.compare.made import made
+
+    films = next(iter(arm_reports.values()))
+    noted: dict[str, Any] = {"cpu_seconds": cpu_seconds, "origins": origins}
+    return made(settings.arms, training, arm_histories, films, seed=settings.seed, **noted)
+
+
 def gather_beside(
     published: pd.DataFrame,
     over_seeds: Sequence[dict[str, Any]],
     ingest_summary: dict[str, Any],
     labeler_report: dict[str, Any],
     systems: dict[str, System],
+    chosen: Sequence[Subset],
+    made: Made,
     cpu_seconds: dict[str, float] | None = None,
 ) -> Beside:
     """Put together what the page tells beside the arms' own results; see `Beside`.
@@ -209,14 +322,19 @@ def gather_beside(
         ingest_summary: counts of the stage ingest.
         labeler_report: of the stage labeler.
         systems: of `read_systems`.
+        chosen: of `count_chosen`.
+        made: of `tell_made`.
         cpu_seconds: of the stages before this one; nothing where nobody noted them.
     """
-    return Beside(published, over_seeds, ingest_summary, labeler_report, systems, cpu_seconds or {})
+    return Beside(
+        published, over_seeds, ingest_summary, labeler_report, systems, chosen, made, cpu_seconds or {}
+    )
 
 
 def write_page(
     comparison: pd.DataFrame,
     pairs: pd.DataFrame,
+    agreement: pd.DataFrame,
     arm_reports: ArmTables,
     arm_histories: ArmTables,
     forest: str,
@@ -230,6 +348,7 @@ def write_page(
     Args:
         comparison: of `compare_arms`.
         pairs: of `compare_arms`.
+        agreement: of `compare_arms`.
         arm_reports: of `radrl.pipelines.compare.arms.gather_reports`.
         arm_histories: of `radrl.pipelines.compare.arms.gather_histories`.
         forest: of `draw_comparison`, the SVG element.
@@ -247,7 +366,9 @@ def write_page(
     return page.render(
         comparison,
         pairs,
+        agreement,
         arm_reports,
+        arm_histories,
         forest=forest,
         curves=curves if arm_histories else None,
         diagnoses=_diagnoses(arm_histories, settings.arms),

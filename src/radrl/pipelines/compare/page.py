@@ -7,43 +7,43 @@ from pathlib import Path
 from typing import Any, Final
 
 import jinja2
-import numpy as np
 import pandas as pd
 import yaml
 
-from radrl.evaluation.clinical_efficacy import clinical_efficacy
 from radrl.evaluation.draws import Draw, generator
-from radrl.evaluation.gold import GOLD
+from radrl.observations import POSITIVE, UNCERTAIN
 from radrl.pages import examples
 from radrl.pages.caveats import NOT_OURS, OVER_PATIENTS
 from radrl.pages.numbers import p_value
 from radrl.pages.page import banner, environment
+from radrl.pipelines.compare import chosen, plots
+from radrl.pipelines.compare.agreement import per_label
+from radrl.pipelines.compare.cases import case
+from radrl.pipelines.compare.cells import rows_of, title
 from radrl.pipelines.compare.facts import facts_of
+from radrl.pipelines.compare.figures import svg
 from radrl.pipelines.compare.ranking import rank
-from radrl.pipelines.compare.rows import CEILING, TRIVIAL
 from radrl.pipelines.compare.settings import Beside, ComparisonSettings
 from radrl.pipelines.compare.summary import sentences
-from radrl.pipelines.compare.systems import KIND as SYSTEM
 from radrl.pipelines.compare.systems import System
-from radrl.pipelines.compare.table import mark, short
+from radrl.pipelines.compare.table import short
 from radrl.pipelines.eval.nodes import describe_cleaning
 from radrl.pipelines.eval.texts import LABEL_TEXTS
-from radrl.readers.names import READERS
 from radrl.storage.cpu_seconds import minutes
 from radrl.training.watching.diagnosis import Finding
 
-FAMILIES: Final = {
-    "ce": "Clinical efficacy: agreement of labels, read by the labeler",
-    "ce_gold": "Clinical efficacy against gold labels, the generated reports read by the labeler",
-    "nlg": "Overlap of words",
-    "nlg_meteor": "Overlap of words, their stems and synonyms (METEOR)",
-    "radgraph_rules": "Agreement of entities and relations, found by rules in RadGraph's place",
-    "green_rules": "Errors counted by rules in GREEN's place",
-    "radgraph": "Agreement of entities and relations, found by RadGraph",
-    "green": "Errors counted by GREEN's judge",
-    "radeval": "RadEval's metrics",
+CONTENTS: Final = {
+    "against": "Each arm against the reference arm",
+    "arms": "Arms",
+    "agreement": "Precision and recall",
+    "labels": "Labels",
+    "training": "Training",
+    "diversity": "Diversity and selection",
+    "cases": "Cases",
+    "published": "Published on other data",
+    "parameters": "Parameters",
 }
-"""What a family of metrics says, by its name."""
+"""The sections below the first screen, by the name that a link has."""
 
 _TEMPLATE: Final = Path(__file__).with_name("page.html.j2")
 
@@ -67,7 +67,9 @@ def draw_films(arms: Mapping[str, pd.DataFrame], *, count: int, seed: int) -> li
 def render(
     comparison: pd.DataFrame,
     pairs: pd.DataFrame,
+    agreement: pd.DataFrame,
     arm_reports: Mapping[str, pd.DataFrame],
+    arm_histories: Mapping[str, pd.DataFrame],
     *,
     forest: str,
     curves: str | None,
@@ -81,7 +83,9 @@ def render(
     Args:
         comparison: a line a row and metric.
         pairs: a line a metric and pair of rows, with the error of their difference.
+        agreement: a line a row, with its precision and recall.
         arm_reports: by arm, its reports with labels, over the same films in the same order.
+        arm_histories: by arm that trained, its curve.
         forest: the table of arms, drawn, as an SVG element.
         curves: training curves as an SVG element; nothing where no arm trained.
         diagnoses: what the histories of the arms that trained say.
@@ -108,10 +112,17 @@ def render(
         forest=forest,
         curves=curves,
         diagnoses=diagnoses,
-        labels=_labels(arm_reports, settings.eval["labelers"][0]),
+        **_agreement(agreement, arm_histories, settings.reference),
+        labels=per_label(arm_reports, settings.eval["labelers"][0]),
+        **_diversity(beside, arm_reports, arm_histories),
+        made=beside.made,
         arm_names=list(arm_reports),
-        examples=[examples.show(sample_id, own, labelled, facts) for sample_id, own in films.items()],
+        cases=[
+            case(examples.show(sample_id, own, labelled, facts), alternatives=_alternatives(settings.labeler))
+            for sample_id, own in films.items()
+        ],
         verdicts=examples.VERDICTS,
+        contents=CONTENTS | {"against": f"Each arm against {settings.reference}"},
         published=_published(beside.published),
         cpu=minutes(beside.cpu_seconds),
         parameters=yaml.safe_dump(settings.printed, sort_keys=False, allow_unicode=True, width=100),
@@ -152,8 +163,8 @@ def _arms(
         "settings": settings.compare,
         "level": f"{level:.0%}",
         "alpha": f"{1 - level:.2g}",
-        "groups": {name: {"title": _title(name), "metrics": own} for name, own in settings.groups.items()},
-        "rows": _rows(comparison, settings.arms, systems, settings.compare),
+        "groups": {name: {"title": title(name), "metrics": own} for name, own in settings.groups.items()},
+        "rows": rows_of(comparison, settings.arms, systems, settings.compare),
         "systems": systems,
         "not_ours": NOT_OURS,
         "findings": _findings(comparison, settings.compare),
@@ -162,86 +173,42 @@ def _arms(
     }
 
 
-def _rows(
-    comparison: pd.DataFrame,
-    arms: Mapping[str, Any],
-    systems: Mapping[str, System],
-    settings: Mapping[str, Any],
-) -> list[dict[str, Any]]:
-    """The table of arms: a row an arm, a cell a metric with its interval's place on the column's scale."""
-    alpha = 1 - settings["bootstrap"]["confidence"]
-    inner = comparison[comparison["arm"] != CEILING].groupby("metric")
-    low, width = inner["low"].min(), inner["high"].max() - inner["low"].min()
-    rows = []
-    for name, lines in comparison.groupby("arm", sort=False):
-        cells: dict[str, Any] = {}
-        for line in lines.to_dict("records"):
-            metric, span = line["metric"], width[line["metric"]] or 1.0
-            place = [100 * (line[at] - low[metric]) / span for at in ("low", "value", "high")]
-            drawn = name != CEILING and np.isfinite(place).all()
-            cells[metric] = line | {
-                "mark": mark(line, alpha),
-                "bar": [round(at, 1) for at in place] if drawn else None,
-                "tested": pd.notna(line["difference"]),
-                "beaten_by": line["beaten_by"] if isinstance(line["beaten_by"], str) else "",
-            }
-        kind = lines["kind"].iloc[0]
-        what = systems[str(name)].said if kind == SYSTEM else _what(str(name), arms)
-        rows.append({"name": name, "kind": kind, "what": what, "cells": cells})
-    return rows
+def _agreement(
+    agreement: pd.DataFrame, histories: Mapping[str, pd.DataFrame], reference: str
+) -> dict[str, Any]:
+    """Precision against recall: two views, and the rows of the table that explains them."""
+    look = plots.looks(agreement, list(histories))
+    shown = agreement[agreement["arm"].isin(look)].sort_values("f1", ascending=False, kind="stable")
+    views = {
+        name: svg(plots.scatter(agreement, look, least=least), name=f"agreement-{name}")
+        for name, least in {"all": None, "near": reference}.items()
+    }
+    return {"views": views, "agreement": shown.to_dict("records"), "look": look}
 
 
-def _title(group: str) -> str:
-    if not group.startswith("ce_"):
-        return FAMILIES.get(group, group)
-    labeler = group.removeprefix("ce_")
-    family = "ce_gold" if labeler.endswith(GOLD) else "ce"
-    return f"{FAMILIES[family]} {labeler.removesuffix(GOLD).replace('_', ' ')}"
+def _diversity(
+    beside: Beside, arm_reports: Mapping[str, pd.DataFrame], arm_histories: Mapping[str, pd.DataFrame]
+) -> dict[str, Any]:
+    """Which films the selections took, and how diverse what the arms wrote is."""
+    known = [subset for subset in beside.chosen if subset.taken and min(subset.taken) < 1]
+    return {
+        "subsets": beside.chosen,
+        "taken": svg(plots.taken(known), name="taken") if known else None,
+        "written": chosen.written(arm_reports, arm_histories),
+        "over_steps": chosen.OVER_STEPS,
+    }
 
 
-def _what(name: str, arms: Mapping[str, Any]) -> str:
-    """What a row is, in a few words."""
-    if name == CEILING:
-        return "the references against themselves, or gold labels; under 1 where 0 / 0 counts as 0"
-    if name in TRIVIAL | READERS:
-        return (TRIVIAL | READERS)[name]
-    arm = arms[name]
-    if not arm.get("reward"):
-        return f"the {arm['start']} policy as it is"
-    reward = " + ".join(part for part, value in arm["reward"].items() if value)
-    parts = [f"{arm['start']} → reward {reward}", f"{arm.get('selection', 'full')} selection"]
-    credit = arm.get("credit", "none")
-    if credit != "none":
-        parts.append(f"{next(iter(credit)) if isinstance(credit, dict) else credit} credit")
-    if arm.get("oracle", "none") != "none":
-        parts.append("OraPO's oracle")
-    return ", ".join(parts)
+def _alternatives(labeler: Mapping[str, Any]) -> int:
+    """The class of the two sides of an "or", as the rules that mark phrases take it."""
+    asked = (labeler.get("rules") or {}).get("alternatives")
+    return POSITIVE if asked == "positive" else UNCERTAIN
 
 
 def _findings(comparison: pd.DataFrame, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What the first metric says of each arm against the reference arm."""
     lines = comparison[(comparison["metric"] == settings["metrics"][0]) & (comparison["kind"] == "arm")]
     return [line for line in lines.to_dict("records") if line["arm"] != settings["reference"]]
-
-
-def _labels(arms: Mapping[str, pd.DataFrame], labeler: str) -> list[dict[str, Any]]:
-    """F1 per observation and arm, the stricter reading, most frequent observation first."""
-    scores = {
-        arm: clinical_efficacy(
-            np.stack(frame["reference_labels"].to_list()),
-            np.stack(frame["labels"].to_list()),
-            labeler=labeler,
-        ).per_label
-        for arm, frame in arms.items()
-    }
-    by_observation: dict[str, dict[str, Any]] = {}
-    for arm, rows in scores.items():
-        for row in rows:
-            if not row.uncertain_as_positive:
-                entry = by_observation.setdefault(row.observation, {"support": row.support, "arms": {}})
-                entry["arms"][arm] = row
-    found = [{"observation": name, **entry} for name, entry in by_observation.items()]
-    return sorted(found, key=lambda entry: -entry["support"])
 
 
 def _published(results: pd.DataFrame) -> list[dict[str, Any]]:

@@ -7,13 +7,17 @@ from kedro.pipeline import Node, Pipeline, node, pipeline
 from radrl.pipelines.compare.arms import gather_histories, gather_reports
 from radrl.pipelines.compare.nodes import (
     compare_arms,
+    count_chosen,
     draw_comparison,
     draw_curves,
     gather_beside,
+    pick_headline,
     read_systems,
     settle_comparison,
     show_findings,
     show_seeds,
+    tell_made,
+    write_cards,
     write_page,
 )
 
@@ -24,7 +28,7 @@ def create_pipeline(arms: Sequence[str]) -> Pipeline:
     Args:
         arms: names of the arms.
     """
-    return pipeline([*_gathering(arms), *_table(), *_figures(), *_page()])
+    return pipeline([*_gathering(arms), *_table(), *_figures(), *_page(), _cards()])
 
 
 def _gathering(arms: Sequence[str]) -> list[Node]:
@@ -46,7 +50,8 @@ def _table() -> list[Node]:
     histories = ["comparison", "arm_histories", "params:arms"]
     return [
         node(read_systems, read, "system_scores", name="read_systems"),
-        node(compare_arms, compared, ["comparison", "comparison_pairs"], name="compare_arms"),
+        node(compare_arms, compared, ["comparison", "comparison_pairs", "agreement"], name="compare_arms"),
+        node(pick_headline, ["comparison", "params:compare"], "comparison_headline", name="pick_headlines"),
         node(show_seeds, over_seeds, "over_seeds", name="show_seeds"),
         node(show_findings, histories, None, name="show_findings"),
     ]
@@ -67,13 +72,25 @@ def _page() -> list[Node]:
         "ingest_summary",
         "labeler_report",
         "system_scores",
+        "chosen",
+        "made",
         "cpu_seconds",
     ]
-    told = {name: name for name in ("comparison", "arm_reports", "arm_histories", "corpus")}
+    picked = {"selected": "selected", "arm_histories": "arm_histories", "arms": "params:arms"}
+    how = {name: name for name in ("arm_reports", "arm_histories", "cpu_seconds", "origins")}
+    how |= {"training": "params:training", "settings": "comparison_settings"}
+    told = {name: name for name in ("comparison", "agreement", "arm_reports", "arm_histories", "corpus")}
     told |= {"pairs": "comparison_pairs"}
     told |= {"forest": "comparison_svg", "curves": "curves_svg"}
     told |= {"beside": "beside_comparison", "settings": "comparison_settings"}
     return [
+        node(count_chosen, picked, "chosen", name="count_chosen"),
+        node(tell_made, how, "made", name="tell_made"),
         node(gather_beside, beside, "beside_comparison", name="gather_beside"),
         node(write_page, told, "comparison_page", name="write_page"),
     ]
+
+
+def _cards() -> Node:
+    told = ["comparison", "arm_reports", "arm_histories", "ingest_summary", "params:generate"]
+    return node(write_cards, [*told, "comparison_settings"], "comparison_cards", name="write_cards")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 if TYPE_CHECKING:
+    from radrl.pipelines.compare.chosen import Subset
+    from radrl.pipelines.compare.made import Made
     from radrl.pipelines.compare.systems import System
 
 
@@ -61,8 +63,10 @@ class Beside:
         ingest_summary: counts of the stage ingest.
         labeler_report: how far the labeler agrees with what is known, of the stage labeler.
         systems: other systems' scores by row, of `radrl.pipelines.compare.systems`.
-        cpu_seconds: what the stages before this one cost, by stage, as far as it was noted; no digest of an
-            input holds it, so the page's bytes are the same for the same inputs and the same notes.
+        chosen: which training films the selections took.
+        made: how the study was made, as far as it was noted; no digest of an input holds it, so the page's
+            bytes are the same for the same inputs and the same notes.
+        cpu_seconds: what the stages before this one cost, by stage; likewise.
     """
 
     published: pd.DataFrame
@@ -70,4 +74,6 @@ class Beside:
     ingest_summary: Mapping[str, Any]
     labeler_report: Mapping[str, Any]
     systems: Mapping[str, System]
+    chosen: Sequence[Subset]
+    made: Made
     cpu_seconds: Mapping[str, float] = field(default_factory=dict)
