@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import notebooks as pages
 import pandas as pd
 import pytest
+from small_arms import train_inputs, train_stage
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = pages.paths()
@@ -55,6 +56,7 @@ def run(smoke: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_data_and_labels(run: Any) -> None:
     names = run("data_and_labels")
     assert names["pictures"] == 3
+    assert all(panel.get_title().endswith(" (drawn)") for panel in names["panels"])
     assert len(names["labels"]) == names["summary"]["splits"]["train"] == len(names["films"])
     assert names["shares"].sum(axis=1).round(9).eq(1).all()
 
@@ -88,6 +90,19 @@ def test_your_own_reward(run: Any) -> None:
     assert names["hand"]["sides"].round(3).tolist() == [1.0, 0.0, 0.667, 0.0, 0.0]
     assert names["parts"]["sides"]["part"] == f"{OWN}:sides"
     assert len(names["scores"]) == len(names["rollouts"])
+
+
+def test_the_reward_of_the_notebook_trains_an_arm(
+    run: Any, small: dict[str, Any], make_corpus: Any, policy_folder: Path, tmp_path: Path
+) -> None:
+    arm = run("your_own_reward")["arm"]
+    small["training"]["steps"] = 2
+    corpus = make_corpus(["train", "test"], studies=12)
+    inputs = train_inputs(small, corpus, policy_folder, tmp_path, reward=arm["reward"])
+    _, history = train_stage(**inputs, step_report=lambda step, numbers: None)
+    worth = history["rewards/sides/mean"].dropna()
+    assert len(worth) == 2
+    assert worth.between(0, 1).all()
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=NAMES)
@@ -124,9 +139,14 @@ def test_a_page_or_a_picture_without_a_notebook_is_found(copied: Path) -> None:
     assert said == [f"docs/notebooks/{NAMES[0]}.md has no notebook", "docs/notebooks/stray.png is on no page"]
 
 
-def test_a_kernel_runs_one_and_its_page_has_the_pictures(smoke: Path, tmp_path: Path) -> None:
-    pytest.importorskip("nbclient", reason="needs the extra notebooks: pip install -e '.[notebooks]'")
-    (notebook,) = (path for path in NOTEBOOKS if path.stem.endswith("training_dynamics"))
+def test_pictures_of_all_pages_are_small() -> None:
+    assert 0 < sum(picture.stat().st_size for picture in pages.PAGES.glob("*.png")) < 600_000
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=NAMES)
+def test_a_kernel_runs_it_and_its_page_has_the_pictures(notebook: Path, smoke: Path, tmp_path: Path) -> None:
+    for package in ("nbclient", "nbconvert", "ipykernel"):
+        pytest.importorskip(package, reason="needs the extra notebooks: pip install -e '.[notebooks]'")
     made = pages.page(pages.run(notebook, smoke, tmp_path), notebook.name)
-    assert len(made.pictures) == 2
+    assert made.text.count(pages.CAPTION) == len(made.pictures) > 0
     assert all(f"({name})" in made.text for name in made.pictures)

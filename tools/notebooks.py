@@ -25,6 +25,7 @@ from docsite.made import ROOT
 NOTEBOOKS, PAGES = ROOT / "notebooks", ROOT / "docs/notebooks"
 SHOWN = ["image/png", "text/plain"]
 """A table as text: as HTML it would bring pandas' own style into the site."""
+CAPTION = "*From drawn films of the shipped study.*"
 COLOURS = 256
 """Of a picture's palette: lines and films look as before, in half the bytes."""
 
@@ -111,11 +112,13 @@ def page(notebook: Any, name: str) -> Page:
 
 
 def _named_pictures(lines: list[str]) -> Iterator[str]:
-    """A page's lines, where each picture is called as the section that it stands in."""
+    """A page's lines; each picture has its section's heading for a name, and a caption."""
     heading = ""
     for line in lines:
         heading = line.lstrip("# ") if line.startswith("## ") else heading
         yield line.replace("![png](", f"![{heading}](")
+        if line.startswith("![png]("):
+            yield from ("", CAPTION)
 
 
 def with_page_links(text: str) -> str:
