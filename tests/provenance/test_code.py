@@ -137,7 +137,7 @@ def test_writing_it_down_otherwise_runs_nothing(
         ("data.sources.phantom", {"ingest"}),
         # equations
         ("algorithms.balanced", {"selection"}),
-        ("algorithms.diversity", {"ddsampling", "analyses"}),
+        ("algorithms.diversity", {"ddsampling", "analyses", "compare"}),
         ("algorithms.facts", of("train", FACTS) | {"compare"}),
         ("scoring.facts.rules", of("train", FACTS) | {"compare"}),
         ("algorithms.tf_idf", of("train", ["ditpo_rule"]) | {"analyses"}),

@@ -55,3 +55,10 @@ def test_share_of_the_texts_has_reasoning_and_report(small: dict[str, Any]) -> N
     pd.testing.assert_frame_equal(lessons, again)
     none = asked_and_answered(frame, small["prompts"], {"share": 0.0, "obeyed": 0.4}, seed=1)
     assert none["text"].tolist() == frame["report"].tolist()
+
+
+def test_of_reports_without_impressions_none_is_asked_for_its_reasoning(small: dict[str, Any]) -> None:
+    frame = pd.DataFrame({"report": ["Report 0.", "Report 1."], "impression": [None, None]})
+    lessons = asked_and_answered(frame, small["prompts"], {"share": 1.0, "obeyed": 1.0}, seed=1)
+    assert lessons["text"].tolist() == frame["report"].tolist()
+    assert set(lessons["prompt"]) == {small["prompts"]["plain"]}

@@ -69,7 +69,7 @@ def asked_and_answered(
         prompt and text, a row a row of `frame`.
     """
     lessons = pd.DataFrame({"prompt": prompts["plain"], "text": frame["report"]}, index=frame.index)
-    able = frame.index[frame["impression"].notna()].to_numpy(copy=True)  # of none, permutation takes it itself
+    able = frame.index[frame["impression"].notna()].to_numpy(copy=True)  # permuted in place if empty
     asked = np.random.default_rng(seed).permutation(able)[: round(settings["share"] * len(frame))]
     obeyed = asked[: round(settings["obeyed"] * len(asked))]
     lessons.loc[asked, "prompt"] = prompts["think_report"]
