@@ -82,7 +82,7 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool, verbose: 
         _refuse_what_lacks(root, chosen)
         _run(root, graph, chosen, params, jobs or default_jobs(params), [held], verbose=verbose)
     if not targets:  # with some, other arms' figures may be of another time
-        _show_headlines(root, params)
+        _show_headlines(root, graph, params)
 
 
 def _run(
@@ -114,7 +114,9 @@ def _say(line: str) -> None:
 
 
 def _refuse_what_is_wrong(root: Path) -> None:
-    """Before dvc.lock is touched: the first stage would say the same."""
+    """Before dvc.lock is touched: the first stage would say the same, where stages are Kedro's."""
+    if not (root / "pyproject.toml").is_file():
+        return
     from radrl.doctor.recipe import refusal
 
     if said := refusal(root / "params.yaml"):
@@ -138,8 +140,9 @@ def _say_end(graph: Graph, chosen: set[str], seconds: float) -> None:
     click.echo(f"{done}; {len(graph)} stages are up to date", err=True)
 
 
-def _show_headlines(root: Path, params: Mapping[str, Any]) -> None:
-    figures = [f"data/08_reporting/eval/{arm}/headline.json" for arm in params["arms"]]
+def _show_headlines(root: Path, graph: Graph, params: Mapping[str, Any]) -> None:
+    arms = [stage.removeprefix("eval@") for stage in graph if stage.startswith("eval@")]
+    figures = [f"data/08_reporting/eval/{arm}/headline.json" for arm in arms]
     subprocess.run([*DVC, "metrics", "show", *figures], cwd=root, env=environment(), check=False)
     if drawn(params["ingest"]):
         click.echo(DRAWN_FILMS, err=True)
