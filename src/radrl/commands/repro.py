@@ -24,6 +24,7 @@ from radrl.process import started_for
 from radrl.process.programs import DVC, duration, environment
 from radrl.reproduction.graph import Graph, out_of_date, stages
 from radrl.reproduction.mending import mend
+from radrl.reproduction.restored import was_restored, was_skipped
 from radrl.reproduction.schedule import run_stages
 from radrl.reproduction.stage import DvcStages
 from radrl.reproduction.warm import pays, server
@@ -106,7 +107,7 @@ def _run(
                 run_stages(graph, chosen, runner, bar, jobs=jobs)
             except (KeyboardInterrupt, SystemExit) as end:
                 raise stopped(end) from None
-    _say_end(graph, chosen, time.monotonic() - began)
+    _say_end(graph, [runner.log(stage) for stage in chosen], time.monotonic() - began)
 
 
 def _say(line: str) -> None:
@@ -134,10 +135,17 @@ def _refuse_what_lacks(root: Path, chosen: Collection[str]) -> None:
         raise click.ClickException("\n".join(["params.yaml asks for what is not there:", *mends(lacks)]))
 
 
-def _say_end(graph: Graph, chosen: set[str], seconds: float) -> None:
-    cpu = f", {cpu_seconds.used() / 60:.1f} CPU minutes"  # of every process below this one
-    done = f"{len(chosen)} stages in {duration(seconds)}{cpu}" if chosen else "nothing to run"
-    click.echo(f"{done}; {len(graph)} stages are up to date", err=True)
+def _say_end(graph: Graph, logs: Sequence[Path], seconds: float) -> None:
+    if not logs:
+        click.echo(f"nothing to run; {len(graph)} stages are up to date", err=True)
+        return
+    restored, skipped = (sum(map(was, logs)) for was in (was_restored, was_skipped))
+    cpu = f"{cpu_seconds.used() / 60:.1f} CPU minutes"  # of every process below this one
+    ran = len(logs) - restored - skipped
+    done = f"{ran} stage{'s' * (ran != 1)} ran"
+    done += f", {restored} came from the cache" if restored else ""
+    left = len(graph) - len(logs) + skipped
+    click.echo(f"{done}, in {duration(seconds)}, {cpu}; {left} of {len(graph)} had nothing to do", err=True)
 
 
 def _show_headlines(root: Path, graph: Graph, params: Mapping[str, Any]) -> None:
@@ -240,6 +248,10 @@ class _Bar:
         self._bar.close()
 
     def running(self, times: Mapping[str, float]) -> None:
+        for stage in times.keys() - self._running:
+            if self._bar.disable and not self._printed:  # else nothing is seen of it until it ends
+                log = os.path.relpath(self._runner.log(stage))
+                self._bar.write(f"{stage:24s} started, {log}", file=sys.stderr)
         self._running = set(times)
         for stage in times:
             self._print(stage)
