@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +32,20 @@ FILMS: Final = 32
 """Most films of a prompt, more than any study has."""
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A report as it was drawn.
+
+    Args:
+        ids: of its T tokens, the one that ends it among them.
+        log_probabilities: of each under the distribution it was drawn from: after temperature and nucleus,
+            without the marks of films; shape (T,).
+    """
+
+    ids: list[int]
+    log_probabilities: list[float]
+
+
 class VllmWriter:
     """See `radrl.policy.writers.base.Writer`.
 
@@ -40,6 +55,8 @@ class VllmWriter:
         device: where the policy computes, as params.yaml's `device`; vLLM knows the CPU and CUDA.
         threads: of torch, on a CPU.
         compute: how vLLM is run.
+        draws: whether `draw` will be asked for.
+        variables: of the process' environment, besides those that it has anyway.
 
     Raises:
         radrl.process.isolated.talk.WorkerError: when there is no such interpreter, or it has no vLLM that
@@ -49,7 +66,15 @@ class VllmWriter:
     """
 
     def __init__(
-        self, path: Path, *, dtype: str, device: str, threads: int, compute: Vllm | None = None
+        self,
+        path: Path,
+        *,
+        dtype: str,
+        device: str,
+        threads: int,
+        compute: Vllm | None = None,
+        draws: bool = False,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         compute = compute or Vllm()
         where = _place(device)
@@ -60,7 +85,7 @@ class VllmWriter:
             SCRIPT,
             name=NAME,
             timeout=compute.timeout,
-            variables=_variables(where, threads, compute.cpu_cache),
+            variables=_variables(where, threads, compute.cpu_cache) | (variables or {}),
         )
         self._talk.__enter__()
         about = self._talk.ask(
@@ -72,6 +97,7 @@ class VllmWriter:
                     "positions": self.policy.model.config.get_text_config().max_position_embeddings,
                     "gpu_memory": compute.gpu_memory,
                     "films": FILMS,
+                    "logprobs_mode": "processed_logprobs" if draws else "raw_logprobs",
                 }
             },
             0,
@@ -103,18 +129,55 @@ class VllmWriter:
         first: int = 0,
     ) -> list[list[tuple[list[int], bool]]]:
         """What `write` reads reports from: of each the tokens, and whether the policy ended it."""
+        seeds = [_seed(seed, first + number) for number in range(len(films))]
+        how = {"n": samples, "temperature": temperature, "top_p": top_p if temperature > 0 else 1.0}
+        return self._ask(films, prompt, seeds, **how, max_tokens=max_new_tokens)
+
+    def draw(
+        self,
+        films: Sequence[Films],
+        prompt: str,
+        *,
+        seeds: Sequence[int],
+        max_new_tokens: int,
+        temperature: float,
+        top_p: float,
+    ) -> list[Drawn]:
+        """Draw one report on each of B samples, each by its own seed; the writer was opened for it (`draws`).
+
+        Args:
+            films: as all that follows, of `write`.
+            prompt: the instruction.
+            seeds: B numbers below 2 ** 62.
+            max_new_tokens: tokens a report may have.
+            temperature: above 0.
+            top_p: nucleus mass.
+
+        Returns:
+            B reports.
+
+        Raises:
+            radrl.process.isolated.talk.WorkerError: as `write`.
+        """
+        how = {"n": 1, "temperature": temperature, "top_p": top_p, "max_tokens": max_new_tokens, "logprobs": 0}
+        return [Drawn(ids, own) for ((ids, _, own),) in self._ask(films, prompt, seeds, **how)]
+
+    def load(self, weights: Path) -> None:
+        """Go on with other weights of the same policy; nothing that was read with the old ones is used again.
+
+        Args:
+            weights: a folder with their safetensors, under the names that transformers publishes.
+        """
+        self._talk.ask({"load": str(weights.absolute())}, 0)
+
+    def _ask(self, films: Sequence[Films], prompt: str, seeds: Sequence[int], **sampling: Any) -> list[Any]:
+        """What vLLM answers for each sample, by arguments of its SamplingParams."""
         request = {
             "prompts": [self._ids(prompt, len(own)) for own in films],
             "films": [[b64encode(film).decode() for film in own] for own in films],
-            "seeds": [_seed(seed, first + number) for number in range(len(films))],
+            "seeds": list(seeds),
             "never": self._never(),
-            "sampling": {
-                "n": samples,
-                "temperature": temperature,
-                "top_p": top_p if temperature > 0 else 1.0,
-                "max_tokens": max_new_tokens,
-                "stop_token_ids": folder.ends(self.policy),
-            },
+            "sampling": sampling | {"stop_token_ids": folder.ends(self.policy)},
         }
         return self._talk.ask(request, len(films)).answers
 

@@ -1,11 +1,14 @@
 """Writes reports with vLLM, in an interpreter that has it; the engine lives as long as requests come.
 
 First request: ``open`` with the policy's folder as ``model``, ``dtype``, ``device`` (cpu or cuda),
-``positions`` that it knows, ``gpu_memory`` and ``films``, the most that a prompt may have.
+``positions`` that it knows, ``gpu_memory``, ``films``, the most that a prompt may have, and
+``logprobs_mode``, vLLM's.
+To train: ``load``, a folder with other weights of the policy.
 Every other: ``prompts``, token ids with one mark a film; ``films``, PNG in base64, for each prompt;
 ``seeds``, one a prompt; ``sampling``, arguments of vLLM's SamplingParams; ``never``, ids of tokens that are
 not written.
-Answers: by number of the prompt, of each of its reports the token ids and whether the policy ended it.
+Answers: by number of the prompt, of each of its reports the token ids, whether the policy ended it, and,
+where ``sampling`` asks for ``logprobs``, each token's log-probability.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 import io
 from base64 import b64decode
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from channel import Channel, Refusal, Request, require, serve  # type: ignore[import-not-found]  # by path
@@ -28,9 +32,11 @@ class Engine:
         self.llm: Any = None
 
     def __call__(self, request: Request, channel: Channel) -> None:
-        """Open the policy, or write."""
+        """Open the policy, take other weights of it, or write."""
         if "open" in request:
             self.open(request["open"], channel)
+        elif "load" in request:
+            self.load(request["load"])
         else:
             self.write(request, channel)
 
@@ -50,12 +56,24 @@ class Engine:
             gpu_memory_utilization=asked["gpu_memory"],
             limit_mm_per_prompt={"image": asked["films"], "video": 0},
             generation_config="vllm",  # the folder's own would have a say: Qwen's penalises repetitions
+            logprobs_mode=asked["logprobs_mode"],
             disable_log_stats=True,
             seed=0,
             **(on_cpu(asked["positions"]) if kind == "cpu" else {"max_model_len": -1}),  # what memory allows
         )
         versions = {name: str(import_module(name).__version__) for name in ("vllm", "torch")}
         channel.about(versions | {"device": kind})
+
+    def load(self, folder: str) -> None:
+        """Take other weights, and forget what was computed with those before: read prompts and seen films."""
+        files = sorted(str(file) for file in Path(folder).glob("*.safetensors"))
+        read = import_module("vllm.model_executor.model_loader.weight_utils").safetensors_weights_iterator
+        # not by the folder's path, where vLLM would look for the processor from then on
+        self.llm.collective_rpc("reload_weights", kwargs={"weights_iterator": read(files, False)})
+        self.llm.apply_model(pack_again)
+        self.llm.reset_prefix_cache()
+        self.llm.llm_engine.reset_encoder_cache()
+        self.llm.reset_mm_cache()  # both halves: the worker's has been emptied with the weights
 
     def write(self, request: Request, channel: Channel) -> None:
         """Answer with the reports on every prompt."""
@@ -75,6 +93,16 @@ class Engine:
             channel.answer(number, [told(report, request["sampling"]["max_tokens"]) for report in reports])
 
 
+def pack_again(model: Any) -> None:
+    """Let a head that shares the embeddings' weights compute with those that were loaded.
+
+    On a CPU it computes with a packed copy. No file has weights of its name, so vLLM 0.31 leaves the old copy.
+    """
+    for layer in model.modules():
+        if hasattr(layer, "cpu_linear") and layer.weight.numel():  # of other layers the copy alone is left
+            layer.quant_method.process_weights_after_loading(layer)
+
+
 def on_cpu(positions: int) -> dict[str, Any]:
     """Arguments of vLLM where it computes on a CPU, for a policy with so many positions."""
     return {
@@ -91,8 +119,8 @@ def picture(film: str) -> Any:
     return import_module("PIL.Image").open(io.BytesIO(b64decode(film))).convert("RGB")
 
 
-def told(report: Any, max_tokens: int) -> tuple[list[int], bool]:
-    """A report's token ids, and whether the policy ended it.
+def told(report: Any, max_tokens: int) -> tuple[Any, ...]:
+    """A report's token ids, whether the policy ended it, and its log-probabilities where they were asked for.
 
     Raises:
         Refusal: it was cut off before it had the tokens that were asked for.
@@ -104,7 +132,9 @@ def told(report: Any, max_tokens: int) -> tuple[list[int], bool]:
             "the policy's positions, or into the memory that vLLM has. Mend: more of it (compute.vllm), or a "
             "lower max_new_tokens"
         )
-    return ids, ended
+    if report.logprobs is None:
+        return ids, ended
+    return ids, ended, [own[token].logprob for token, own in zip(ids, report.logprobs, strict=True)]
 
 
 if __name__ == "__main__":
