@@ -46,6 +46,8 @@ TRAINING: Final[dict[str, Any]] = {
     "adam_betas": [0.9, 0.99],
     "weight_decay": 0.0,
     "gradient_clip": 1.0,
+    "engine": "hf",
+    "importance": {"mode": "token_truncate", "cap": 2.0},
     "temperature": 1.0,
     "top_p": 1.0,
     "max_new_tokens": 6,

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, WrapSerializer, model_validator
 
+from radrl.algorithms.importance import Mode
 from radrl.algorithms.ln_dpo import Negatives
 from radrl.algorithms.oracle import Per, WithoutNegatives
 from radrl.params.credit import UNIFORM, Credit
@@ -53,6 +54,19 @@ class Watch(Section):
     films: PositiveInt
 
 
+class Importance(Section):
+    """How rollouts that another engine drew are weighed (TRL's correction): pi / mu up to a cap.
+
+    Args:
+        mode: whether a ratio is a token's or a whole rollout's, and whether one above the cap is truncated or
+            left out.
+        cap: the largest ratio.
+    """
+
+    mode: Mode
+    cap: Annotated[float, Field(ge=1)]
+
+
 class Training(Section):
     """Group-relative policy optimisation; an arm's `training` overrides single keys."""
 
@@ -69,6 +83,8 @@ class Training(Section):
     adam_betas: Annotated[list[Share], Field(min_length=2, max_length=2)]
     weight_decay: Annotated[float, Field(ge=0)]
     gradient_clip: PositiveFloat
+    engine: Literal["hf", "vllm"]
+    importance: Importance | None
     temperature: PositiveFloat
     top_p: Annotated[float, Field(gt=0, le=1)]
     max_new_tokens: PositiveInt
@@ -91,6 +107,15 @@ class Training(Section):
             raise ValueError(
                 f"steps is {self.steps} and epochs is {self.epochs}; give one of them (updates, or "
                 "passes over the arm's films) and set the other to null"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _engine_fits(self) -> Training:
+        if self.engine == "vllm" and self.tunes == "lora":
+            raise ValueError(
+                "engine is vllm, which gets whole weights, but tunes is lora, which trains adapters; set "
+                "engine to hf, or tunes to full"
             )
         return self
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import chisquare
+from vllm_interpreter import PYTHON, needs_vllm
 
 from radrl.pipelines.generate.nodes import write_reports
 from radrl.pipelines.rollouts.nodes import sample_rollouts
@@ -26,11 +26,6 @@ from radrl.process.devices import DeviceError
 from radrl.process.isolated.talk import WorkerError
 
 ROOT = Path(__file__).parents[3]
-MADE = ROOT / ".venv-vllm/bin/python"
-PYTHON = os.environ.get("RADRL_VLLM_PYTHON") or (str(MADE) if MADE.exists() else None)
-needs_vllm = pytest.mark.skipif(
-    PYTHON is None, reason="no interpreter with vLLM: `make engines`, or name one in RADRL_VLLM_PYTHON"
-)
 SHIPPED = ROOT / "data/06_models/radrl-tiny"
 IMAGE_SIZE = 56
 ASK = "Write the findings of this chest X-ray."
@@ -149,7 +144,7 @@ def test_a_gpu_is_shown_as_torch_numbers_it(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_seeds_leave_room_for_the_numbers_of_reports() -> None:
-    seeds = {vllm._seed(seed, place) for seed in range(3) for place in range(100)}
+    seeds = {vllm.seed_of(seed, place) for seed in range(3) for place in range(100)}
     assert len(seeds) == 300
     assert max(seeds) < 2**62
 

@@ -69,7 +69,7 @@ def train_arm(
         workspace: checkpoints.
         step_report: told each step's numbers.
         observers: gives the callbacks that look on while an arm trains.
-        compute: the processes that train; nothing for this one.
+        compute: the section `compute`: the processes that train and how vLLM is run; nothing for this one.
 
     Returns:
         What writes the policy's folder, and the training curve (empty for an arm that does not train).
@@ -81,5 +81,6 @@ def train_arm(
     from radrl.training.reinforcement.arm import Arm
 
     sample_ids = subset["sample_id"].tolist()
-    job = Arm(settings, corpus, sample_ids, start, labeler_models, workspace)
+    vllm = compute["vllm"] if compute else {}
+    job = Arm(settings, corpus, sample_ids, start, labeler_models, workspace, vllm)
     return launching.train(job, compute, report=step_report, observers=partial(observers, settings.arm))

@@ -77,7 +77,7 @@ class VllmWriter:
         variables: Mapping[str, str] | None = None,
     ) -> None:
         compute = compute or Vllm()
-        where = _place(device)
+        where = place_of(device)
         path = pointers.resolve(path, stage="policy")
         self.policy = folder.outline(path, dtype=dtype)
         self._talk = Talk(
@@ -129,7 +129,7 @@ class VllmWriter:
         first: int = 0,
     ) -> list[list[tuple[list[int], bool]]]:
         """What `write` reads reports from: of each the tokens, and whether the policy ended it."""
-        seeds = [_seed(seed, first + number) for number in range(len(films))]
+        seeds = [seed_of(seed, first + number) for number in range(len(films))]
         how = {"n": samples, "temperature": temperature, "top_p": top_p if temperature > 0 else 1.0}
         return self._ask(films, prompt, seeds, **how, max_tokens=max_new_tokens)
 
@@ -159,7 +159,13 @@ class VllmWriter:
         Raises:
             radrl.process.isolated.talk.WorkerError: as `write`.
         """
-        how = {"n": 1, "temperature": temperature, "top_p": top_p, "max_tokens": max_new_tokens, "logprobs": 0}
+        how = {
+            "n": 1,
+            "temperature": temperature,
+            "top_p": top_p,
+            "max_tokens": max_new_tokens,
+            "logprobs": 0,
+        }
         return [Drawn(ids, own) for ((ids, _, own),) in self._ask(films, prompt, seeds, **how)]
 
     def load(self, weights: Path) -> None:
@@ -200,8 +206,12 @@ class VllmWriter:
         return Written(text.strip(), len(ids) - ended, ended)
 
 
-def _place(device: str) -> torch.device:
-    """Where vLLM is to compute."""
+def place_of(device: str) -> torch.device:
+    """Where vLLM is to compute.
+
+    Raises:
+        DeviceError: when the device is none that it knows.
+    """
     where = place(device)
     if where.type not in ("cpu", "cuda"):
         raise DeviceError(f"device is {device}; vLLM computes on cpu and cuda: set engine to hf, or device")
@@ -231,6 +241,13 @@ def _visible(index: int) -> str:
     return known[index] if known else str(index)
 
 
-def _seed(seed: int, place: int) -> int:
-    """Of a sample's reports; that of each is its number higher. Below 2 ** 62."""
-    return int(np.random.SeedSequence([seed, place]).generate_state(1, np.uint64)[0] >> np.uint64(2))
+def seed_of(*key: int) -> int:
+    """Of a sample's reports, from the seed of all and its place; that of each is its number higher.
+
+    Args:
+        *key: numbers that no other sample has together.
+
+    Returns:
+        Below 2 ** 62.
+    """
+    return int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> np.uint64(2))

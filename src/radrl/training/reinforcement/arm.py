@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from radrl.storage.workspaces import claim, fingerprint
 from radrl.training import course
 from radrl.training.callbacks import Report
 from radrl.training.preflight import check_training
+from radrl.training.reinforcement import samplers
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.settings import ArmSettings
@@ -47,6 +48,7 @@ class Arm:
         start: folder of the policy it starts from.
         labeler_models: what the stage labeler wrote.
         workspace: checkpoints.
+        vllm: the section `compute.vllm`, where vLLM draws the rollouts.
     """
 
     settings: ArmSettings
@@ -55,6 +57,7 @@ class Arm:
     start: Path
     labeler_models: Path
     workspace: Path
+    vllm: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def device(self) -> str:
@@ -66,6 +69,7 @@ class Arm:
         training, films = self.settings.training, len(self._texts)
         own, device = self.settings.arm.get("training", {}), place(self.device)
         check_training(training, own, films=films, policy=self.start, device=device, processes=processes)
+        samplers.check(self.settings, self.vllm)
         passes, steps = course.passes(training, films), course.steps(training, films)
         # an arm that does not see them all could do with fewer
         logger.info("%d updates of %d films: %.2f epochs", steps, films, passes)
@@ -86,18 +90,20 @@ class Arm:
             settings.prompt,
             label_texts=texts["label_text"].tolist(),
         )
-        return optimise(
-            beginning,
-            prompts,
-            **self._parts(beginning, texts["report"].tolist()),
-            settings=settings.training,
-            seed=settings.seed,
-            device=device,
-            workspace=self.workspace,
-            dtype=settings.dtype,
-            report=report,
-            observers=observers,
-        )
+        with samplers.opened(settings, self.start, self.workspace, self.vllm) as sampler:
+            return optimise(
+                beginning,
+                prompts,
+                **self._parts(beginning, texts["report"].tolist()),
+                sampler=sampler,
+                settings=settings.training,
+                seed=settings.seed,
+                device=device,
+                workspace=self.workspace,
+                dtype=settings.dtype,
+                report=report,
+                observers=observers,
+            )
 
     @cached_property
     def _texts(self) -> pd.DataFrame:

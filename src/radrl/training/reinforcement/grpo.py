@@ -29,6 +29,7 @@ from radrl.training.callbacks import Report, StepReport, silent
 from radrl.training.preflight import check_films
 from radrl.training.reinforcement.finite import Finite
 from radrl.training.reinforcement.oracle import Oracle
+from radrl.training.reinforcement.samplers import Sampler
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
 from radrl.training.running import trained
 from radrl.training.watching.watch import Watch, Watching
@@ -78,6 +79,7 @@ def optimise(
     reward: RewardSum,
     credit: Credit,
     oracle: Oracle | None = None,
+    sampler: Sampler | None = None,
     settings: Mapping[str, Any],
     seed: int,
     device: torch.device = placing.CPU,
@@ -95,6 +97,7 @@ def optimise(
         reward: what a report is worth.
         credit: how a report's advantage is spread over its tokens.
         oracle: what the reference report adds to the loss; nothing for GRPO alone.
+        sampler: draws the rollouts from another engine; nothing for the policy's own loop.
         settings: the keys of `radrl.params.Training`.
         seed: of the order of films, the draws of rollouts and dropout.
         device: where it trains.
@@ -120,6 +123,7 @@ def optimise(
         reward=reward,
         credit=credit,
         oracle=oracle,
+        sampler=sampler,
         advantage=settings["advantage"],
         args=arguments,
         train_dataset=prompts,
@@ -210,10 +214,23 @@ def _rollouts(settings: Mapping[str, Any]) -> dict[str, Any]:
         "min_p": None,
         "repetition_penalty": 1.0,
         "max_completion_length": settings["max_new_tokens"],
-        "use_vllm": False,  # vLLM 0.31 wants transformers below 5.18, this trainer 5.23 (docs/engines.md)
+        "use_vllm": False,  # TRL's own wants vLLM in this process (docs/engines.md)
+        **_correction(settings["importance"]),
         "shuffle_dataset": True,
         "remove_unused_columns": False,
         "dataloader_num_workers": 0,
+    }
+
+
+def _correction(importance: Mapping[str, Any] | None) -> dict[str, Any]:
+    """How TRL weighs rollouts that another engine has drawn."""
+    if importance is None:
+        return {"vllm_importance_sampling_correction": False}
+    return {
+        "vllm_importance_sampling_correction": True,
+        "vllm_importance_sampling_mode": importance["mode"],
+        "vllm_importance_sampling_clip_max": importance["cap"],
+        "vllm_importance_sampling_clip_min": None,
     }
 
 

@@ -1,12 +1,13 @@
 """TRL's trainer with the parts it is handed: reward, credit and oracle.
 
-TRL keeps the loop, generation, the clipped loss and the KL term. Overridden are only the places where the
-papers differ from it (how rewards become advantages, that rewards are kept exact on the way, and the oracle's
-term beside the loss), what keeps a resumed run from being the unbroken one, and what would be computed for
-each rollout though its film and prompt are the group's (`policy.shared_prefill`, `shared_forward`). All
-log-probabilities, of the policy, the frozen start and the oracle, come from
-`_get_per_token_logps_and_entropies`. The frozen start is asked once the rewards are known, so that the
-references that the oracle prefers go through it, as through the policy, beside the rollouts of their film.
+TRL keeps the loop, generation (unless a sampler draws), the clipped loss, its correction for another sampler
+and the KL term. Overridden are only the places where the papers differ from it (how rewards become
+advantages, that rewards are kept exact on the way, and the oracle's term beside the loss), what keeps a
+resumed run from being the unbroken one, and what would be computed for each rollout though its film and
+prompt are the group's (`policy.shared_prefill`, `shared_forward`). All log-probabilities, of the policy, the
+frozen start and the oracle, come from `_get_per_token_logps_and_entropies`. The frozen start is asked once
+the rewards are known, so that the references that the oracle prefers go through it, as through the policy,
+beside the rollouts of their film.
 
 Departures from TRL: a group is without variance when its rewards are equal, not when their standard deviation
 is near zero; advantages follow `algorithms.advantages` in the convention that params.yaml names; missing
@@ -33,6 +34,7 @@ from trl.trainer.utils import (
     use_adapter,
 )
 
+from radrl.algorithms import importance
 from radrl.credit.base import Credit, Rollouts, by_token, weight_numbers
 from radrl.policy import shared_prefill
 from radrl.policy.families import registry
@@ -51,6 +53,7 @@ from radrl.training.reinforcement.oracle import (
     references,
     rows_of,
 )
+from radrl.training.reinforcement.samplers import Sampler
 from radrl.training.reinforcement.shared_forward import Rollouts as Rows
 from radrl.training.reinforcement.shared_forward import Texts
 from radrl.training.resume import EpochOrder, RestoresDraws, RestoresWeights
@@ -67,11 +70,19 @@ class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTra
         advantage: a convention of `radrl.algorithms.advantages`.
         credit: weighs the tokens that advantages are spread over.
         oracle: prefers reference reports over failed rollouts; nothing for GRPO alone.
+        sampler: draws the rollouts from another engine; nothing for the policy's own loop.
         **trl: everything `trl.GRPOTrainer` takes but the reward functions.
     """
 
     def __init__(
-        self, *, reward: RewardSum, advantage: str, credit: Credit, oracle: Oracle | None = None, **trl: Any
+        self,
+        *,
+        reward: RewardSum,
+        advantage: str,
+        credit: Credit,
+        oracle: Oracle | None = None,
+        sampler: Sampler | None = None,
+        **trl: Any,
     ) -> None:
         arguments = trl.pop("args")
         kl = arguments.beta
@@ -82,6 +93,9 @@ class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTra
         with _silenced("trl.trainer.grpo_trainer"):
             super().__init__(reward_funcs=functions, args=arguments, **trl)
         self.beta = self.args.beta = kl
+        self.sampler = sampler
+        # once TRL has made no engine of its own: from here on it is what lets it correct for a sampler's
+        self.use_vllm = sampler is not None
         known = [
             self.accelerator.unwrap_model(own) for own in (self.model, self.ref_model) if own is not None
         ]
@@ -101,12 +115,16 @@ class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTra
         films = super()._get_train_sampler(dataset)
         return EpochOrder(films, seed=self.args.data_seed, epoch=lambda: int(self.state.epoch or 0))
 
-    def _generate_single_turn(self, prompts: Any, *args: Any, **kwargs: Any) -> Any:
+    def _generate_single_turn(self, prompts: Any, images: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.sampler is not None:
+            policy, step = self.accelerator.unwrap_model(self.model), self.state.global_step
+            drawn = self.sampler.draw(policy, images, accelerator=self.accelerator, step=step)
+            return [one.ids for one in drawn], [one.log_probabilities for one in drawn]
         bare = shared_prefill.bare(self.accelerator.unwrap_model(self.model))
         numbers = shares.numbers(self.accelerator, len(prompts), self.max_completion_length)
         # in one block of autocast weights are cast once, not for each token, and those of adapters at all
         with self.accelerator.autocast(), shared_prefill.sharing(bare, numbers=numbers):
-            return super()._generate_single_turn(prompts, *args, **kwargs)
+            return super()._generate_single_turn(prompts, images, *args, **kwargs)
 
     def _calculate_rewards(
         self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any
@@ -145,6 +163,7 @@ class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTra
         if self.beta != 0 or "pair_weight" in batch:
             batch |= self._of_the_start(batch)
         self._log_numbers(by_group.numbers(groups, earned))
+        self._log_ratios(batch)
         self._log_parts(groups)
         self._log_credit()
         return batch
@@ -345,6 +364,15 @@ class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTra
     def _log_credit(self) -> None:
         if self.token_weights is not None:
             self._log_numbers(weight_numbers(gather_object(self.token_weights.of_text())))
+
+    def _log_ratios(self, batch: Batch) -> None:
+        """What TRL's correction caps, before it does."""
+        if "importance_sampling_ratio" not in batch:
+            return
+        names = ("old_per_token_logps", "sampling_per_token_logps", "completion_mask")
+        mode, cap = self.vllm_importance_sampling_mode, self.vllm_importance_sampling_clip_max
+        own = importance.ratios(*(batch[name].cpu().numpy() for name in names), mode=mode, cap=cap)
+        self._log_numbers(importance.numbers(gather_object([own])))
 
     def _log_numbers(self, numbers: Mapping[str, float]) -> None:
         metrics = self._metrics["train" if self.model.training else "eval"]

@@ -96,7 +96,7 @@ class Engine:
 def pack_again(model: Any) -> None:
     """Let a head that shares the embeddings' weights compute with those that were loaded.
 
-    On a CPU it computes with a packed copy. No file has weights of its name, so vLLM 0.31 leaves the old copy.
+    On a CPU it computes with a packed copy. No file has weights of its name: vLLM 0.31 leaves the old copy.
     """
     for layer in model.modules():
         if hasattr(layer, "cpu_linear") and layer.weight.numel():  # of other layers the copy alone is left
@@ -120,7 +120,7 @@ def picture(film: str) -> Any:
 
 
 def told(report: Any, max_tokens: int) -> tuple[Any, ...]:
-    """A report's token ids, whether the policy ended it, and its log-probabilities where they were asked for.
+    """A report's token ids, whether the policy ended it, and log-probabilities where they were asked for.
 
     Raises:
         Refusal: it was cut off before it had the tokens that were asked for.

@@ -1,0 +1,163 @@
+"""Who draws a training's rollouts in place of the loop in the trainer's process.
+
+vLLM stands in a process of its own, which each process of a training has for its share of the rollouts.
+Before a batch is drawn the first one writes the policy's weights, all engines load them, and the folder goes.
+A rollout's draws follow from the seed, the step and its place among the step's rollouts: not from a generator
+that a resumed training would have to find again, nor from how many processes there are.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from accelerate import Accelerator
+from PIL import Image
+
+from radrl.policy.writers.sections import Vllm
+from radrl.policy.writers.vllm import MEND, NAME, Drawn, VllmWriter, place_of, seed_of
+from radrl.process.isolated.talk import interpreter
+from radrl.process.ranks import local_rank, processes
+from radrl.storage.whole_folders import replacing
+from radrl.training.preflight import SettingsError
+from radrl.training.reinforcement.settings import ArmSettings
+
+WEIGHTS: Final = "weights"
+"""In the workspace, for as long as engines load them."""
+
+Pictures = Sequence[Image.Image]
+"""The films of one sample."""
+
+_ALONE: Final = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "TORCHELASTIC_USE_AGENT_STORE": "False"}
+"""What an engine of one of several processes is told: a launcher's variables are not for it."""
+
+
+class Sampler(Protocol):
+    """Draws rollouts from a policy that trains elsewhere."""
+
+    def draw(
+        self, model: Any, films: Sequence[Pictures], *, accelerator: Accelerator, step: int
+    ) -> list[Drawn]:
+        """Draw a rollout on each row of a step, with the policy's weights as they are.
+
+        Args:
+            model: that trains, without wrappers; the same in all processes.
+            films: of this process' B rows, as many as in each other.
+            accelerator: the trainer's.
+            step: updates so far.
+
+        Returns:
+            B rollouts.
+        """
+        ...
+
+
+class VllmSampler:
+    """See `Sampler`.
+
+    Args:
+        writer: opened to draw.
+        prompt: the instruction.
+        settings: max_new_tokens, temperature and top_p of `radrl.params.training.Training`.
+        seed: of the training.
+        workspace: an existing folder that all processes see.
+    """
+
+    def __init__(
+        self, writer: VllmWriter, prompt: str, settings: Mapping[str, Any], *, seed: int, workspace: Path
+    ) -> None:
+        self.writer, self.prompt, self.seed = writer, prompt, seed
+        self.how = {name: settings[name] for name in ("max_new_tokens", "temperature", "top_p")}
+        self.weights = workspace / WEIGHTS
+
+    def draw(
+        self, model: Any, films: Sequence[Pictures], *, accelerator: Accelerator, step: int
+    ) -> list[Drawn]:
+        """See `Sampler`."""
+        self._hand_over(model, accelerator)
+        first = accelerator.process_index * len(films)
+        seeds = [seed_of(self.seed, step, first + row) for row in range(len(films))]
+        return self.writer.draw(
+            [[_png(film) for film in own] for own in films], self.prompt, seeds=seeds, **self.how
+        )
+
+    def _hand_over(self, model: Any, accelerator: Accelerator) -> None:
+        """Let all engines load the weights that the first process writes."""
+        if accelerator.is_main_process:
+            with replacing(self.weights) as folder:
+                model.save_pretrained(folder)
+        accelerator.wait_for_everyone()
+        self.writer.load(self.weights)
+        accelerator.wait_for_everyone()
+        if accelerator.is_main_process:
+            shutil.rmtree(self.weights)
+
+
+def check(settings: ArmSettings, vllm: Mapping[str, Any]) -> None:
+    """Refuse, before anything is loaded, an engine that cannot draw this training's rollouts.
+
+    Args:
+        settings: of the arm.
+        vllm: the section `compute.vllm`.
+
+    Raises:
+        SettingsError: when weights would be parted among processes.
+        radrl.process.isolated.talk.WorkerError: when there is no such interpreter.
+        radrl.process.devices.DeviceError: when the device is none that vLLM knows.
+    """
+    if settings.training["engine"] != "vllm":
+        return
+    if os.environ.get("ACCELERATE_USE_FSDP") == "true":
+        raise SettingsError(
+            "training.engine is vllm, which gets whole weights, but compute.config asks for FSDP, which "
+            "parts them; set training.engine to hf, or compute.config to conf/accelerate/ddp.yaml"
+        )
+    interpreter(Vllm.model_validate(vllm).python, NAME, MEND)
+    place_of(settings.device)
+
+
+@contextmanager
+def opened(
+    settings: ArmSettings, start: Path, workspace: Path, vllm: Mapping[str, Any]
+) -> Iterator[Sampler | None]:
+    """The engine that an arm's rollouts are drawn by, for the time of a block.
+
+    Args:
+        settings: of the arm.
+        start: the policy's folder.
+        workspace: of the training.
+        vllm: the section `compute.vllm`.
+
+    Yields:
+        The sampler; nothing where the trainer's own loop draws.
+
+    Raises:
+        As `check`, and `radrl.process.isolated.talk.WorkerError` when the interpreter has no vLLM.
+    """
+    check(settings, vllm)
+    if settings.training["engine"] != "vllm":
+        yield None
+        return
+    several = processes() > 1
+    writer = VllmWriter(
+        start,
+        dtype="bfloat16" if settings.training["bf16"] else "float32",
+        device=f"cuda:{local_rank()}" if several and settings.device != "cpu" else settings.device,
+        threads=settings.threads,
+        compute=Vllm.model_validate(vllm),
+        draws=True,
+        variables=_ALONE if several else None,
+    )
+    with closing(writer):
+        yield VllmSampler(writer, settings.prompt, settings.training, seed=settings.seed, workspace=workspace)
+
+
+def _png(film: Image.Image) -> bytes:
+    stream = io.BytesIO()
+    film.save(stream, format="PNG", compress_level=1)
+    return stream.getvalue()
