@@ -111,15 +111,6 @@ class Training(Section):
         return self
 
     @model_validator(mode="after")
-    def _engine_fits(self) -> Training:
-        if self.engine == "vllm" and self.tunes == "lora":
-            raise ValueError(
-                "engine is vllm, which gets whole weights, but tunes is lora, which trains adapters; set "
-                "engine to hf, or tunes to full"
-            )
-        return self
-
-    @model_validator(mode="after")
     def _checkpoints_fit(self) -> Training:
         if self.checkpoint_every % self.iterations:
             raise ValueError(

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from datasets import Dataset
+from peft import get_peft_model
 from PIL import Image
 from small_arms import MIXING, TRAINING, Thirds
 from vllm_interpreter import PYTHON, needs_vllm
@@ -34,6 +35,7 @@ from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.samplers import Pictures, Sampler, VllmSampler
 from radrl.training.reinforcement.settings import ArmSettings
+from radrl.training.tuning import lora_config
 
 SHIPPED = Path(__file__).parents[3] / "data/06_models/radrl-tiny"
 ON_CPU = {"dtype": "float32", "device": "cpu", "threads": 1}
@@ -281,6 +283,26 @@ class TestRequests:
 
 def settings(engine: str, device: str = "cpu") -> ArmSettings:
     return ArmSettings({}, SETTINGS | {"engine": engine}, {}, "float32", ASK, 3, 1, device)
+
+
+def test_adapters_are_merged_into_a_copy(policy_folder: Path, tmp_path: Path) -> None:
+    policy = folder.load(policy_folder)
+    target = {"rank": 4, "alpha": 8, "dropout": 0.0, "targets": ["model.language_model.layers.*.mlp.*_proj"]}
+    adapted = get_peft_model(policy.model, lora_config(target, policy.model))
+    with torch.no_grad():
+        for name, weight in adapted.named_parameters():
+            if "lora_B" in name:
+                weight.normal_(generator=torch.Generator().manual_seed(0))
+    before = {name: weight.clone() for name, weight in adapted.state_dict().items()}
+    ids = torch.tensor([[1, 2, 3, 4]])
+    expected = adapted(input_ids=ids).logits
+    samplers.write_weights(adapted, tmp_path)
+    written = type(policy.model).from_pretrained(tmp_path).eval()
+    torch.testing.assert_close(written(input_ids=ids).logits, expected, rtol=1e-4, atol=1e-4)
+    assert not torch.allclose(folder.load(policy_folder).model(input_ids=ids).logits, expected, atol=1e-2)
+    after = adapted.state_dict()
+    assert after.keys() == before.keys()
+    assert all(torch.equal(after[name], weight) for name, weight in before.items())
 
 
 class TestRefusals:

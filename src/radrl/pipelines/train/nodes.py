@@ -81,6 +81,6 @@ def train_arm(
     from radrl.training.reinforcement.arm import Arm
 
     sample_ids = subset["sample_id"].tolist()
-    vllm = compute["vllm"] if compute else {}
+    vllm = (compute or {}).get("vllm") or {}
     job = Arm(settings, corpus, sample_ids, start, labeler_models, workspace, vllm)
     return launching.train(job, compute, report=step_report, observers=partial(observers, settings.arm))

@@ -8,6 +8,7 @@ that a resumed training would have to find again, nor from how many processes th
 
 from __future__ import annotations
 
+import copy
 import io
 import os
 import shutil
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from accelerate import Accelerator
+from peft import PeftModel
 from PIL import Image
 
 from radrl.policy.writers.sections import Vllm
@@ -26,6 +28,7 @@ from radrl.process.ranks import local_rank, processes
 from radrl.storage.whole_folders import replacing
 from radrl.training.preflight import SettingsError
 from radrl.training.reinforcement.settings import ArmSettings
+from radrl.training.tuning import finished
 
 WEIGHTS: Final = "weights"
 """In the workspace, for as long as engines load them."""
@@ -90,12 +93,23 @@ class VllmSampler:
         """Let all engines load the weights that the first process writes."""
         if accelerator.is_main_process:
             with replacing(self.weights) as folder:
-                model.save_pretrained(folder)
+                write_weights(model, folder)
         accelerator.wait_for_everyone()
         self.writer.load(self.weights)
         accelerator.wait_for_everyone()
         if accelerator.is_main_process:
             shutil.rmtree(self.weights)
+
+
+def write_weights(model: Any, folder: Path) -> None:
+    """Write a policy's weights as every engine reads them.
+
+    Args:
+        model: that trains; adapters are merged into a copy of it.
+        folder: an existing folder.
+    """
+    plain = finished(copy.deepcopy(model)) if isinstance(model, PeftModel) else model
+    plain.save_pretrained(folder)
 
 
 def check(settings: ArmSettings, vllm: Mapping[str, Any]) -> None:
