@@ -52,8 +52,11 @@ def test_batches_are_made_smaller_where_that_is_enough(recipes):
     assert mends["rollouts"].startswith("set rollouts.batch_size to 8 ")
 
 
-def with_vllm(recipes, tmp_path, share=0.9):
+def with_vllm(recipes, tmp_path, share=0.9, draws="hf"):
     text = recipes["deer-mimic_cxr"].read_text().replace("engine: hf", "engine: vllm")
+    text = text.replace(
+        "engine: vllm                 # who draws", f"engine: {draws}                 # who draws"
+    )
     recipe = tmp_path / "vllm.yaml"
     recipe.write_text(f"{text}\ncompute: {{vllm: {{gpu_memory: {share}}}}}\n")
     return recipe
@@ -90,6 +93,18 @@ def test_a_share_without_room_for_a_report_is_refused_with_the_one_that_has(reci
     assert refused.mend == "set compute.vllm.gpu_memory to 0.09 or more"
     again = report.plan(with_vllm(recipes, tmp_path, share=0.09), card="h100")
     assert "rollouts" in {stage.name for stage in again.stages}
+
+
+def test_a_training_has_vllm_beside_it(recipes, tmp_path):
+    hf, vllm = (
+        report.plan(with_vllm(recipes, tmp_path, draws=draws), card="h200")
+        for draws in ("hf", "vllm")
+    )
+    before, after = of(hf, "train@deer"), of(vllm, "train@deer")
+    assert after.bytes - before.bytes == pytest.approx(0.9 * 139 * 2**30, rel=0.01)
+    assert "train@deer" not in {one.stage for one in hf.refusals}
+    mends = {one.stage: one.mend for one in vllm.refusals}
+    assert mends["train@deer"].startswith("set training.engine to hf, or compute.vllm.gpu_memory lower (")
 
 
 def test_refusals_that_are_alike_are_one_line(recipes):

@@ -112,7 +112,11 @@ def changes(job: Job, processes: int) -> list[Change]:
     found = _less(settings, "rollouts_at_once", key)
     if not settings["gradient_checkpointing"]:
         found.append(Change(f"{key}.gradient_checkpointing to true", {"gradient_checkpointing": True}))
-    return found + _of_weights(settings, processes, key)
+    found += _of_weights(settings, processes, key)
+    if settings["engine"] == "vllm":
+        less = f"{key}.engine to hf, or compute.vllm.gpu_memory lower"
+        found.append(Change(less, {"engine": "hf"}))
+    return found
 
 
 def _less(settings: Mapping[str, Any], name: str, key: str) -> list[Change]:

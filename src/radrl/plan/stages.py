@@ -348,10 +348,19 @@ class Planner:
         }
         weights = sum(self._reader(each) for each in readers if isinstance(each, str))
         moments = peaks.of_training(model, own, settings, sample, tunes=tunes, labeler=weights)
+        if settings["engine"] == "vllm":
+            beside = self._vllm_beside(settings, sample.prompt + longest)
+            moments = {moment: items | {"vllm": beside} for moment, items in moments.items()}
         seconds = hours.seconds(tokens, self._costs(model, own, tunes), self.asked.card, processes=processes)
         seconds += tokens.reports / self._texts(self.params.labeler.name) / processes
         drawn = course.batches(settings, films) * settings["prompts_per_step"] * settings["rollouts"]
         return Stage(f"train@{name}", films, drawn, processes, tokens, seconds, moments)
+
+    def _vllm_beside(self, settings: Mapping[str, Any], longest: int) -> int:
+        """Bytes that vLLM keeps on a training's device from its start to its end."""
+        model, own = self.model(None), Setting(2 if settings["bf16"] else FLOAT, autocast=False)
+        share = {"gpu_memory": self.params.compute.vllm.gpu_memory}
+        return sum(peaks.of_vllm(model, own, self._vllm_cache(model, own, share, longest)).values())
 
     def settings(self, arm: Arm) -> dict[str, Any]:
         """What an arm trains by."""
