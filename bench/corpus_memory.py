@@ -1,7 +1,7 @@
 """What a stage holds of a corpus, as films grow in number, beside a split read into memory as Python's bytes.
 
     python bench/corpus_memory.py                           # 40,000 films, 5 GB under build/
-    python bench/corpus_memory.py --films 10000 90000 270000 --write docs/bench/corpus_memory.md    # 33 GB
+    python bench/corpus_memory.py --films 10000 40000 150000 270000 --write docs/bench/corpus_memory.md
 
 Films are PNGs of 448 x 448 pixels and about 120 KB, as MIMIC-CXR's fitted ones are; 64 of them stand again
 and again, since their bytes and not their pictures count. Each cell is a process of its own. Counted is its

@@ -20,6 +20,7 @@ from radrl.storage.yaml_files import NoYaml  # noqa: E402
 from radrl.wiring.cpu import CpuHooks  # noqa: E402
 from radrl.wiring.errors import say_plainly  # noqa: E402
 from radrl.wiring.hooks import ProjectHooks, RecordHooks, TrackingHooks  # noqa: E402  (after the switches)
+from radrl.wiring.last_word import LastWordHooks  # noqa: E402
 from radrl.wiring.selected import SelectedHooks  # noqa: E402
 
 say_plainly()
@@ -56,7 +57,7 @@ def _from_home(value: Any) -> Any:
 
 
 # the record first: it reads params.yaml before anybody else does
-HOOKS = (RecordHooks(PROJECT), ProjectHooks(), TrackingHooks(), CpuHooks(), SelectedHooks())
+HOOKS = (RecordHooks(PROJECT), ProjectHooks(), TrackingHooks(), CpuHooks(), SelectedHooks(), LastWordHooks())
 # kedro-telemetry comes with Kedro and is not even called; kedro-mlflow would open a second run beside ours
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro-telemetry", "kedro-mlflow")
 

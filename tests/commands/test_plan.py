@@ -89,7 +89,7 @@ def test_the_page_is_what_the_command_writes(radrl, root, monkeypatch):
         for path in sorted(root.glob("conf/recipes/*.yaml"))
         if not path.stem.startswith(("study-", "csv-"))
     ]
-    result = radrl(
-        "plan", *[path.relative_to(root) for path in names], "--card", "h100", "--devices", "1,8,64"
-    )
+    shown = "--card h100 --devices 1,8,64 --workers 0"
+    result = radrl("plan", *[path.relative_to(root) for path in names], *shown.split())
+    assert shown in (root / "docs/scale.md").read_text()
     assert result.stdout.strip() in (root / "docs/scale.md").read_text()

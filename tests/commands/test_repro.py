@@ -21,7 +21,8 @@ def project(tmp_path, monkeypatch):
     folder = tmp_path / "project"
     (folder / "conf" / "recipes").mkdir(parents=True)
     (folder / "dvc.yaml").touch()
-    shutil.copy(ROOT / "params.yaml", folder)
+    for name in ("params.yaml", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
     monkeypatch.chdir(folder)
     monkeypatch.setattr(repro, "stages", lambda root, targets: {"ingest": set(), "label": {"ingest"}})
     monkeypatch.setattr(repro, "out_of_date", lambda root, graph: {"label"})
@@ -87,6 +88,28 @@ def test_warnings_of_a_stage_are_said_and_nothing_else(tmp_path, capsys):
     assert "kedro" not in said
 
 
+def test_without_a_terminal_a_stage_is_named_when_it_starts_too(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with repro._Bar(1, repro.DvcStages(tmp_path, tmp_path / "logs")) as bar:
+        for seconds in (0.0, 1.0):
+            bar.running({"labeler": seconds})
+    assert capsys.readouterr().err.splitlines() == ["labeler                  started, logs/labeler.log"]
+
+
+def test_what_ran_what_was_restored_and_what_was_left_are_counted_apart(tmp_path, capsys):
+    logs = {
+        "a": "Running stage 'a':",
+        "b": "Stage 'b' is cached - skipping run, checking out outputs",
+        "c": "Stage 'c' didn't change, skipping",
+    }
+    for stage, said in logs.items():
+        (tmp_path / stage).write_text(said)
+    repro._say_end({stage: set() for stage in "abcde"}, [tmp_path / stage for stage in logs], 61.0)
+    said = capsys.readouterr().err
+    assert said.startswith("1 stage ran, 1 came from the cache, in 1 min 1 s, ")
+    assert said.endswith("; 3 of 5 had nothing to do\n")
+
+
 def test_verbose_prints_each_line_of_a_stage_once_and_none_of_an_earlier_start(tmp_path, capsys):
     runner, log = repro.DvcStages(tmp_path, tmp_path), tmp_path / "label.log"
     log.write_text("of yesterday\n")
@@ -124,16 +147,19 @@ def test_an_end_before_the_end_says_why_and_what_is_kept(radrl, project, monkeyp
 
 def test_the_end_shows_the_headlines_and_whose_films_they_are_of(radrl, project, monkeypatch):
     asked = []
-    monkeypatch.setattr(repro, "run_stages", lambda *_, **__: None)
+    log = project / "build" / "repro" / "eval@deer.log"
+    graph = {"ingest": set(), "eval@base": {"ingest"}, "eval@deer": {"ingest"}}
+    monkeypatch.setattr(repro, "stages", lambda root, targets: graph)
+    monkeypatch.setattr(repro, "out_of_date", lambda root, graph: {"eval@deer"})
+    monkeypatch.setattr(repro, "run_stages", lambda *_, **__: log.write_text("Running stage"))
     monkeypatch.setattr(repro.subprocess, "run", lambda command, **_: asked.append(command[2:]))
     result = radrl("repro")
     assert result.exit_code == 0
     (shown,) = asked
     assert shown[:3] == ["dvc", "metrics", "show"]
-    assert shown[3] == "data/08_reporting/eval/base/headline.json"
-    assert all(path.endswith("/headline.json") for path in shown[3:])
-    assert re.search(r"1 stages in 0 s, \d+\.\d CPU minutes; 2 stages are up to date", result.stderr)
-    assert "2 stages are up to date" in result.stderr
+    assert shown[3:] == [f"data/08_reporting/eval/{arm}/headline.json" for arm in ("base", "deer")]
+    said = r"1 stage ran, in 0 s, \d+\.\d CPU minutes; 2 of 3 had nothing to do"
+    assert re.search(said, result.stderr)
     assert "They say nothing about patients." in result.stderr
     for next_step in ("data/08_reporting/comparison/comparison.html", "make ui", "dvc.lock"):
         assert next_step in result.stderr

@@ -60,6 +60,13 @@ def test_the_files_of_sources_that_are_not_used_are_not_asked_for(values: dict[s
     assert asked["ingest.csv.path"].state == "lacking"
 
 
+def test_metrics_that_nobody_asked_for_say_what_they_need(values: dict[str, Any]) -> None:
+    told = found(values)
+    families = ("radgraph", "green", "radeval", "radmatch")
+    assert {told[f"eval.{family}"].state for family in families} == {"without"}
+    assert "make scorers" in told["eval.radmatch"].mend
+
+
 def test_a_device_that_is_not_there_lacks(values: dict[str, Any]) -> None:
     own = found(values | {"device": "cuda:63"})["device"]
     assert (own.state, "cuda:63" in own.said) == ("lacking", True)

@@ -6,7 +6,19 @@ from radrl.plan import hours
 from radrl.plan.counts import Tokens
 from radrl.plan.hours import Card, Costs
 
-CARD = Card("x", 80, 3, forward=1, training=2, bandwidth=1.0, link=0.5, layer_ms=1.0, texts=10, source="")
+CARD = Card(
+    "x",
+    80,
+    3,
+    forward=1,
+    training=2,
+    bandwidth=1.0,
+    link=0.5,
+    layer_ms=1.0,
+    vllm_layer_ms=0.1,
+    texts=10,
+    source="",
+)
 COSTS = Costs(tower=1000, language=2000, layers=10, weight_bytes=10**9)
 
 
@@ -39,6 +51,11 @@ def test_processes_share_operations_and_wait_alike():
 def test_shards_are_gathered_for_every_token():
     costs = Costs(1000, 2000, 10, 10**9, gathered_bytes=10**9)
     assert hours.writing(Tokens(steps=100), costs, CARD) == pytest.approx(100 * (10 * 1e-3 + 1e-3 + 2e-3))
+
+
+def test_vllm_starts_a_token_at_once_and_reads_keys_and_values():
+    costs = Costs(1000, 2000, 10, 10**9, cached_bytes=3 * 10**9, captured=True)
+    assert hours.writing(Tokens(steps=100), costs, CARD) == pytest.approx(100 * (10 * 0.1e-3 + 4e-3))
 
 
 def test_every_throughput_says_where_it_is_from():

@@ -52,6 +52,46 @@ def test_batches_are_made_smaller_where_that_is_enough(recipes):
     assert mends["rollouts"].startswith("set rollouts.batch_size to 8 ")
 
 
+def with_vllm(recipes, tmp_path, share=0.9):
+    text = recipes["deer-mimic_cxr"].read_text().replace("engine: hf", "engine: vllm")
+    recipe = tmp_path / "vllm.yaml"
+    recipe.write_text(f"{text}\ncompute: {{vllm: {{gpu_memory: {share}}}}}\n")
+    return recipe
+
+
+def of(plan, name):
+    return next(stage for stage in plan.stages if stage.name == name)
+
+
+def test_workers_share_the_films_of_stages_without_a_common_step(recipes):
+    one, eight = (planned(recipes, "deer-mimic_cxr", devices=8, workers=count) for count in (1, 0))
+    for name in ("label", "rollouts", "ddsampling", "generate@deer", "eval@deer"):
+        before, after = of(one, name), of(eight, name)
+        assert (before.processes, after.processes) == (1, 8)
+        assert 7.2 < before.seconds / after.seconds <= 8  # the last batches of a share are not full
+        assert after.bytes == before.bytes
+    assert of(one, "sft").seconds == of(eight, "sft").seconds
+
+
+def test_vllm_writes_more_reports_at_once_and_takes_its_share_of_a_device(recipes, tmp_path):
+    hf, vllm = (
+        report.plan(recipe, card="h100")
+        for recipe in (recipes["deer-mimic_cxr"], with_vllm(recipes, tmp_path))
+    )
+    assert of(vllm, "rollouts").seconds < of(hf, "rollouts").seconds
+    assert of(vllm, "rollouts").bytes == int(0.9 * 78 * 2**30)
+    assert of(vllm, "train@deer").seconds == of(hf, "train@deer").seconds
+
+
+def test_a_share_without_room_for_a_report_is_refused_with_the_one_that_has(recipes, tmp_path):
+    found = report.plan(with_vllm(recipes, tmp_path, share=0.05), card="h100")
+    refused = next(one for one in found.refusals if one.stage == "rollouts")
+    assert refused.why.startswith("compute.vllm.gpu_memory is 0.05, 3.9 GiB of a h100")
+    assert refused.mend == "set compute.vllm.gpu_memory to 0.09 or more"
+    again = report.plan(with_vllm(recipes, tmp_path, share=0.09), card="h100")
+    assert "rollouts" in {stage.name for stage in again.stages}
+
+
 def test_refusals_that_are_alike_are_one_line(recipes):
     (line,) = report.said(planned(recipes, "deer-mimic_cxr").refusals)
     assert line.startswith("train@grpo and 9 more: step takes 77.9 GiB a device, h100 has 75.0")

@@ -92,6 +92,33 @@ def test_a_change_runs_what_comes_after_it(project: Path) -> None:
     assert out_of_date(project, graph) == {"c", "d"}
 
 
+def test_of_the_digests_of_code_a_stage_heeds_its_own(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stage `code` writes them all; that it has others now runs nothing but whom they concern."""
+    wiring = yaml.safe_load((project / "dvc.yaml").read_text())
+    wiring["stages"]["code"] = {
+        "cmd": "cp digests.yaml code.yaml",
+        "always_changed": True,
+        "outs": [{"code.yaml": {"cache": False}}],
+    }
+    for name in ("b", "c"):
+        wiring["stages"][name]["params"] = [{"code.yaml": [name]}]
+    (project / "dvc.yaml").write_text(yaml.safe_dump(wiring, sort_keys=False))
+    digests = {"b": "1", "c": "1", "other": "1"}
+
+    def digest(root: Path) -> None:
+        for name in ("digests.yaml", "code.yaml"):
+            (root / name).write_text(yaml.safe_dump(digests))
+
+    monkeypatch.setattr("radrl.reproduction.graph.digest_code", digest)
+    digest(project)
+    assert set(reproduce(project)) == {"a", "b", "c", "d", "code"}
+    assert out_of_date(project, stages(project)) == set()
+    digests["other"] = "2"
+    assert out_of_date(project, stages(project)) == {"code"}
+    digests["c"] = "2"
+    assert out_of_date(project, stages(project)) == {"code", "c", "d"}
+
+
 def test_a_failure_shows_the_log_and_the_next_start_goes_on(project: Path) -> None:
     (project / "broken").touch()
     with pytest.raises(StageFailed, match=r"(?s)the stage b ended with .*films are gone.*start again"):

@@ -23,7 +23,7 @@ Examples:
   radrl plan conf/recipes/deer-mimic_cxr.yaml --card h100 --devices 8
   radrl plan params.yaml --policy weights/Qwen2.5-VL-7B-Instruct --films 50000 --json
   radrl plan conf/recipes/orapo-mimic_cxr.yaml --card a100 --throughput layer_ms=0.4
-  radrl plan conf/recipes/*-mimic_cxr.yaml --card h100 --devices 1,8,64 --into docs/scale.md"""
+  radrl plan conf/recipes/*-mimic_cxr.yaml --card h100 --devices 1,8,64 --workers 0 --into docs/scale.md"""
 
 
 class _Counts(click.ParamType[tuple[int, ...]]):
@@ -65,6 +65,12 @@ class _Counts(click.ParamType[tuple[int, ...]]):
 )
 @click.option(
     "--engine", type=click.Choice(["ddp", "fsdp2"]), help="How they share it.  [default: by compute.config]"
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=0),
+    help="That share the films of label, rollouts, ddsampling, generate and eval, each on a device of its "
+    "own; 0: as many as devices.  [default: compute.workers]",
 )
 @click.option(
     "--films", type=click.IntRange(min=1), help="Of the training split.  [default: drawn or published]"

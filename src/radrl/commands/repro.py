@@ -24,6 +24,7 @@ from radrl.process import started_for
 from radrl.process.programs import DVC, duration, environment
 from radrl.reproduction.graph import Graph, out_of_date, stages
 from radrl.reproduction.mending import mend
+from radrl.reproduction.restored import was_restored, was_skipped
 from radrl.reproduction.schedule import run_stages
 from radrl.reproduction.stage import DvcStages
 from radrl.reproduction.warm import pays, server
@@ -82,7 +83,7 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool, verbose: 
         _refuse_what_lacks(root, chosen)
         _run(root, graph, chosen, params, jobs or default_jobs(params), [held], verbose=verbose)
     if not targets:  # with some, other arms' figures may be of another time
-        _show_headlines(root, params)
+        _show_headlines(root, graph, params)
 
 
 def _run(
@@ -106,7 +107,7 @@ def _run(
                 run_stages(graph, chosen, runner, bar, jobs=jobs)
             except (KeyboardInterrupt, SystemExit) as end:
                 raise stopped(end) from None
-    _say_end(graph, chosen, time.monotonic() - began)
+    _say_end(graph, [runner.log(stage) for stage in chosen], time.monotonic() - began)
 
 
 def _say(line: str) -> None:
@@ -114,7 +115,9 @@ def _say(line: str) -> None:
 
 
 def _refuse_what_is_wrong(root: Path) -> None:
-    """Before dvc.lock is touched: the first stage would say the same."""
+    """Before dvc.lock is touched: the first stage would say the same, where stages are Kedro's."""
+    if not (root / "pyproject.toml").is_file():
+        return
     from radrl.doctor.recipe import refusal
 
     if said := refusal(root / "params.yaml"):
@@ -132,14 +135,22 @@ def _refuse_what_lacks(root: Path, chosen: Collection[str]) -> None:
         raise click.ClickException("\n".join(["params.yaml asks for what is not there:", *mends(lacks)]))
 
 
-def _say_end(graph: Graph, chosen: set[str], seconds: float) -> None:
-    cpu = f", {cpu_seconds.used() / 60:.1f} CPU minutes"  # of every process below this one
-    done = f"{len(chosen)} stages in {duration(seconds)}{cpu}" if chosen else "nothing to run"
-    click.echo(f"{done}; {len(graph)} stages are up to date", err=True)
+def _say_end(graph: Graph, logs: Sequence[Path], seconds: float) -> None:
+    if not logs:
+        click.echo(f"nothing to run; {len(graph)} stages are up to date", err=True)
+        return
+    restored, skipped = (sum(map(was, logs)) for was in (was_restored, was_skipped))
+    cpu = f"{cpu_seconds.used() / 60:.1f} CPU minutes"  # of every process below this one
+    ran = len(logs) - restored - skipped
+    done = f"{ran} stage{'s' * (ran != 1)} ran"
+    done += f", {restored} came from the cache" if restored else ""
+    left = len(graph) - len(logs) + skipped
+    click.echo(f"{done}, in {duration(seconds)}, {cpu}; {left} of {len(graph)} had nothing to do", err=True)
 
 
-def _show_headlines(root: Path, params: Mapping[str, Any]) -> None:
-    figures = [f"data/08_reporting/eval/{arm}/headline.json" for arm in params["arms"]]
+def _show_headlines(root: Path, graph: Graph, params: Mapping[str, Any]) -> None:
+    arms = [stage.removeprefix("eval@") for stage in graph if stage.startswith("eval@")]
+    figures = [f"data/08_reporting/eval/{arm}/headline.json" for arm in arms]
     subprocess.run([*DVC, "metrics", "show", *figures], cwd=root, env=environment(), check=False)
     if drawn(params["ingest"]):
         click.echo(DRAWN_FILMS, err=True)
@@ -237,6 +248,10 @@ class _Bar:
         self._bar.close()
 
     def running(self, times: Mapping[str, float]) -> None:
+        for stage in times.keys() - self._running:
+            if self._bar.disable and not self._printed:  # else nothing is seen of it until it ends
+                log = os.path.relpath(self._runner.log(stage))
+                self._bar.write(f"{stage:24s} started, {log}", file=sys.stderr)
         self._running = set(times)
         for stage in times:
             self._print(stage)

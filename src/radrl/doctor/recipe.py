@@ -108,7 +108,7 @@ def _left_out(params: Params) -> Iterator[Finding]:
     if params.labeler.chexbert is None:
         costs = "F1 by the published CheXbert, which the papers report"
         yield Finding("labeler.chexbert", "null", "without", costs, _MENDS["labeler"])
-    for family in ("radgraph", "green", "radeval"):
+    for family in ("radgraph", "green", "radeval", "radmatch"):
         if family not in params.eval.families:
             yield Finding(
                 f"eval.{family}", "not asked for", "without", f"{family}'s own metrics", _MENDS["eval"]

@@ -162,7 +162,9 @@ def looking(sample: Sample, films: int, settings: Mapping[str, Any]) -> Tokens:
     )
 
 
-def writing(sample: Sample, films: int, *, samples: int, batch: int, longest: int) -> Tokens:
+def writing(
+    sample: Sample, films: int, *, samples: int, batch: int, longest: int, rows: int | None = None
+) -> Tokens:
     """What one process computes that writes reports on films.
 
     Args:
@@ -171,16 +173,36 @@ def writing(sample: Sample, films: int, *, samples: int, batch: int, longest: in
         samples: reports of each.
         batch: films at once.
         longest: tokens that the longest report of a batch is taken to have.
+        rows: reports that are written at once, the next taking the place of one that ends, as vLLM does; by
+            default all of a batch, which ends with its longest.
     """
     number = math.ceil(films / batch)
+    waiting = waits(min(batch, films) * samples, rows, report=sample.report, longest=longest)
     return Tokens(
         patches=films * sample.patches,
         read=films * sample.prompt,
         written=films * samples * sample.report,
-        steps=number * longest,
+        steps=number * waiting,
         batches=number,
         reports=films * samples,
     )
+
+
+def waits(reports: int, rows: int | None, *, report: int, longest: int) -> int:
+    """Tokens of a batch that wait for one another.
+
+    Args:
+        reports: of the batch.
+        rows: that are written at once; all of them by default.
+        report: tokens of one, about.
+        longest: tokens of the longest.
+
+    Example:
+        >>> waits(80, None, report=100, longest=150), waits(80, 20, report=100, longest=150)
+        (150, 450)
+    """
+    rounds = 1.0 if rows is None or rows >= reports else reports / rows
+    return math.ceil((rounds - 1) * report) + longest
 
 
 def supervised(settings: Mapping[str, Any], sample: Sample, films: int) -> Tokens:

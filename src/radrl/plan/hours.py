@@ -6,7 +6,8 @@
     writing     for each token of the longest report of a batch: `layer_ms` a layer, and every weight read
                 from memory, under shards gathered over the link too; beside that the operations of its rows
 
-Other communication is left out.
+vLLM writes by graphs that were captured before, `vllm_layer_ms` a layer, at most `vllm_rows` reports at
+once, and reads their keys and values for each token too. Other communication is left out.
 
 Attention's own products are left out: at 600 tokens they are a hundredth of a 3 B model's.
 """
@@ -37,18 +38,20 @@ class Card:
     bandwidth: float
     link: float
     layer_ms: float
+    vllm_layer_ms: float
     texts: float
     source: str
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What does not depend on the card: films and texts a second, and how long a report is taken to be."""
+    """What does not depend on the card: films and texts a second, reports at once, tokens of one."""
 
     films: float
     films_drawn: float
     texts_rules: float
     texts_compact: float
+    vllm_rows: float
     report_tokens: float
     drawn_tokens: float
 
@@ -66,6 +69,8 @@ class Costs:
         tower_learns, language_learns: whether the weights of each train.
         tower_passes: whether a gradient goes through the tower at all.
         checkpointing: whether layers are computed again.
+        cached_bytes: keys and values that a token of all reports at once reads, where they count.
+        captured: whether a token is started as a graph captured before, as vLLM does.
     """
 
     tower: int
@@ -77,6 +82,8 @@ class Costs:
     language_learns: bool = False
     tower_passes: bool = False
     checkpointing: bool = False
+    cached_bytes: int = 0
+    captured: bool = False
 
 
 def table() -> dict[str, Any]:
@@ -148,9 +155,11 @@ def writing(tokens: Tokens, costs: Costs, card: Card) -> float:
     """Seconds of written tokens that wait for one another.
 
     Example:
-        >>> card = Card("x", None, 0, 1, 1, 1.0, 1.0, 1.0, 1, "")
-        >>> writing(Tokens(steps=100), Costs(0, 0, 10, 10**9), card)
+        >>> card = Card("x", None, 0, 1, 1, 1.0, 1.0, 1.0, 0.1, 1, "")
+        >>> round(writing(Tokens(steps=100), Costs(0, 0, 10, 10**9), card), 6)
         1.1
     """
-    a_token = costs.layers * card.layer_ms / 1e3 + costs.weight_bytes / (card.bandwidth * 1e12)
+    layer_ms = card.vllm_layer_ms if costs.captured else card.layer_ms
+    read = costs.weight_bytes + costs.cached_bytes
+    a_token = costs.layers * layer_ms / 1e3 + read / (card.bandwidth * 1e12)
     return tokens.steps * (a_token + costs.gathered_bytes / (card.link * 1e12))

@@ -33,6 +33,7 @@ from typing import Final, Literal
 from radrl.plan.sizes import Part, Sizes
 
 Engine = Literal["ddp", "fsdp2"]
+GIB: Final = 2**30
 FLOAT: Final = 4
 BLOCK: Final = 256
 """Numbers that share a scale in bitsandbytes' 8-bit states."""

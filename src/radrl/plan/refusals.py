@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-from radrl.plan.memory import Engine
+from radrl.plan.memory import GIB, Engine
 from radrl.plan.stages import Job, Planned, Planner, Stage
 from radrl.training.preflight import SettingsError
-
-GIB: Final = 2**30
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +44,12 @@ class Refusal:
         return f"{self.stage}: {self.why}; {self.mend}"
 
 
-def room(planner: Planner) -> float:
-    """Bytes of a device that stages can have; processes on a CPU share the machine's."""
+def room(planner: Planner, processes: int) -> float:
+    """Bytes of a device that a stage of so many processes can have; on a CPU they share the machine's."""
     card = planner.asked.card
     memory = card.memory_gib or 0.0
     if card.name == "cpu":
-        memory /= planner.asked.devices
+        memory /= processes
     return (memory - card.reserve_gib) * GIB
 
 
@@ -67,7 +65,7 @@ def fits(planner: Planner, stage: Stage, planned: Planned, changes: Sequence[Cha
     Returns:
         Nothing where it fits.
     """
-    if stage.bytes <= (has := room(planner)):
+    if stage.bytes <= (has := room(planner, stage.processes)):
         return None
     why = (
         f"{stage.fullest} takes {stage.bytes / GIB:.1f} GiB a device, {planner.asked.card.name} has "
@@ -103,6 +101,8 @@ def changes(job: Job, processes: int) -> list[Change]:
         processes: that share its step.
     """
     settings, key = job.settings, job.key
+    if job.kind == "writing" and settings["engine"] == "vllm":
+        return []  # it takes what it is told to
     if job.kind == "writing":
         return _less(settings, "batch_size", key)
     if job.kind == "lessons":

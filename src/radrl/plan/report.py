@@ -11,8 +11,8 @@ from typing import Any, Final
 from radrl.params.schema import Params
 from radrl.params.schema import read as read_params
 from radrl.plan import films, hours, shapes
-from radrl.plan.memory import Engine
-from radrl.plan.refusals import GIB, Refusal, judged, room
+from radrl.plan.memory import GIB, Engine
+from radrl.plan.refusals import Refusal, judged, room
 from radrl.plan.stages import Asked, Planner, Stage
 
 CPU: Final = "cpu"
@@ -37,6 +37,7 @@ class Plan:
         pace: what does not depend on it.
         devices: that share a training.
         engine: how they do.
+        workers: that share the films of the stages that need no step together.
         room: bytes of a device beside its reserve.
         films: of each split, and where the numbers are from.
         stages: that can be planned.
@@ -53,6 +54,7 @@ class Plan:
     pace: hours.Pace
     devices: int
     engine: Engine
+    workers: int
     room: float
     films: films.Films
     stages: list[Stage]
@@ -100,6 +102,7 @@ def plan(
     card: str | None = None,
     memory: float | None = None,
     engine: Engine | None = None,
+    workers: int | None = None,
     films: int | None = None,
     policy: Path | None = None,
     shape: str | None = None,
@@ -113,6 +116,8 @@ def plan(
         card: a key of throughputs.yml's cards; by default what this machine has.
         memory: of a device in GiB; by default the card's.
         engine: how several processes share a training; by default what the recipe's `compute.config` says.
+        workers: that share the films of the stages that need no step together, 0 for as many as devices; by
+            default the recipe's `compute.workers`.
         films: of the training split; by default what is drawn or published.
         policy: a folder with a configuration; by default the recipe's.
         shape: a published configuration instead.
@@ -128,7 +133,8 @@ def plan(
     found = _shape(params, policy, shape)
     known, pace, said = _card(params, card, memory, changed or {})
     counted = _films(params, films)
-    planner = Planner(Asked(params, found, counted, known, pace, devices, engine))
+    workers = params.compute.workers if workers is None else workers or devices
+    planner = Planner(Asked(params, found, counted, known, pace, devices, engine, workers))
     both = [judged(planner, job) for job in planner.jobs()]
     return Plan(
         recipe.stem,
@@ -140,7 +146,8 @@ def plan(
         pace,
         devices,
         engine,
-        room(planner),
+        planner.asked.workers,
+        room(planner, devices),
         counted,
         [stage for stage, _ in both if stage is not None],
         [refusal for _, refused in both for refusal in refused],

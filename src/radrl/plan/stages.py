@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 from radrl.plan import counts, hours, peaks, shapes
 from radrl.plan.counts import Sample, Tokens
 from radrl.plan.films import Films, of_selection
-from radrl.plan.memory import FLOAT, Engine, Setting
+from radrl.plan.memory import FLOAT, GIB, Engine, Setting
 from radrl.plan.peaks import Items, Model
 from radrl.training import course
+from radrl.training.preflight import SettingsError
 
 if TYPE_CHECKING:
     from radrl.params.schema import Params
@@ -72,8 +73,9 @@ class Asked:
         films: of each split.
         card: what a device can do.
         pace: what does not depend on it.
-        devices: that share the stages that several processes can share.
+        devices: that share a training.
         engine: how they do.
+        workers: that share the films of label, rollouts, ddsampling, generate and eval.
     """
 
     params: Params
@@ -83,6 +85,7 @@ class Asked:
     pace: hours.Pace
     devices: int
     engine: Engine
+    workers: int = 1
 
 
 Planned = Callable[[Mapping[str, Any], Engine | None], Stage]
@@ -167,7 +170,7 @@ class Planner:
         if trained or draws:
             yield Job("sft", self.sft, "lessons", "sft", params.sft.model_dump())
         if draws:
-            yield Job("rollouts", self.rollouts, "writing", "rollouts", params.rollouts.model_dump())
+            yield Job("rollouts", self.rollouts, "writing", "rollouts", self._writes(params.rollouts))
             yield Job("ddsampling", _plain(self.ddsampling))
         yield Job("selection", _plain(self.selection))
         for name, arm in params.arms.items():
@@ -175,7 +178,7 @@ class Planner:
                 train = partial(self.train, name, arm)
                 yield Job(f"train@{name}", train, "training", "training", self.settings(arm))
         for name, arm in params.arms.items():
-            own = params.generate.model_dump()
+            own = self._writes(params.generate)
             yield Job(f"generate@{name}", partial(self.generate, name, arm), "writing", "generate", own)
             yield Job(f"eval@{name}", _plain(partial(self.eval, name)))
 
@@ -247,29 +250,62 @@ class Planner:
 
     def rollouts(self, changed: Mapping[str, Any], engine: Engine | None = None) -> Stage:
         """K reports a training film."""
-        settings = self.params.rollouts.model_dump() | dict(changed)
+        settings = self._writes(self.params.rollouts) | dict(changed)
         return self._writing("rollouts", settings, self.asked.films.train, settings["samples"])
 
     def generate(
         self, name: str, arm: Arm, changed: Mapping[str, Any], engine: Engine | None = None
     ) -> Stage:
         """Reports to score."""
-        settings = self.params.generate.model_dump() | dict(changed)
+        settings = self._writes(self.params.generate) | dict(changed)
         films = getattr(self.asked.films, settings["split"])
         return self._writing(f"generate@{name}", settings, films, 1, form=arm.output)
+
+    def _writes(self, section: Any) -> dict[str, Any]:
+        """A section that writes reports, and the share of a device's memory that vLLM takes."""
+        return {**section.model_dump(), "gpu_memory": self.params.compute.vllm.gpu_memory}
 
     def _writing(
         self, name: str, settings: Mapping[str, Any], films: int, samples: int, form: str = "plain"
     ) -> Stage:
-        model = self.model(None)
-        sample = self.sample(form, settings["max_new_tokens"])
-        batch, longest = settings["batch_size"], settings["max_new_tokens"]
-        tokens = counts.writing(sample, films, samples=samples, batch=batch, longest=longest)
+        """Each worker writes on its share of the films, by transformers' loop or by vLLM."""
+        model, workers = self.model(None), self.asked.workers
+        longest, share = settings["max_new_tokens"], math.ceil(films / workers)
+        batch, sample = min(settings["batch_size"], share), self.sample(form, longest)
         own = Setting(DTYPE_BYTES[self.params.policy.dtype], autocast=False)
-        items = peaks.of_reports(model, own, sample, films=batch, rows=batch * samples, longest=longest)
-        seconds = hours.seconds(tokens, self._costs(model, own, None), self.asked.card)
-        moments = {"generation": items}
-        return Stage(name, films, films * samples, 1, replace(tokens, reports=0), seconds, moments)
+        costs, reports = self._costs(model, own, None), batch * samples
+        rows: int | None = None
+        if settings["engine"] == "vllm":
+            items = peaks.of_vllm(model, own, self._vllm_cache(model, own, settings, sample.prompt + longest))
+            one = peaks.of_a_report(model, own, sample.prompt + longest)
+            rows = min(int(self.asked.pace.vllm_rows), items["cache"] // one)
+            usual = peaks.of_a_report(model, own, sample.prompt + sample.report // 2)
+            costs = replace(costs, captured=True, cached_bytes=min(rows, reports) * usual)
+        else:
+            items = peaks.of_reports(model, own, sample, films=batch, rows=reports, longest=longest)
+        tokens = counts.writing(sample, share, samples=samples, batch=batch, longest=longest, rows=rows)
+        seconds = hours.seconds(tokens, costs, self.asked.card)
+        whole = replace(counts.times(tokens, workers), reports=0)
+        return Stage(name, films, films * samples, workers, whole, seconds, {"generation": items})
+
+    def _vllm_cache(self, model: Model, own: Setting, settings: Mapping[str, Any], longest: int) -> int:
+        """Bytes that vLLM has for keys and values: as stated of a CPU, what weights leave of a GPU's share.
+
+        Raises:
+            radrl.training.preflight.SettingsError: when that is less than one report needs.
+        """
+        card, share = self.asked.card, settings["gpu_memory"]
+        if card.name == "cpu":
+            return self.params.compute.vllm.cpu_cache * GIB
+        memory = (card.memory_gib or 0.0) * GIB
+        needs = own.frozen_bytes * model.weights.all + peaks.of_a_report(model, own, longest)
+        if needs > share * memory:
+            least = math.ceil(100 * needs / memory) / 100
+            raise SettingsError(
+                f"compute.vllm.gpu_memory is {share:g}, {share * memory / GIB:.1f} GiB of a {card.name}, and "
+                f"the policy with one report takes {needs / GIB:.1f}; set it to {least:g} or more"
+            )
+        return int(share * memory) - own.frozen_bytes * model.weights.all
 
     def ddsampling(self) -> Stage:
         """Read the labels of every rollout."""
@@ -289,9 +325,9 @@ class Planner:
         return self._reading(f"eval@{name}", films, 2 * films * len(readers), readers, own)
 
     def _reading(self, name: str, films: int, reports: int, readers: list[str], weights: int) -> Stage:
-        seconds = sum(reports / len(readers) / self._texts(each) for each in readers)
+        seconds = sum(reports / len(readers) / self._texts(each) for each in readers) / self.asked.workers
         moments = {"reading": {"labeler": FLOAT * weights}} if weights else {}
-        return Stage(name, films, 0, 1, Tokens(reports=reports), seconds, moments)
+        return Stage(name, films, 0, self.asked.workers, Tokens(reports=reports), seconds, moments)
 
     def train(self, name: str, arm: Arm, changed: Mapping[str, Any], engine: Engine | None = None) -> Stage:
         """One arm's training."""

@@ -8,7 +8,7 @@ from typing import Final
 from rich.table import Table
 
 from radrl.plan import hours
-from radrl.plan.refusals import GIB
+from radrl.plan.memory import GIB
 from radrl.plan.report import Plan, shown
 from radrl.plan.stages import Stage
 from radrl.process.terminal import new_table
@@ -30,7 +30,8 @@ ABOUT: Final = (
     "Memory is arithmetic (radrl.plan.memory): activations are an estimate, and films that are held in the "
     "machine's own memory are not counted. It is of the longest report that may be written, hours are of the "
     "usual one. Copies are autocast's, DDP's buckets or gathered shards, and what AdamW computes in; other "
-    "is a CheXbert. Tokens are the language model's, films included. Processes share train and sft; "
+    "is a CheXbert. Tokens are the language model's, films included. Processes share train and sft, workers "
+    "(compute.workers) label, rollouts, ddsampling, generate and eval, each on a device of its own; "
     "ceilings, analyses and compare are left out; ingest.workers null is taken as `threads`."
 )
 
@@ -39,6 +40,7 @@ def head(plan: Plan) -> Iterator[str]:
     """What is planned, in lines."""
     own = plan.films
     shares = f", {plan.engine}" if plan.devices > 1 else ""
+    shares += f", {plan.workers} workers" if plan.workers > 1 else ""
     weights = f"{plan.weights / 1e6:,.1f} M weights ({plan.shape})"
     yield f"{plan.recipe}: {weights}, {plan.image_tokens} image tokens a film"
     card = f"{plan.devices} x {plan.card.name} of {plan.card.memory_gib or 0:.0f} GiB ({plan.card_said})"
@@ -102,7 +104,8 @@ def assumptions(plan: Plan) -> Iterator[str]:
     card = plan.card
     yield (
         f"Throughputs of a {card.name}: forward {card.forward:g} and training {card.training:g} TFLOP/s, "
-        f"memory {card.bandwidth:g} and link {card.link:g} TB/s, {card.layer_ms:g} ms a layer and token, "
+        f"memory {card.bandwidth:g} and link {card.link:g} TB/s, {card.layer_ms:g} ms a layer and token "
+        f"({card.vllm_layer_ms:g} by vLLM, {plan.pace.vllm_rows:g} reports at once), "
         f"{card.texts:g} texts a second of a CheXbert; reports of {plan.pace.report_tokens:g} tokens. "
         "Another by --throughput KEY=VALUE."
     )

@@ -97,8 +97,11 @@ def out_of_date(root: Path, graph: Mapping[str, Collection[str]]) -> set[str]:
     """
     if CODE in graph:
         digest_code(root)
-    chosen = with_followers(graph, set(changed(said_by_dvc(root, "status", "--json"))) & set(graph))
-    return chosen | ({CODE} & set(graph) if chosen else set())
+    found = set(changed(said_by_dvc(root, "status", "--json"))) & set(graph)
+    chosen = with_followers(
+        graph, found - {CODE}
+    )  # of its digests each stage reads its own, which DVC compared
+    return chosen | ({CODE} & set(graph) if chosen or CODE in found else set())
 
 
 def digest_code(root: Path) -> None:

@@ -20,6 +20,8 @@ from radrl.storage import yaml_files
 
 _SAYS: Final = "is cached - skipping run, checking out outputs"
 """What DVC prints where it restores a stage."""
+_UNCHANGED: Final = "didn't change, skipping"
+"""What it prints where there was nothing to do."""
 _PATIENCE: Final = 60.0
 """Seconds that another DVC may take to write dvc.lock."""
 
@@ -31,6 +33,15 @@ def was_restored(log: Path) -> bool:
         log: what it printed.
     """
     return _SAYS in log.read_text(encoding="utf-8", errors="replace")
+
+
+def was_skipped(log: Path) -> bool:
+    """Whether DVC found that a stage reads what it read before, and has what it made of it.
+
+    Args:
+        log: what it printed.
+    """
+    return _UNCHANGED in log.read_text(encoding="utf-8", errors="replace")
 
 
 def take_away_broken(root: Path, stage: str) -> str:
