@@ -1,4 +1,4 @@
-"""A table of one's own: conf/recipes/csv-laptop.yaml through every stage, on forty drawn films in a folder."""
+"""A table of one's own: conf/recipes/csv-laptop.yaml through every stage, on forty drawn films as files."""
 
 from __future__ import annotations
 

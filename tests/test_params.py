@@ -386,7 +386,9 @@ def test_a_source_that_is_not_chosen_need_not_be_whole_but_right(values: Values)
     assert {"ingest.csv.path", "ingest.csv.image_root"} <= local_paths(read)
     without = {**values, "ingest": values["ingest"] | {"csv": None}}
     assert read.ingest.digest() == validate(without).ingest.digest()
-    assert "ingest.csv.paths: no such key; did you mean 'path'?" in refusal(put(values, "ingest.csv.paths", "x"))
+    assert "ingest.csv.paths: no such key; did you mean 'path'?" in refusal(
+        put(values, "ingest.csv.paths", "x")
+    )
     assert "ingest.csv.path: Input should be a valid string" in refusal(put(values, "ingest.csv.path", 1))
     values["ingest"]["source"] = "csv"
     assert "ingest.csv.image_root: is missing" in refusal(values)

@@ -173,7 +173,9 @@ def test_unequal_numbers_of_runs_leave_the_bootstrap_alone():
 @pytest.mark.parametrize(("patients", "tested"), [(3, False), (9, False), (10, True)])
 def test_a_difference_over_few_patients_has_no_p(patients, tested):
     """Every patient is for the arm: by swaps 2 of 2 ** n patterns are as extreme."""
-    one, other = ([mean_metrics({"m": value})] for value in (np.arange(1.0, patients + 1), np.zeros(patients)))
+    one, other = (
+        [mean_metrics({"m": value})] for value in (np.arange(1.0, patients + 1), np.zeros(patients))
+    )
     found = paired_differences(one, other, list(map(str, range(patients))), resamples=4000, seed=0)["m"]
     assert found.low > 0
     assert found.patients == patients

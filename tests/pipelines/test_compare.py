@@ -1334,16 +1334,32 @@ class TestFewPatients:
         assert "not told apart" not in first
 
     def test_page_and_cards_say_why(
-        self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset, tmp_path: Path
+        self,
+        comparison: pd.DataFrame,
+        sft: pd.DataFrame,
+        grpo: pd.DataFrame,
+        corpus: ds.Dataset,
+        tmp_path: Path,
     ) -> None:
         text = page(comparison, {"sft": sft, "grpo": grpo}, corpus)
         assert f"<p>{self.SAID}, so no difference has a mark or a p.</p>" in text
         assert "Holm’s p –" not in text
         assert not re.search(r'class="(up|down)"[^>]*title', text)
+        given = (
+            gathering.gather_reports(sft=sft, grpo=grpo),
+            {},
+            INGESTED,
+            {"split": "test"},
+            settled(None, {}),
+        )
+        nodes.write_cards(comparison, *given)(tmp_path)
+        assert self.SAID in (tmp_path / "grpo.md").read_text()
 
     def test_a_metric_over_fewer_films_is_named(self, comparison: pd.DataFrame) -> None:
         more = comparison["metric"] != "nlg_bleu2"
-        some = comparison.assign(patients=comparison["patients"].mask(more & comparison["patients"].notna(), 12))
+        some = comparison.assign(
+            patients=comparison["patients"].mask(more & comparison["patients"].notna(), 12)
+        )
         assert too_few(some).startswith("4 patients on nlg_bleu2: too few")
 
 

@@ -20,12 +20,13 @@ from radrl.evaluation.bootstrap import (
 from radrl.evaluation.draws import Draw, generator
 from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, mean_of_runs
 
-
 FEWEST_PATIENTS: Final = 10
-"""Below it a difference has no p. Swapping two arms' reports patient by patient gives n patients no p under 2 ** (1 - n):
-three can never say less than 0.25, and Holm's correction of the 9 arms that the shipped study tests wants 9 patients to
-come under 0.05; ten serve up to 25 arms. The bootstrap has no such floor: it resamples the same few, whom by chance one
-arm suits, and would call 0.004 what the swaps call 0.25."""
+"""Below it a difference has no p.
+
+Swapping two arms' reports patient by patient gives n patients no p under 2 ** (1 - n): three can never say
+less than 0.25, and after Holm's correction over the 9 arms that the shipped study tests 9 patients are wanted
+to come under 0.05; ten serve up to 25 arms. The bootstrap has no such floor: it resamples the same few, whom
+by chance one arm suits, and would call 0.004 what the swaps call 0.25."""
 
 
 def enough(patients: int) -> bool:
@@ -44,11 +45,11 @@ class PairedDifference:
         p_bootstrap: two-sided, from the same resamples as the interval: under 1 - level where the interval
             leaves out 0, but for the +1 correction. NaN of fewer than `FEWEST_PATIENTS`.
         p_randomisation: two-sided, from swapping the arms' reports patient by patient; NaN likewise, and
-            nothing when the arms have different numbers of runs, which leaves no pairs of runs to swap. It asks whether these runs
-            differ; whether the methods do, over trainings not seen, `p_bootstrap` alone says, and only with
-            several runs. By simulation of equal methods with 2, 3 and 5 runs an arm, p under 0.05 comes in 1
-            to 4 % by the bootstrap, and by swaps in 4 to 6 % where runs have no luck, in 80 % where luck is
-            most of what they differ by.
+            nothing when the arms have different numbers of runs, which leaves no pairs of runs to swap. It
+            asks whether these runs differ; whether the methods do, over trainings not seen, `p_bootstrap`
+            alone says, and only with several runs. By simulation of equal methods with 2, 3 and 5 runs an
+            arm, p under 0.05 comes in 1 to 4 % by the bootstrap, and by swaps in 4 to 6 % where runs have no
+            luck, in 80 % where luck is most of what they differ by.
         patients: that it is over.
     """
 

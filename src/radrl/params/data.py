@@ -44,7 +44,7 @@ class Ingest(Parts):
 
     @classmethod
     def needs_whole(cls, key: str, given: Mapping[str, Any]) -> bool:
-        """Only the chosen source's: an environment, such as conf/smoke, may set keys of one that is not there."""
+        """Only the chosen source's: an environment, as conf/smoke, may set keys of one that is not there."""
         return key == given.get("source")
 
     @model_validator(mode="after")

@@ -176,7 +176,7 @@ def _section(part: Part, *, by_path: bool) -> type[Section]:
 
 
 def _in_part(section: type[Section]) -> WrapValidator:
-    """What takes a section that lacks keys, which then hold nothing, and refuses all else that is wrong in it."""
+    """What takes a section that lacks keys, which then hold nothing, and refuses all else that is wrong."""
 
     def read(given: Any, handler: Callable[[Any], Any]) -> Any:
         try:

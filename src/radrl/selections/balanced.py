@@ -89,4 +89,5 @@ def _meaning(films: pd.DataFrame) -> str:
     sections = _sections(films)
     if not sections:
         return "no report of this source has sections, so each study counts"
-    return f"have {' and '.join(sections)}" + ("" if len(sections) > 1 else ", the one section in this source")
+    alone = "" if len(sections) > 1 else ", the one section in this source"
+    return f"have {' and '.join(sections)}{alone}"

@@ -81,7 +81,7 @@ class ProjectHooks:
 
 
 def _files(context: KedroContext) -> str:
-    """Where the parameters stand, for a message: an environment's file may have changed those of params.yaml."""
+    """Where the parameters stand, for a message: an environment's file may have changed params.yaml's."""
     own = sorted((context.project_path / "conf" / (context.env or "local")).glob("parameters*"))
     changed = " and ".join(str(file.relative_to(context.project_path)) for file in own)
     return f"params.yaml, as {changed} changes it," if changed else "params.yaml"

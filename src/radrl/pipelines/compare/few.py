@@ -12,8 +12,8 @@ from radrl.evaluation.paired import FEWEST_PATIENTS, enough
 WANTED: Final = f"too few for a test of films, which wants {FEWEST_PATIENTS}"
 
 FEWEST_UPDATES: Final = 10
-"""So many has the shortest training of a recipe (conf/recipes/deer-iu_xray-zeroshot.yaml, one pass over few films). With
-fewer, as in conf/smoke, a policy is about what it started from."""
+"""So many has the shortest training of a recipe (conf/recipes/deer-iu_xray-zeroshot.yaml, a pass over few
+films). With fewer, as in conf/smoke, a policy is about what it started from."""
 
 
 def too_short(updates: Iterable[int]) -> str:
@@ -28,9 +28,8 @@ def too_short(updates: Iterable[int]) -> str:
     most = max(updates, default=0)
     if not 0 < most < FEWEST_UPDATES:
         return ""
-    return (
-        f"{most} update{'' if most == 1 else 's'} an arm: this shows that the machinery runs; its figures mean nothing."
-    )
+    had = f"{most} update{'' if most == 1 else 's'} an arm"
+    return f"{had}: this shows that the machinery runs; its figures mean nothing."
 
 
 def too_few(comparison: pd.DataFrame) -> str:
@@ -54,4 +53,3 @@ def too_few(comparison: pd.DataFrame) -> str:
 def counted(patients: int) -> str:
     """So many patients, in words."""
     return f"{patients} patient{'' if patients == 1 else 's'}"
-

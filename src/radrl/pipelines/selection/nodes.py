@@ -35,8 +35,8 @@ def make_subsets(
         `full`, `random` and `balanced`, each a column sample_id. Last, of the complete studies and of each
         subset its samples, studies and positive studies by label, and of `balanced` how even it is and could
         be (`radrl.algorithms.balanced.BalancedSubset`). Where `selection.balanced` is null, `balanced` is
-        empty, and neither it nor the complete studies are counted. Of a corpus that is all test, as DEER's zero-shot evaluation has it, every
-        subset is empty and nothing is counted.
+        empty, and neither it nor the complete studies are counted. Of a corpus that is all test, as
+        DEER's zero-shot evaluation has it, every subset is empty and nothing is counted.
 
     Raises:
         radrl.training.preflight.SettingsError: when fewer studies are complete than
