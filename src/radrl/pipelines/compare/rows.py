@@ -140,8 +140,8 @@ def tabulate(
         interval, number of runs, reports without a value, difference from the reference arm with interval, p
         of the paired bootstrap and of approximate randomisation, Holm's correction of the former over the
         arms (no p where patients are too few), the patients it is over, and the trivial rows that beat it.
-        Systems, readers and the ceiling are tested against nothing and beat nobody. With lines from elsewhere, their source and what differs. And a line a metric and
-        pair of arms or rows that need no model: `radrl.evaluation.pairs.Pair`.
+        Systems, readers and the ceiling are tested against nothing and beat nobody. With lines from
+        elsewhere, their source and what differs. And a line a metric and pair of arms or rows that need no model: `radrl.evaluation.pairs.Pair`.
     """
     lines: list[Mapping[str, Any]] = [*apart]
     pairs: list[Pair] = []
