@@ -141,7 +141,8 @@ def tabulate(
         of the paired bootstrap and of approximate randomisation, Holm's correction of the former over the
         arms (no p where patients are too few), the patients it is over, and the trivial rows that beat it.
         Systems, readers and the ceiling are tested against nothing and beat nobody. With lines from
-        elsewhere, their source and what differs. And a line a metric and pair of arms or rows that need no model: `radrl.evaluation.pairs.Pair`.
+        elsewhere, their source and what differs. And a line a metric and pair of arms or rows that need no
+        model: `radrl.evaluation.pairs.Pair`.
     """
     lines: list[Mapping[str, Any]] = [*apart]
     pairs: list[Pair] = []
