@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -447,9 +448,14 @@ def test_records_of_an_experiment_in_a_copy_go_to_the_real_project(
     assert not (tmp_path / "copy").exists()
 
 
-def test_wrong_parameters_are_refused_before_anything_loads() -> None:
-    with pytest.raises(ParamsError, match=r"(?s)params.yaml is not valid.*sed: no such key"):
-        ProjectHooks().after_context_created(SimpleNamespace(params={"sed": 0}))
+@pytest.mark.parametrize(
+    ("env", "said"),
+    [(None, "params.yaml is"), ("smoke", "params.yaml, as conf/smoke/parameters.yml changes it, is")],
+)
+def test_wrong_parameters_are_refused_before_anything_loads(root: Path, env: str | None, said: str) -> None:
+    context = SimpleNamespace(params={"sed": 0}, project_path=root, env=env)
+    with pytest.raises(ParamsError, match=rf"(?s)^{re.escape(said)} not valid.*sed: no such key"):
+        ProjectHooks().after_context_created(context)
 
 
 def test_scores_of_other_systems_that_are_not_there_are_refused_before_any_stage(
@@ -458,10 +464,10 @@ def test_scores_of_other_systems_that_are_not_there_are_refused_before_any_stage
     params = yaml.safe_load((root / "params.yaml").read_text())
     catalog = DataCatalog({"systems": Folder(str(tmp_path))})
     refuses = ProjectHooks()
-    refuses.after_context_created(SimpleNamespace(params=params))
+    refuses.after_context_created(SimpleNamespace(params=params, project_path=root, env=None))
     refuses.after_catalog_created(catalog)
     params["compare"]["systems"] = {"MAIRA": "maira.json"}
-    refuses.after_context_created(SimpleNamespace(params=params))
+    refuses.after_context_created(SimpleNamespace(params=params, project_path=root, env=None))
     with pytest.raises(ParamsError, match=r"compare\.systems\.MAIRA: .* has no 'maira\.json'"):
         refuses.after_catalog_created(catalog)
 
@@ -482,7 +488,8 @@ def test_arms_and_stages_that_there_are_none_of_are_refused_with_those_there_are
     from kedro.framework.startup import bootstrap_project
 
     bootstrap_project(root)
-    context = SimpleNamespace(params=yaml.safe_load((root / "params.yaml").read_text()))
+    params = yaml.safe_load((root / "params.yaml").read_text())
+    context = SimpleNamespace(params=params, project_path=root, env=None)
     command = click.Context(click.Command("run"))
     command.params = {option: good}
     with command:
