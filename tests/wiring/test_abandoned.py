@@ -8,11 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psutil
-import pytest
 from mlflow import MlflowClient
 
-from radrl.wiring import abandoned
 from radrl.wiring.tracker import Tracker
 
 CONF = {"tracking_uri": "sqlite:///mlflow.db", "artifacts": "mlartifacts", "experiment": "radrl"}
@@ -59,16 +56,3 @@ def test_a_killed_process_leaves_no_run_open(tmp_path: Path) -> None:
     Tracker(CONF, tmp_path).enter("train", "next")
     assert states(tmp_path) == {"killed": "KILLED", "beside": "RUNNING", "next": "RUNNING"}
     assert studies(tmp_path) == {"a study": "KILLED"}  # nothing below it is open
-
-
-def test_a_process_is_told_from_an_earlier_one_of_its_number() -> None:
-    number, _, began = abandoned.marks()[abandoned.PROCESS].partition(" ")
-    assert abandoned._alive(f"{number} {began}")
-    assert not abandoned._alive(f"{number} {began}1")
-    assert not abandoned._alive(f"{2**22 + 1} {began}")  # beyond Linux' largest number
-
-
-def test_a_clock_that_is_set_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    mark = abandoned.marks()[abandoned.PROCESS]
-    monkeypatch.setattr(psutil.Process, "create_time", lambda self: 0.0)
-    assert abandoned._alive(mark) == Path("/proc/sys/kernel/random/boot_id").is_file()

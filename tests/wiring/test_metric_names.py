@@ -19,7 +19,7 @@ from radrl.wiring.metric_names import grouped
         ("balanced.Pleural Effusion", "balanced/Pleural Effusion"),
         ("compact.observations.Edema.f1", "compact/observations.Edema.f1"),
         ("groups/zero_reward_share", "groups/zero_reward_share"),
-        ("quarantined", "summary/quarantined"),
+        ("reward", "reward"),
     ],
 )
 def test_a_section_is_who_measured(key: str, name: str) -> None:

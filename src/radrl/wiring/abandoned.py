@@ -1,13 +1,8 @@
-"""Runs whose process is gone: a kill leaves them open, and the next stage on the machine closes them.
-
-A process is known by its number and by when it began, counted from the machine's start where the system says
-so (Linux): the clock may be set while a training runs, and a run that lives must not be called killed.
-"""
+"""Runs whose process is gone: a kill leaves them open, and the next stage on the machine closes them."""
 
 from __future__ import annotations
 
 import socket
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import psutil
@@ -18,14 +13,11 @@ if TYPE_CHECKING:
 HOST: Final = "process.host"
 PROCESS: Final = "process.id"
 
-_BEGAN: Final = 19
-"""Place of the process' start in /proc/PID/stat, in ticks since the machine's, behind the command's name."""
-
 
 def marks() -> dict[str, str]:
     """Tags that say which process a run belongs to: the machine, and id and start of the process."""
-    own = psutil.Process().pid
-    return {HOST: socket.gethostname(), PROCESS: f"{own} {_began(own)}"}
+    own = psutil.Process()
+    return {HOST: socket.gethostname(), PROCESS: f"{own.pid} {own.create_time():.2f}"}
 
 
 def close(client: MlflowClient, experiment: str) -> int:
@@ -47,22 +39,8 @@ def close(client: MlflowClient, experiment: str) -> int:
 
 def _alive(process: str) -> bool:
     """Whether the process is there still, and not another under its number."""
-    number, _, began = process.partition(" ")
+    number, started = process.split(" ")
     try:
-        return _began(int(number)) == began
-    except (psutil.NoSuchProcess, OSError):
+        return f"{psutil.Process(int(number)).create_time():.2f}" == started
+    except psutil.NoSuchProcess:
         return False
-
-
-def _began(process: int) -> str:
-    """When a process began: the machine's start by its name and the ticks since; elsewhere by the clock.
-
-    Raises:
-        psutil.NoSuchProcess, OSError: when there is none of this number.
-    """
-    boot = Path("/proc/sys/kernel/random/boot_id")
-    if not boot.is_file():
-        return f"{psutil.Process(process).create_time():.2f}"
-    # the name stands in parentheses and may hold any character
-    behind = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
-    return f"{boot.read_text(encoding='utf-8').strip()} {behind.split()[_BEGAN]}"

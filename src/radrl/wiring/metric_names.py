@@ -15,9 +15,6 @@ HEADLINE: Final = "headline"
 STEPS: Final = "training"
 """Section of what a trainer tells of its steps: its own come first, those of TRL and the rewards below it."""
 
-SUMMARY: Final = "summary"
-"""Section of what a stage counts: films kept, reports scored, words of a report."""
-
 _FAMILY: Final = re.compile(
     r"(ce_.+?)_((?:exact_match|micro|macro|sample|weighted|mccs).*)|(nlg|green_rules|radgraph_rules|radgraph|green|radeval)_(.+)"
 )
@@ -31,7 +28,7 @@ def grouped(key: str, above: str | None = None) -> str:
         above: a section that all names are put below.
 
     Returns:
-        The name; without `above` unchanged where it has a section, below `SUMMARY` where it has none.
+        The name; without `above` unchanged where it has a section.
     """
     if above:
         return f"{above}/{key}"
@@ -41,4 +38,4 @@ def grouped(key: str, above: str | None = None) -> str:
         section, name = (part for part in found.groups() if part is not None)
         return f"{section}/{name}"
     section, dot, name = key.partition(".")
-    return f"{section}/{name}" if dot else f"{SUMMARY}/{key}"
+    return f"{section}/{name}" if dot else key
