@@ -209,7 +209,7 @@ def test_run_holds_params_steps_metrics_and_artifacts(
     steps = client.get_metric_history(trained.info.run_id, "training/reward")
     assert [(metric.step, metric.value) for metric in steps] == [(1, 0.25), (2, 0.5)]
     assert evaluated.data.params == section | {"arm.start": "base", "eval.nlg": "True"}
-    assert scores(evaluated) == {"f1": 0.5, "by/edema": 0.25}
+    assert scores(evaluated) == {"eval/f1": 0.5, "by/edema": 0.25}
     assert [entry.path for entry in client.list_artifacts(evaluated.info.run_id)] == ["sft.csv"]
     assert (project / "mlartifacts" / evaluated.info.run_id / "artifacts" / "sft.csv").is_file()
 

@@ -73,6 +73,7 @@ class Tracker:
         self._described: dict[tuple[str, str], tuple[str | None, str | None]] = {}
         self._noted: dict[str, set[str]] = {}
         self._run: str | None = None
+        self._stage = ""
         self._rows: list[Metric] = []
         self._send_at = 0.0
         self._lost: set[str] = set()
@@ -120,6 +121,7 @@ class Tracker:
         if known and known == self._run:
             return
         self._close("FINISHED")
+        self._stage = stage
         self._run = known or self._attempt(lambda: self._open(stage, arm, labels or {}))
         if known:
             self._tell(self._client.update_run, status="RUNNING")
@@ -189,7 +191,7 @@ class Tracker:
             known.update(param.key for param in fresh)
 
     def metrics(self, values: Mapping[str, Any], step: int = 0, section: str | None = None) -> None:
-        """Note the numbers among the values, below a section or in those that their names have."""
+        """Note the numbers among the values, below a section, in those of their names, or below the stage."""
         if not self._run:
             return
         from mlflow.entities import Metric
@@ -198,7 +200,7 @@ class Tracker:
         now = get_current_time_millis()
         flat = [(k, v) for name, value in values.items() for k, v in _flatten(str(name), value)]
         self._rows += [
-            Metric(grouped(k, section), float(v), now, step)
+            Metric(grouped(k, section, stage=self._stage), float(v), now, step)
             for k, v in flat
             if isinstance(v, (int, float)) and not isinstance(v, bool)
         ]
