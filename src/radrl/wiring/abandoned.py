@@ -44,7 +44,7 @@ def close(client: MlflowClient, experiment: str) -> int:
 
 
 def _alive(process: str) -> bool:
-    """Whether the process is there still, and not another under its number or what is left of a killed one."""
+    """Whether the process is there still: not another under its number, not what is left of a killed one."""
     number, born = process.split(" ")
     try:
         found = psutil.Process(int(number))

@@ -11,7 +11,17 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from radrl.wiring import abandoned, columns, machine, moved, own_record, parents, tracking_server, views
+from radrl.wiring import (
+    abandoned,
+    arm_runs,
+    columns,
+    machine,
+    moved,
+    own_record,
+    parents,
+    tracking_server,
+    views,
+)
 from radrl.wiring.identity import identity
 from radrl.wiring.metric_names import grouped
 from radrl.wiring.record_digests import Digester, by_sha256
@@ -72,6 +82,7 @@ class Tracker:
         self._meters: dict[str, machine.Meter] = {}
         self._described: dict[tuple[str, str], tuple[str | None, str | None]] = {}
         self._noted: dict[str, set[str]] = {}
+        self._read: dict[str, dict[str, str]] = {}
         self._run: str | None = None
         self._stage = ""
         self._rows: list[Metric] = []
@@ -220,6 +231,12 @@ class Tracker:
         """Keep a copy of a file."""
         self._tell(self._client.log_artifact, str(path))
 
+    def artifact_of_arms(self, path: Path, kind: str) -> None:
+        """Keep a copy in the runs of the arms, too, whose outputs of a kind the open run has read."""
+        if self._run:
+            read = self._read.get(self._run, {})
+            self._attempt(lambda: arm_runs.keep(self._client, self._experiment(), read, kind, path))
+
     def policy(self, path: Path, params: Params, arm: str) -> None:
         """Log a trained policy as a model, unless it is larger than `model_megabytes`."""
         from radrl.wiring import policy_models
@@ -255,6 +272,8 @@ class Tracker:
         source = json.dumps({"uri": path.name, digest.kind: digest.value})
         if (name, digest.short) not in self._described:
             self._described[name, digest.short] = columns.described(data)
+        if context == "read":
+            self._read.setdefault(self._run, {})[name] = digest.short
         entry = Dataset(name, digest.short, "local", source, *self._described[name, digest.short])
         self._tell(self._client.log_inputs, [DatasetInput(entry, [InputTag("mlflow.data.context", context)])])
 
