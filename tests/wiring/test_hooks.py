@@ -209,7 +209,7 @@ def test_run_holds_params_steps_metrics_and_artifacts(
     steps = client.get_metric_history(trained.info.run_id, "training/reward")
     assert [(metric.step, metric.value) for metric in steps] == [(1, 0.25), (2, 0.5)]
     assert evaluated.data.params == section | {"arm.start": "base", "eval.nlg": "True"}
-    assert scores(evaluated) == {"f1": 0.5, "by/edema": 0.25}
+    assert scores(evaluated) == {"eval/f1": 0.5, "by/edema": 0.25}
     assert [entry.path for entry in client.list_artifacts(evaluated.info.run_id)] == ["sft.csv"]
     assert (project / "mlartifacts" / evaluated.info.run_id / "artifacts" / "sft.csv").is_file()
 
@@ -498,3 +498,31 @@ def test_arms_and_stages_that_there_are_none_of_are_refused_with_those_there_are
         with pytest.raises(ParamsError) as caught:
             ProjectHooks().after_context_created(context)
     assert str(caught.value).startswith(f"--{option}={asked}: {message}")
+
+
+def test_pictures_and_cards_of_the_comparison_are_in_the_arms_runs(
+    project: Path, experiment: str, catalog: Callable[..., DataCatalog], tmp_path: Path
+) -> None:
+    def draw(sft: Any, grpo: Any) -> Any:
+        def cards(folder: Path) -> None:
+            for arm in ("sft", "grpo"):
+                (folder / f"{arm}.md").write_text(f"card of {arm}")
+
+        return "picture", cards
+
+    data = catalog("sft", "grpo")
+    data["figure"] = JSONDataset(filepath=str(tmp_path / "figure.json"), metadata={"mlflow_arms": "table"})
+    data["cards"] = Folder(str(tmp_path / "cards"), metadata={"mlflow_arms": "table"})
+    compare = node(draw, ["sft.table", "grpo.table"], ["figure", "cards"], tags="stage.compare", name="draw")
+    run_kedro(study("sft", "grpo"), data, context(project, experiment))
+    (tmp_path / "sft.csv").write_text("label\nanother\n")  # as when another record has the run that wrote it
+    run_kedro(Pipeline([compare]), data, context(project, experiment))
+    client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+    kept = {
+        run.data.tags["mlflow.runName"]: [
+            entry.path for entry in client.list_artifacts(run.info.run_id, "comparison")
+        ]
+        for run in recorded(project, experiment, "tags.arm LIKE '%'")
+    }
+    whole = ["comparison/figure.json", "comparison/grpo.md"]
+    assert kept == {"eval grpo": whole, "eval sft": [], "train grpo": [], "train sft": []}

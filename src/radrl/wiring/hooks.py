@@ -202,7 +202,8 @@ class TrackingHooks:
         # what was saved shard by shard is gone; opened, its columns are read and nothing else
         shown = own.load() if isinstance(own, (ArrowShards, ParquetShards)) else data
         self._tracker.dataset(dataset_name, path, "written", shown)
-        kind = (own.metadata or {}).get("mlflow")
+        marked = own.metadata or {}
+        kind = marked.get("mlflow")
         if kind == "metrics":
             self._tracker.metrics(data)
         elif kind == "headline":
@@ -213,6 +214,8 @@ class TrackingHooks:
             self._tracker.table(dataset_name.rpartition(".")[2], data)
         elif kind == "artifact" or (kind == "artifact of drawn films" and self._drawn):
             self._tracker.artifact(path)
+        if "mlflow_arms" in marked:
+            self._tracker.artifact_of_arms(path, marked["mlflow_arms"])
 
     @hook_impl
     def after_pipeline_run(self) -> None:
