@@ -1,7 +1,7 @@
 """What labels of rollouts hold in memory as rollouts grow in number, beside all texts read at once.
 
     python bench/label_memory.py                                          # up to 400,000 rollouts
-    python bench/label_memory.py --rollouts 100000 400000 1600000 --write docs/bench/label_memory.md
+    python bench/label_memory.py --rollouts 100000 400000 1600000 2700000 --write docs/bench/label_memory.md
 
 Rollouts are short reports of drawn sentences, ten a film, in files as the stage rollouts leaves them; the
 rules read them. Each cell is a process of its own, watched from this one: counted are the greatest

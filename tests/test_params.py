@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from omegaconf import OmegaConf
 
 from radrl.params.base import ParamsError, local_paths
 from radrl.params.schema import read, validate
@@ -370,6 +371,37 @@ def test_smoke_environment_changes_keys_of_params_and_stays_valid(
     assert smoke["policy"]["tiny"] == values["policy"]["tiny"] | {
         "vocab_size": smoke["policy"]["tiny"]["vocab_size"]
     }
+
+
+@pytest.mark.parametrize("recipe", ["csv-laptop", "openi-laptop", "phantom-hard", "phantom-quick"])
+def test_smoke_environment_goes_with_the_laptop_recipes_of_any_source(root: Path, recipe: str) -> None:
+    own = [root / f"conf/recipes/{recipe}.yaml", root / "conf/smoke/parameters.yml"]
+    merged = OmegaConf.merge(*map(OmegaConf.load, own))
+    assert validate(OmegaConf.to_container(merged)).selection.parts()["balanced"].studies == 4
+
+
+def test_a_source_that_is_not_chosen_need_not_be_whole_but_right(values: Values) -> None:
+    values["ingest"] |= {"phantom": values["ingest"]["phantom"], "csv": {"path": "/home/me/reports.csv"}}
+    read = validate(values)
+    assert {"ingest.csv.path", "ingest.csv.image_root"} <= local_paths(read)
+    without = {**values, "ingest": values["ingest"] | {"csv": None}}
+    assert read.ingest.digest() == validate(without).ingest.digest()
+    assert "ingest.csv.paths: no such key; did you mean 'path'?" in refusal(
+        put(values, "ingest.csv.paths", "x")
+    )
+    assert "ingest.csv.path: Input should be a valid string" in refusal(put(values, "ingest.csv.path", 1))
+    values["ingest"]["source"] = "csv"
+    assert "ingest.csv.image_root: is missing" in refusal(values)
+
+
+def test_balanced_may_be_null_where_no_arm_names_it(values: Values) -> None:
+    values["selection"]["balanced"] = None
+    values["arms"] = {name: own for name, own in values["arms"].items() if own["selection"] != "balanced"}
+    assert "balanced" not in validate(values).selection.names()
+    assert (
+        "arms.grpo.selection is balanced, but selection.balanced is null, so there is no such subset; give "
+        "selection.balanced its settings, or the arm one of full, random, ddsampling, most_diverse"
+    ) in refusal(put(values, "arms.grpo.selection", "balanced"))
 
 
 def test_every_path_is_kept_from_the_record_of_runs(root: Path, values: Values) -> None:

@@ -17,6 +17,7 @@ bars.apply()
 end_with_starter(os.environ)  # before the libraries, which take seconds
 
 from radrl.storage.yaml_files import NoYaml  # noqa: E402
+from radrl.wiring import quiet  # noqa: E402
 from radrl.wiring.cpu import CpuHooks  # noqa: E402
 from radrl.wiring.errors import say_plainly  # noqa: E402
 from radrl.wiring.hooks import ProjectHooks, RecordHooks, TrackingHooks  # noqa: E402  (after the switches)
@@ -24,6 +25,7 @@ from radrl.wiring.last_word import LastWordHooks  # noqa: E402
 from radrl.wiring.selected import SelectedHooks  # noqa: E402
 
 say_plainly()
+quiet.apply()
 
 PROJECT = Path(__file__).resolve().parents[2]
 PARAMS_FILE = PROJECT / "params.yaml"

@@ -145,6 +145,23 @@ def test_an_end_before_the_end_says_why_and_what_is_kept(radrl, project, monkeyp
     assert said in result.stderr
 
 
+@pytest.mark.parametrize(("chosen", "said"), [({"label", "compare"}, True), ({"label"}, False)])
+def test_a_failed_run_says_that_the_page_is_of_an_earlier_one(radrl, project, monkeypatch, chosen, said):
+    def run(*_, **__):
+        raise StageFailed("the stage label ended with 1")
+
+    monkeypatch.setattr(repro, "out_of_date", lambda root, graph: chosen)
+    monkeypatch.setattr(repro, "run_stages", run)
+    page = project / repro.PAGE
+    page.parent.mkdir(parents=True)
+    page.touch()
+    failed = radrl("repro").stderr
+    assert "the stage label ended with 1" in failed
+    assert (f"the page {repro.PAGE} is of an earlier run, of " in failed) == said
+    page.unlink()
+    assert "earlier run" not in radrl("repro").stderr
+
+
 def test_the_end_shows_the_headlines_and_whose_films_they_are_of(radrl, project, monkeypatch):
     asked = []
     log = project / "build" / "repro" / "eval@deer.log"
@@ -161,7 +178,7 @@ def test_the_end_shows_the_headlines_and_whose_films_they_are_of(radrl, project,
     said = r"1 stage ran, in 0 s, \d+\.\d CPU minutes; 2 of 3 had nothing to do"
     assert re.search(said, result.stderr)
     assert "They say nothing about patients." in result.stderr
-    for next_step in ("data/08_reporting/comparison/comparison.html", "make ui", "dvc.lock"):
+    for next_step in ("data/08_reporting/comparison/comparison.html", "radrl ui", "dvc.lock"):
         assert next_step in result.stderr
     assert "nothing about patients" not in radrl("repro", "label").stderr
     assert len(asked) == 1  # of a part, other arms' figures may be old

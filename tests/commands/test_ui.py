@@ -120,6 +120,24 @@ def test_the_menu_is_that_of_trainings(ui: Shown, chromium: Browser) -> None:
         assert one.page.get_by_text("Playground").count() == 0
 
 
+def test_the_plain_address_of_the_experiment_opens_on_its_runs(
+    ui: Shown, project: Path, chromium: Browser
+) -> None:
+    found = MlflowClient(f"sqlite:///{project / 'mlflow.db'}").get_experiment_by_name("radrl")
+    with browser.visit(chromium, width=1800) as one:
+        one.page.goto(f"{ui.address}/#/experiments/{found.experiment_id}")
+        one.page.get_by_text("three arms").first.wait_for(timeout=90_000)
+        assert f"/experiments/{found.experiment_id}/runs" in one.page.url
+        require_clean(one)
+
+
+def test_a_menu_that_somebody_chose_stays(ui: Shown, chromium: Browser) -> None:
+    with browser.visit(chromium, width=1800) as one:
+        one.page.add_init_script("localStorage.setItem('mlflow.workflowType_v1', '\"genai\"')")
+        one.page.goto(f"{ui.address}/#/experiments")
+        one.page.get_by_text("Prompts").first.wait_for(timeout=90_000)
+
+
 def test_the_names_of_metrics_have_room(ui: Shown, chromium: Browser) -> None:
     beyond = (
         "node => { const words = document.createRange();"

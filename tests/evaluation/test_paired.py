@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radrl.algorithms.f_measure import ratio
-from radrl.evaluation.paired import holm, paired_differences, randomisation_p
+from radrl.evaluation.paired import FEWEST_PATIENTS, holm, paired_differences, randomisation_p
 from radrl.evaluation.summed import SummedMetrics, mean_metrics
 
 PATIENTS = [f"p{i // 2:02d}" for i in range(80)]
@@ -168,6 +168,26 @@ def test_unequal_numbers_of_runs_leave_the_bootstrap_alone():
     assert 0 < found.p_bootstrap <= 1
     with pytest.raises(ValueError, match="2 runs against 1"):
         randomisation_p(two, one, groups_of=PATIENTS, seed=0)
+
+
+@pytest.mark.parametrize(("patients", "tested"), [(3, False), (9, False), (10, True)])
+def test_a_difference_over_few_patients_has_no_p(patients, tested):
+    """Every patient is for the arm: by swaps 2 of 2 ** n patterns are as extreme."""
+    one, other = (
+        [mean_metrics({"m": value})] for value in (np.arange(1.0, patients + 1), np.zeros(patients))
+    )
+    found = paired_differences(one, other, list(map(str, range(patients))), resamples=4000, seed=0)["m"]
+    assert found.low > 0
+    assert found.patients == patients
+    assert np.isfinite(found.p_bootstrap) == tested
+    assert np.isfinite(found.p_randomisation) == tested
+    if tested:
+        assert found.p_randomisation == pytest.approx(2**-9, abs=2e-3)
+
+
+def test_so_many_patients_are_wanted_that_holm_over_25_arms_can_be_passed_by_swaps():
+    alpha, arms = 0.05, 25
+    assert arms * 2.0 ** (1 - FEWEST_PATIENTS) < alpha <= (arms + 1) * 2.0 ** (1 - FEWEST_PATIENTS)
 
 
 def test_metrics_of_one_arm_only_are_named():

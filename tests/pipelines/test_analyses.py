@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from radrl.credit.base import Rollouts
+from radrl.evaluation import paired
 from radrl.params.base import ParamsError
 from radrl.params.schema import validate
 from radrl.pipelines.analyses import groups, lines, masking, page, published, rewards
@@ -141,8 +142,11 @@ def test_masking_by_hand() -> None:
 
 
 def test_masking_has_a_line_a_labeler_strategy_and_metric(
-    mask: Callable[..., pd.DataFrame], capsys: pytest.CaptureFixture[str]
+    mask: Callable[..., pd.DataFrame],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(paired, "FEWEST_PATIENTS", 6)  # there are no more here
     table = mask()
     assert [*zip(table["labeler"], table["strategy"], table["metric"], strict=True)] == [
         (labeler, strategy, metric)

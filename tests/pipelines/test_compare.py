@@ -32,6 +32,7 @@ from PIL import Image
 
 from radrl.commands.main import cli
 from radrl.evaluation import baselines
+from radrl.evaluation import paired as pairing
 from radrl.labelers.build import build as build_labeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
@@ -44,6 +45,7 @@ from radrl.pipelines.compare import arms as gathering
 from radrl.pipelines.compare.cases import case, marked
 from radrl.pipelines.compare.cells import described as describe_row
 from radrl.pipelines.compare.facts import facts_of
+from radrl.pipelines.compare.few import too_few, too_short
 from radrl.pipelines.compare.page import CONTENTS, draw_films
 from radrl.pipelines.compare.pipeline import create_pipeline
 from radrl.pipelines.compare.ranking import rank
@@ -107,6 +109,12 @@ TRIVIAL = [
 NO_CEILINGS = pd.DataFrame(columns=["sample_id", "row", *OBSERVATIONS])
 LABELS = pd.DataFrame({"split": ["train"] * 2} | dict.fromkeys(OBSERVATIONS, BLANK))
 NO_MODELS = Path("no labeler has a model here")
+
+
+@pytest.fixture(autouse=True)
+def few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The films below are of four patients, so that values can be worked out by hand."""
+    monkeypatch.setattr(pairing, "FEWEST_PATIENTS", 2)
 
 
 def scored(reports: list[str]) -> pd.DataFrame:
@@ -1296,6 +1304,105 @@ class _Nesting(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag, f"</{tag}> at {self.getpos()}"
+
+
+@pytest.fixture
+def as_shipped(few_are_enough: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairing, "FEWEST_PATIENTS", 10)
+
+
+@pytest.mark.usefixtures("as_shipped")
+class TestFewPatients:
+    SAID = "4 patients: too few for a test of films, which wants 10"
+
+    def test_differences_have_no_p_and_no_mark(
+        self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        comparison = compared({"sft": sft, "grpo": grpo}, corpus)
+        line = at(comparison, "grpo", "ce_rules_micro5_f1")
+        assert line["difference_low"] > 0
+        assert line[["p", "p_randomisation", "p_holm"]].isna().all()
+        assert line["patients"] == 4
+        assert {place.mark for place in rank(comparison, [], COMPARE).places} == {""}
+        printed = " ".join(capsys.readouterr().out.split())
+        assert f"{self.SAID}, so no difference has a mark or a p." in printed
+
+    def test_the_first_sentence_puts_no_arm_above_another(self, comparison: pd.DataFrame) -> None:
+        first = sentences(comparison, paired(comparison), [], COMPARE)[0].text
+        assert first.endswith(f". {self.SAID}, so nothing here says which arm is above which.")
+        assert "is above sft" not in first
+        assert "not told apart" not in first
+
+    def test_page_and_cards_say_why(
+        self,
+        comparison: pd.DataFrame,
+        sft: pd.DataFrame,
+        grpo: pd.DataFrame,
+        corpus: ds.Dataset,
+        tmp_path: Path,
+    ) -> None:
+        text = page(comparison, {"sft": sft, "grpo": grpo}, corpus)
+        assert f"<p>{self.SAID}, so no difference has a mark or a p.</p>" in text
+        assert "Holm’s p –" not in text
+        assert not re.search(r'class="(up|down)"[^>]*title', text)
+        given = (
+            gathering.gather_reports(sft=sft, grpo=grpo),
+            {},
+            INGESTED,
+            {"split": "test"},
+            settled(None, {}),
+        )
+        nodes.write_cards(comparison, *given)(tmp_path)
+        assert self.SAID in (tmp_path / "grpo.md").read_text()
+
+    def test_a_metric_over_fewer_films_is_named(self, comparison: pd.DataFrame) -> None:
+        more = comparison["metric"] != "nlg_bleu2"
+        some = comparison.assign(
+            patients=comparison["patients"].mask(more & comparison["patients"].notna(), 12)
+        )
+        assert too_few(some).startswith("4 patients on nlg_bleu2: too few")
+
+
+class TestFewUpdates:
+    @pytest.mark.parametrize(
+        ("updates", "said"),
+        [
+            ([0, 2, 2], "2 updates an arm: this shows that the machinery runs; its figures mean nothing."),
+            ([1], "1 update an arm: this shows"),
+            ([0, 9], "9 updates an arm: this shows"),
+            ([0, 2, 10], ""),
+            ([0], ""),
+            ([], ""),
+        ],
+    )
+    def test_where_no_arm_had_ten_it_is_said(self, updates: list[int], said: str) -> None:
+        assert too_short(updates).startswith(said)
+        assert bool(too_short(updates)) == bool(said)
+
+    @pytest.mark.parametrize("steps", [5, 10])
+    def test_it_stands_above_the_page_and_the_card(
+        self,
+        steps: int,
+        comparison: pd.DataFrame,
+        sft: pd.DataFrame,
+        grpo: pd.DataFrame,
+        corpus: ds.Dataset,
+        tmp_path: Path,
+    ) -> None:
+        arms, curve = {"sft": sft, "grpo": grpo}, history().assign(step=range(steps - 4, steps + 1))
+        text = page(comparison, arms, corpus, curve=curve)
+        nodes.write_cards(
+            comparison,
+            gathering.gather_reports(**arms),
+            {"grpo": curve},
+            INGESTED,
+            {"split": "test"},
+            settled(None, {}),
+        )(tmp_path)
+        said = "5 updates an arm: this shows that the machinery runs; its figures mean nothing."
+        assert (f'role="note">{said}</p>' in text) == (steps == 5)
+        assert (f"**{said}**" in (tmp_path / "grpo.md").read_text()) == (steps == 5)
+        assert "updates an arm" not in (tmp_path / "sft.md").read_text()
 
 
 def test_published_results_are_the_papers_rows() -> None:

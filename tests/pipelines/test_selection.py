@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,10 @@ EFFUSION, EDEMA, CLEAR = "Left pleural effusion.", "There is pulmonary edema.", 
 
 @pytest.fixture
 def subsets(make_corpus: Callable[..., ds.Dataset]) -> Callable[..., Any]:
-    def run(balanced: int = 4, seed: int = 0, **columns: list[Any]) -> Any:
+    def run(balanced: int | None = 4, seed: int = 0, **columns: list[Any]) -> Any:
         # every third film has no impression
         corpus = make_corpus(["train", "test"], studies=12, **columns)
-        settings = {"random": {"share": 0.25}, "balanced": {"studies": balanced}}
+        settings = {"random": {"share": 0.25}, "balanced": balanced and {"studies": balanced}}
         return make_subsets(corpus, label_reports(corpus, NO_MODELS, LABELER), settings, seed)
 
     return run
@@ -74,9 +75,38 @@ def test_balanced_takes_complete_studies_alone(subsets: Callable[..., Any]) -> N
     balanced = subsets(balanced=8)[2]
     assert not {f"train{i}_1" for i in (2, 5, 8, 11)} & set(balanced["sample_id"])
     with pytest.raises(
-        ValueError, match=r"selection\.balanced\.studies is 9, but only 8 of 12 .* give at most 8"
+        ValueError,
+        match=r"selection\.balanced\.studies is 9, but only 8 of 12 training studies are complete \(have "
+        r"findings and impression\); give at most 8, or set selection\.balanced to null where no arm's",
     ):
         subsets(balanced=9)
+
+
+@pytest.mark.parametrize(
+    ("without", "said"),
+    [
+        (("findings",), "8 of 12 training studies are complete (have impression, the one section in this"),
+        (("findings", "impression"), "12 of 12 training studies are complete (no report of this source has"),
+    ],
+)
+def test_what_counts_as_complete_is_said_of_the_source(
+    subsets: Callable[..., Any], without: tuple[str, ...], said: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        subsets(balanced=13, **{name: [None] * 24 for name in without})
+
+
+def test_without_balanced_no_study_has_to_be_complete(
+    subsets: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Half of the studies have findings alone and half an impression alone, so none is complete."""
+    sides = {"findings": ["Clear.", None] * 12, "impression": [None, "Clear."] * 12}
+    full, random, balanced, summary = subsets(balanced=None, **sides)
+    assert (len(full), len(random)) == (12, 3)
+    assert balanced.columns.tolist() == ["sample_id"]
+    assert balanced.empty
+    assert [*summary] == ["full", "random"]
+    assert "balanced" not in capsys.readouterr().out
 
 
 def test_balanced_takes_studies_with_all_their_films(paired: Callable[..., Any]) -> None:

@@ -140,6 +140,13 @@ def test_a_seed_without_a_number_is_named_and_left_out_of_no_mean(
         pooled(rows.assign(run=run), 0.95)
 
 
+def test_differences_over_too_few_patients_have_no_p(rows: pd.DataFrame, described: Make) -> None:
+    few = rows.assign(p=rows["p"].mask(rows["metric"] == "f1"))
+    mean, gain, p, _ = cells(page(few, described()), "grpo", "f1", OVERALL)
+    assert (mean, gain, p) == ("0.420 ± 0.017", "+0.100 (+0.075 to +0.125)", "-")
+    assert cells(page(few, described()), "grpo", "bleu", OVERALL)[2] != "-"
+
+
 def test_phantoms_and_only_they_are_no_patients(rows: pd.DataFrame, described: Make) -> None:
     assert "They say nothing about patients." in page(rows, described())
     assert "They say nothing about patients." in page(rows, described(source="iu_xray"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -208,7 +209,7 @@ def test_run_holds_params_steps_metrics_and_artifacts(
     steps = client.get_metric_history(trained.info.run_id, "training/reward")
     assert [(metric.step, metric.value) for metric in steps] == [(1, 0.25), (2, 0.5)]
     assert evaluated.data.params == section | {"arm.start": "base", "eval.nlg": "True"}
-    assert scores(evaluated) == {"f1": 0.5, "by/edema": 0.25}
+    assert scores(evaluated) == {"eval/f1": 0.5, "by/edema": 0.25}
     assert [entry.path for entry in client.list_artifacts(evaluated.info.run_id)] == ["sft.csv"]
     assert (project / "mlartifacts" / evaluated.info.run_id / "artifacts" / "sft.csv").is_file()
 
@@ -447,9 +448,14 @@ def test_records_of_an_experiment_in_a_copy_go_to_the_real_project(
     assert not (tmp_path / "copy").exists()
 
 
-def test_wrong_parameters_are_refused_before_anything_loads() -> None:
-    with pytest.raises(ParamsError, match=r"(?s)params.yaml is not valid.*sed: no such key"):
-        ProjectHooks().after_context_created(SimpleNamespace(params={"sed": 0}))
+@pytest.mark.parametrize(
+    ("env", "said"),
+    [(None, "params.yaml is"), ("smoke", "params.yaml, as conf/smoke/parameters.yml changes it, is")],
+)
+def test_wrong_parameters_are_refused_before_anything_loads(root: Path, env: str | None, said: str) -> None:
+    context = SimpleNamespace(params={"sed": 0}, project_path=root, env=env)
+    with pytest.raises(ParamsError, match=rf"(?s)^{re.escape(said)} not valid.*sed: no such key"):
+        ProjectHooks().after_context_created(context)
 
 
 def test_scores_of_other_systems_that_are_not_there_are_refused_before_any_stage(
@@ -458,10 +464,10 @@ def test_scores_of_other_systems_that_are_not_there_are_refused_before_any_stage
     params = yaml.safe_load((root / "params.yaml").read_text())
     catalog = DataCatalog({"systems": Folder(str(tmp_path))})
     refuses = ProjectHooks()
-    refuses.after_context_created(SimpleNamespace(params=params))
+    refuses.after_context_created(SimpleNamespace(params=params, project_path=root, env=None))
     refuses.after_catalog_created(catalog)
     params["compare"]["systems"] = {"MAIRA": "maira.json"}
-    refuses.after_context_created(SimpleNamespace(params=params))
+    refuses.after_context_created(SimpleNamespace(params=params, project_path=root, env=None))
     with pytest.raises(ParamsError, match=r"compare\.systems\.MAIRA: .* has no 'maira\.json'"):
         refuses.after_catalog_created(catalog)
 
@@ -482,7 +488,8 @@ def test_arms_and_stages_that_there_are_none_of_are_refused_with_those_there_are
     from kedro.framework.startup import bootstrap_project
 
     bootstrap_project(root)
-    context = SimpleNamespace(params=yaml.safe_load((root / "params.yaml").read_text()))
+    params = yaml.safe_load((root / "params.yaml").read_text())
+    context = SimpleNamespace(params=params, project_path=root, env=None)
     command = click.Context(click.Command("run"))
     command.params = {option: good}
     with command:
@@ -491,3 +498,31 @@ def test_arms_and_stages_that_there_are_none_of_are_refused_with_those_there_are
         with pytest.raises(ParamsError) as caught:
             ProjectHooks().after_context_created(context)
     assert str(caught.value).startswith(f"--{option}={asked}: {message}")
+
+
+def test_pictures_and_cards_of_the_comparison_are_in_the_arms_runs(
+    project: Path, experiment: str, catalog: Callable[..., DataCatalog], tmp_path: Path
+) -> None:
+    def draw(sft: Any, grpo: Any) -> Any:
+        def cards(folder: Path) -> None:
+            for arm in ("sft", "grpo"):
+                (folder / f"{arm}.md").write_text(f"card of {arm}")
+
+        return "picture", cards
+
+    data = catalog("sft", "grpo")
+    data["figure"] = JSONDataset(filepath=str(tmp_path / "figure.json"), metadata={"mlflow_arms": "table"})
+    data["cards"] = Folder(str(tmp_path / "cards"), metadata={"mlflow_arms": "table"})
+    compare = node(draw, ["sft.table", "grpo.table"], ["figure", "cards"], tags="stage.compare", name="draw")
+    run_kedro(study("sft", "grpo"), data, context(project, experiment))
+    (tmp_path / "sft.csv").write_text("label\nanother\n")  # as when another record has the run that wrote it
+    run_kedro(Pipeline([compare]), data, context(project, experiment))
+    client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+    kept = {
+        run.data.tags["mlflow.runName"]: [
+            entry.path for entry in client.list_artifacts(run.info.run_id, "comparison")
+        ]
+        for run in recorded(project, experiment, "tags.arm LIKE '%'")
+    }
+    whole = ["comparison/figure.json", "comparison/grpo.md"]
+    assert kept == {"eval grpo": whole, "eval sft": [], "train grpo": [], "train sft": []}

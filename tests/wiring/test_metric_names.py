@@ -27,6 +27,13 @@ def test_a_section_is_who_measured(key: str, name: str) -> None:
     assert grouped(name) == name
 
 
+def test_counts_stand_below_their_stage() -> None:
+    assert grouped("reports", stage="eval") == "eval/reports"
+    assert grouped("reports", stage="labeler") == "labeler/reports"
+    assert grouped("nlg_bleu4", stage="eval") == "nlg/bleu4"
+    assert grouped("splits.train", stage="ingest") == "splits/train"
+
+
 def test_what_a_trainer_tells_has_a_section() -> None:
     assert grouped("reward", "training") == "training/reward"
     assert grouped("rewards/ce_f1/mean", "training") == "training/rewards/ce_f1/mean"

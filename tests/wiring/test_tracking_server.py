@@ -81,9 +81,9 @@ def check(address: str, files: Path, project: Path, experiment: str) -> None:
     client, run = look(address, experiment)
     assert run.info.status == "FINISHED"
     assert len(run.data.params) == 250
-    own = {"reward": STEPS / 4, "kl": 0.5, "f1": 0.5, "by/edema": 0.25}
+    own = {"train/reward": STEPS / 4, "train/kl": 0.5, "train/f1": 0.5, "by/edema": 0.25}
     assert {name: one for name, one in run.data.metrics.items() if not name.startswith("usage/")} == own
-    history = client.get_metric_history(run.info.run_id, "reward")
+    history = client.get_metric_history(run.info.run_id, "train/reward")
     assert [(one.step, one.value) for one in history] == [(i, i / 4) for i in range(1, STEPS + 1)]
     (read,) = run.inputs.dataset_inputs
     assert read.dataset.digest.startswith("sha256:")
@@ -192,7 +192,7 @@ def test_a_server_that_goes_away_costs_the_record_and_not_the_training(
     record.metrics({"reward": 3.0}, step=3)
     record.leave("FINISHED")
     client, run = look(on_sqlite[0], "gone")
-    steps = [one.value for one in client.get_metric_history(run.info.run_id, "reward")]
+    steps = [one.value for one in client.get_metric_history(run.info.run_id, "train/reward")]
     assert steps == [1.0, 2.0, 3.0]
     assert run.data.params == {}
     assert run.data.tags[INCOMPLETE] == "true"

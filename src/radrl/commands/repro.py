@@ -20,12 +20,14 @@ from radrl.commands import completing
 from radrl.commands.project import project, stopped
 from radrl.data.sources.base import drawn
 from radrl.pages.caveats import DRAWN_FILMS, ONE_SEED
+from radrl.pages.earlier import of_an_earlier_run
+from radrl.pipelines.stages import LAST
 from radrl.process import started_for
 from radrl.process.programs import DVC, duration, environment
 from radrl.reproduction.graph import Graph, out_of_date, stages
 from radrl.reproduction.mending import mend
 from radrl.reproduction.restored import was_restored, was_skipped
-from radrl.reproduction.schedule import run_stages
+from radrl.reproduction.schedule import StageFailed, run_stages
 from radrl.reproduction.stage import DvcStages
 from radrl.reproduction.warm import pays, server
 from radrl.storage import cpu_seconds, yaml_files
@@ -39,9 +41,10 @@ Examples:
   radrl repro --dry-run          what would run"""
 
 LOGS: Final = Path("build/repro")
-NEXT: Final = """\
-the page    data/08_reporting/comparison/comparison.html
-all runs    make ui
+PAGE: Final = "data/08_reporting/comparison/comparison.html"
+NEXT: Final = f"""\
+the page    {PAGE}
+all runs    radrl ui
 dvc.lock    says what ran with what; commit it to come back to it"""
 LAPTOP_BYTES: Final = 100e6
 """Weights up to this size leave room for other stages beside the one that trains them."""
@@ -107,6 +110,9 @@ def _run(
                 run_stages(graph, chosen, runner, bar, jobs=jobs)
             except (KeyboardInterrupt, SystemExit) as end:
                 raise stopped(end) from None
+            except StageFailed as failed:
+                old = of_an_earlier_run(root / PAGE, root) if LAST in chosen else ""
+                raise StageFailed("\n".join(filter(None, [str(failed), old]))) from None
     _say_end(graph, [runner.log(stage) for stage in chosen], time.monotonic() - began)
 
 

@@ -12,6 +12,7 @@ import time
 import webbrowser
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +27,9 @@ _EXAMPLES: Final = """\b
 Examples:
   radrl ui
   radrl ui --port 5001 --no-open"""
+
+APP: Final = "radrl"
+"""Name by which MLflow's command knows `radrl.wiring.ui_server`."""
 
 _QUIET: Final = {
     "DO_NOT_TRACK": "true",  # MLflow knows no other spelling
@@ -109,6 +113,8 @@ def _started(root: Path, file: Path, port: int, *, artifacts: Path) -> Iterator[
         "--uvicorn-opts",
         "--log-level warning",
     ]
+    if entry_points(group="mlflow.app", name=APP):  # not in one installed before there was such a server
+        words += ["--app-name", APP]
     server = subprocess.Popen([sys.executable, "-m", "mlflow", *words], cwd=root, env=os.environ | _QUIET)
     try:
         yield server

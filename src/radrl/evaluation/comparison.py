@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,7 +29,7 @@ class ComparisonRow:
         trivial: whether the arm is one of the trivial rows.
         difference: paired difference from the reference arm; nothing for the reference arm itself.
         p_holm: the difference's bootstrap p corrected over the arms under study; nothing for the reference
-            arm and for trivial rows, which are yardsticks and no hypotheses.
+            arm, for trivial rows, which are yardsticks and no hypotheses, and where the difference has no p.
         beaten_by: trivial rows with a higher value, in the order given.
     """
 
@@ -179,7 +180,10 @@ def _with_holm(rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:
         family = [
             (i, row.difference.p_bootstrap)
             for i, row in enumerate(rows)
-            if row.metric == metric and row.difference is not None and not row.trivial
+            if row.metric == metric
+            and row.difference is not None
+            and not row.trivial
+            and not math.isnan(row.difference.p_bootstrap)
         ]
         for (i, _), p in zip(family, holm([p for _, p in family]), strict=True):
             corrected[i] = replace(corrected[i], p_holm=p)

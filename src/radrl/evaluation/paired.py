@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 import numpy as np
 
@@ -18,6 +20,19 @@ from radrl.evaluation.bootstrap import (
 from radrl.evaluation.draws import Draw, generator
 from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, mean_of_runs
 
+FEWEST_PATIENTS: Final = 10
+"""Below it a difference has no p.
+
+Swapping two arms' reports patient by patient gives n patients no p under 2 ** (1 - n): three can never say
+less than 0.25, and after Holm's correction over the 9 arms that the shipped study tests 9 patients are wanted
+to come under 0.05; ten serve up to 25 arms. The bootstrap has no such floor: it resamples the same few, whom
+by chance one arm suits, and would call 0.004 what the swaps call 0.25."""
+
+
+def enough(patients: int) -> bool:
+    """Whether a difference over so many patients has a p; see `FEWEST_PATIENTS`."""
+    return patients >= FEWEST_PATIENTS
+
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
@@ -28,13 +43,14 @@ class PairedDifference:
         low: lower end of its bootstrap interval.
         high: upper end.
         p_bootstrap: two-sided, from the same resamples as the interval: under 1 - level where the interval
-            leaves out 0, but for the +1 correction.
-        p_randomisation: two-sided, from swapping the arms' reports patient by patient; nothing when the arms
-            have different numbers of runs, which leaves no pairs of runs to swap. It asks whether these runs
-            differ; whether the methods do, over trainings not seen, `p_bootstrap` alone says, and only with
-            several runs. By simulation of equal methods with 2, 3 and 5 runs an arm, p under 0.05 comes in 1
-            to 4 % by the bootstrap, and by swaps in 4 to 6 % where runs have no luck, in 80 % where luck is
-            most of what they differ by.
+            leaves out 0, but for the +1 correction. NaN of fewer than `FEWEST_PATIENTS`.
+        p_randomisation: two-sided, from swapping the arms' reports patient by patient; NaN likewise, and
+            nothing when the arms have different numbers of runs, which leaves no pairs of runs to swap. It
+            asks whether these runs differ; whether the methods do, over trainings not seen, `p_bootstrap`
+            alone says, and only with several runs. By simulation of equal methods with 2, 3 and 5 runs an
+            arm, p under 0.05 comes in 1 to 4 % by the bootstrap, and by swaps in 4 to 6 % where runs have no
+            luck, in 80 % where luck is most of what they differ by.
+        patients: that it is over.
     """
 
     difference: float
@@ -42,6 +58,7 @@ class PairedDifference:
     high: float
     p_bootstrap: float
     p_randomisation: float | None
+    patients: int
 
 
 def paired_differences(
@@ -79,15 +96,22 @@ def paired_differences(
         own, other = (replicates(runs, groups, resamples=resamples, seed=seed) for runs in (arm, reference))
         by_run = own, other
     draws = _bootstrapped(arm, reference, by_run, seed=seed)
+    counted = int(groups.max()) + 1
+    p_drawn = {name: _two_sided(draws[name]) if enough(counted) else math.nan for name in ours}
     p_swapped: dict[str, float] = {}
     if len(arm) == len(reference):
-        p_swapped = randomisation_p(arm, reference, groups_of=patients, resamples=resamples, seed=seed)
+        p_swapped = (
+            randomisation_p(arm, reference, groups_of=patients, resamples=resamples, seed=seed)
+            if enough(counted)
+            else p_drawn
+        )
     return {
         name: PairedDifference(
             ours[name] - theirs[name],
             *quantile_ends(draws[name], level),
-            _two_sided(draws[name]),
+            p_drawn[name],
             p_swapped.get(name),
+            counted,
         )
         for name in ours
     }

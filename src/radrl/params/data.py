@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -41,6 +42,11 @@ class Ingest(Parts):
         """The source is one of these."""
         return {"source": (one_of(valid), ...)}
 
+    @classmethod
+    def needs_whole(cls, key: str, given: Mapping[str, Any]) -> bool:
+        """Only the chosen source's: an environment, as conf/smoke, may set keys of one that is not there."""
+        return key == given.get("source")
+
     @model_validator(mode="after")
     def _described(self) -> Ingest:
         if self.source not in self.parts() and needs_settings(self.kind, self.source):
@@ -51,11 +57,15 @@ class Ingest(Parts):
         return self
 
     def digest(self) -> str:
-        """A digest of all that films and reports depend on; where it is equal, two corpora are."""
+        """A digest of all that films and reports depend on; where it is equal, two corpora are.
+
+        Sources that are not chosen have no part in it: their sections need not be whole.
+        """
         from radrl.storage.workspaces import (
             fingerprint,  # brings pandas, which checking parameters does not need
         )
 
         left_as_it_is = self.cleaning == "none" and self.max_report_words is None
         without = {"films_per_shard", "workers"} | ({"labels_of"} if left_as_it_is else set())
-        return fingerprint(self.model_dump(exclude=without))
+        unchosen = self.parts().keys() - {self.source}
+        return fingerprint(self.model_dump(exclude=without | unchosen) | dict.fromkeys(unchosen))

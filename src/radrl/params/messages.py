@@ -69,18 +69,20 @@ def _as_number(given: Any) -> str:
     return f", text to YAML: write {figures}.0e{power if power[0] in '+-' else '+' + power}"
 
 
-def explained(error: ValidationError, root: type[BaseModel]) -> ValidationError:
+def explained(error: ValidationError, root: type[BaseModel], *, missing: bool = True) -> ValidationError:
     """The same problems, each already in our words: for a section that its parent's fields do not show.
 
     Args:
         error: what pydantic found.
         root: the section it validated.
+        missing: whether keys that are not there are a problem.
 
     Returns:
         What to raise inside a validator of the parent.
     """
     return ValidationError.from_exception_data(
-        error.title, [_explained(problem, root) for problem in error.errors()]
+        error.title,
+        [_explained(problem, root) for problem in error.errors() if missing or problem["type"] != "missing"],
     )
 
 

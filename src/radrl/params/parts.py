@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import (
     BeforeValidator,
     ValidationError,
+    WrapValidator,
     create_model,
     model_validator,
 )
@@ -55,6 +56,16 @@ class Parts(Section):
         """
         return {}
 
+    @classmethod
+    def needs_whole(cls, key: str, given: Mapping[str, Any]) -> bool:
+        """Whether a part's section must have all keys that the part needs.
+
+        Args:
+            key: of the part.
+            given: the section that holds it.
+        """
+        return True
+
     def parts(self) -> dict[str, Any]:
         """The sections that are there, by key."""
         there = {key: getattr(self, key, None) for key in self.found or {}}
@@ -87,14 +98,14 @@ def needs_settings(kind: str, name: str) -> bool:
 
 def _shape(cls: type[Parts], given: Mapping[str, Any]) -> type[Parts]:
     """The subclass for the parts that are named, and the refusal of those that cannot be had."""
-    found: list[tuple[str, Part, bool]] = []
+    found: list[tuple[str, Part, bool, bool]] = []
     refused: dict[str, Any] = {}
     for key in _own_keys(cls, given):
         own = given.get(key)
         try:
             part = _find(cls, key, own)
             _section(part, by_path=_by_path(own))
-            found.append((key, part, _by_path(own)))
+            found.append((key, part, _by_path(own), cls.needs_whole(key, given)))
         except PartError as error:
             refused[key] = (Annotated[Any, BeforeValidator(_raising(error.said, error.told[1:]))], None)
     valid = tuple(own_names(cls.kind, given)) if cls.named(("",)) else ()
@@ -111,20 +122,21 @@ def _shape(cls: type[Parts], given: Mapping[str, Any]) -> type[Parts]:
 @cache
 def _shaped(
     cls: type[Parts],
-    found: tuple[tuple[str, Part, bool], ...],
+    found: tuple[tuple[str, Part, bool, bool], ...],
     valid: tuple[str, ...],
     there: tuple[str, ...],
 ) -> type[Parts]:
     fields: dict[str, Any] = {}
     for key in cls.keys:  # built-in parts that are not named are not imported
         fields[key] = (Any, ...) if key in cls.always and key not in there else (None, None)
-    for key, part, by_path in found:
-        section = _section(part, by_path=by_path)
+    for key, part, by_path, whole in found:
+        own = _section(part, by_path=by_path)
+        section: Any = own if whole else Annotated[own, _in_part(own)]
         null = cls.always.get(key, True)
         fields[key] = (section | None if null else section, ... if key in cls.always else None)
     fields |= cls.named(valid) if valid else {}
     shape: type[Parts] = create_model(cls.__name__, __base__=cls, **fields)
-    shape.found = {key: part for key, part, _ in found}
+    shape.found = {key: part for key, part, *_ in found}
     return shape
 
 
@@ -161,6 +173,21 @@ def _section(part: Part, *, by_path: bool) -> type[Section]:
     path: dict[str, Any] = {PATH: (str, ...)} if by_path else {}
     made: type[Section] = create_model(part.name, __base__=tuple(bases), **path)
     return made
+
+
+def _in_part(section: type[Section]) -> WrapValidator:
+    """What takes a section that lacks keys, which then hold nothing, and refuses all else that is wrong."""
+
+    def read(given: Any, handler: Callable[[Any], Any]) -> Any:
+        try:
+            return handler(given)
+        except ValidationError as error:
+            wrong = explained(error, section, missing=False)
+            if wrong.error_count():
+                raise wrong from None
+            return section.model_construct(**(dict.fromkeys(section.model_fields) | dict(given)))
+
+    return WrapValidator(read)
 
 
 def _raising(said: str, at: tuple[str, ...]) -> Any:

@@ -77,6 +77,11 @@ class Params(Section):
 
     def _require_selection(self, name: str, key: str) -> None:
         known = self.selection.names()
+        if name in self.selection.keys and name not in known:
+            raise ValueError(
+                f"{key} is {name}, but selection.{name} is null, so there is no such subset; give "
+                f"selection.{name} its settings, or the arm one of {', '.join(known)}"
+            )
         if name not in known:
             raise ValueError(
                 f"{key}: {name!r} is no selection{near(name, known)} Selections: {', '.join(known)}; one of "
@@ -139,11 +144,11 @@ class Params(Section):
         if phantom is None or self.ingest.source != "phantom":
             return self
         studies = phantom.studies.get("train", 0)
-        balanced = self.selection.parts()["balanced"].studies
-        if balanced > studies:
+        balanced = self.selection.parts().get("balanced")
+        if balanced is not None and balanced.studies > studies:
             raise ValueError(
-                f"selection.balanced.studies is {balanced}, but ingest.phantom.studies.train is {studies}; "
-                "lower the one or raise the other"
+                f"selection.balanced.studies is {balanced.studies}, but ingest.phantom.studies.train is "
+                f"{studies}; lower the one or raise the other"
             )
         for name, arm in self.arms.items():
             films = most(self, arm.selection) or 0

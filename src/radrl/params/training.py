@@ -33,18 +33,19 @@ class OwnSelections(Parts):
 
 
 class Selection(Parts):
-    """Which training studies an arm sees."""
+    """Which training studies an arm sees; `balanced` may be null, for tables with few complete studies."""
 
     kind: ClassVar = "selection"
     keys: ClassVar = {name: name for name in ("ddsampling", "most_diverse", "random", "balanced")}
-    always: ClassVar = dict.fromkeys(keys, False)
+    always: ClassVar = {name: name == "balanced" for name in keys}
     open: ClassVar = False
 
     own: SerializeAsAny[OwnSelections] = OwnSelections.model_validate({})
 
     def names(self) -> list[str]:
-        """What an arm's `selection` can be."""
-        return [*BUILTIN[self.kind], *self.own.parts()]
+        """What an arm's `selection` can be: a built-in one that is null cannot."""
+        left_out = self.keys.keys() - self.parts().keys()
+        return [*(name for name in BUILTIN[self.kind] if name not in left_out), *self.own.parts()]
 
 
 class Watch(Section):

@@ -6,7 +6,7 @@ import os
 import sys
 
 BETWEEN = 30
-"""Seconds from one line of a bar to the next in a log, where nothing is written over."""
+"""Seconds to the first line of a bar in a log, and from one to the next: nothing is written over there."""
 
 
 def apply() -> None:
@@ -19,5 +19,6 @@ def apply() -> None:
     if os.environ.get("CI", "").lower() not in {"", "0", "false"}:
         os.environ.setdefault("TQDM_DISABLE", "1")
     elif not sys.stderr.isatty():
+        os.environ.setdefault("TQDM_DELAY", str(BETWEEN))  # what is done before then has no line
         os.environ.setdefault("TQDM_MININTERVAL", str(BETWEEN))
         os.environ.setdefault("TQDM_MAXINTERVAL", str(BETWEEN))  # or its monitor draws them sooner

@@ -57,7 +57,8 @@ def balance(films: pd.DataFrame, seed: int, *, studies: int) -> tuple[pd.Series,
     if studies > whole.sum():
         raise SettingsError(
             f"selection.balanced.studies is {studies}, but only {whole.sum()} of {len(known)} training "
-            f"studies are complete (have findings and impression); give at most {whole.sum()}"
+            f"studies are complete ({_meaning(films)}); give at most {whole.sum()}, or set "
+            "selection.balanced to null where no arm's selection is balanced"
         )
     found = balanced_subset(known[list(OBSERVATIONS)].to_numpy(), whole, studies, seed=seed)
     chosen = films["study_id"].isin(known["study_id"].iloc[found.chosen])
@@ -75,5 +76,18 @@ def balance(films: pd.DataFrame, seed: int, *, studies: int) -> tuple[pd.Series,
 
 def complete(films: pd.DataFrame) -> pd.Series:
     """Whether films' reports have the sections that a report has; a source without sections misses none."""
-    sections = films[["findings", "impression"]].dropna(axis=1, how="all")
-    return sections.notna().all(axis=1)
+    return films[_sections(films)].notna().all(axis=1)
+
+
+def _sections(films: pd.DataFrame) -> list[str]:
+    """The sections that any of the reports has."""
+    return [name for name in ("findings", "impression") if films[name].notna().any()]
+
+
+def _meaning(films: pd.DataFrame) -> str:
+    """What makes a study of these complete."""
+    sections = _sections(films)
+    if not sections:
+        return "no report of this source has sections, so each study counts"
+    alone = "" if len(sections) > 1 else ", the one section in this source"
+    return f"have {' and '.join(sections)}{alone}"

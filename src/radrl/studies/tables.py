@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -23,7 +24,7 @@ class Gain:
         difference: over several seeds the mean of the seeds' differences.
         low: lower end of its interval.
         high: upper end.
-        p: two-sided.
+        p: two-sided; NaN where the patients are too few.
     """
 
     difference: float
@@ -112,9 +113,13 @@ def without_repeats(rows: Sequence[PooledRow]) -> list[PooledRow]:
 
 
 def _require_numbers(run: str, metric: str, arm: str, values: pd.DataFrame) -> None:
-    """Refuse a mean of fewer seeds than the page says; rows that are tested against nothing have no gain."""
+    """Refuse a mean of fewer seeds than the page says; rows that are tested against nothing have no gain.
+
+    Of too few patients (`radrl.evaluation.paired.FEWEST_PATIENTS`) no seed has a p.
+    """
     tested = values["difference"].notna().any()
-    for column in ("value", *(("difference", *_ENDS, "p") if tested else ())):
+    p = [] if values["p"].isna().all() else ["p"]
+    for column in ("value", *(("difference", *_ENDS, *p) if tested else ())):
         if (lacking := values[column].isna()).any():
             seeds = ", ".join(map(str, sorted(values.loc[lacking, "seed"])))
             raise ValueError(
@@ -157,7 +162,8 @@ def _gain(values: pd.DataFrame, level: float, prior: Prior | None) -> Gain | Non
     ends = zip(*(values[name] for name in _ENDS), strict=True)
     errors = [standard_error(low, high, level=level) for low, high in ends]
     found = pool_differences(values["difference"].tolist(), errors, level=level, prior=prior)
-    return Gain(found.difference, found.low, found.high, found.p)
+    p = math.nan if values["p"].isna().all() else found.p
+    return Gain(found.difference, found.low, found.high, p)
 
 
 def _with_holm(rows: Sequence[PooledRow]) -> list[PooledRow]:
@@ -167,7 +173,10 @@ def _with_holm(rows: Sequence[PooledRow]) -> list[PooledRow]:
         family = [
             (i, row.gain.p)
             for i, row in enumerate(rows)
-            if row.metric == metric and row.kind == "arm" and row.gain is not None
+            if row.metric == metric
+            and row.kind == "arm"
+            and row.gain is not None
+            and not math.isnan(row.gain.p)
         ]
         for (i, _), p in zip(family, holm([p for _, p in family]), strict=True):
             corrected[i] = replace(corrected[i], p_holm=p)

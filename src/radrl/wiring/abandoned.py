@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import psutil
@@ -13,11 +14,16 @@ if TYPE_CHECKING:
 HOST: Final = "process.host"
 PROCESS: Final = "process.id"
 
+_PROC: Final = Path("/proc")
+_BOOT: Final = _PROC / "sys/kernel/random/boot_id"
+_TICKS: Final = 19
+"""Where /proc/PID/stat says when the process began, counted from what follows its name."""
+
 
 def marks() -> dict[str, str]:
     """Tags that say which process a run belongs to: the machine, and id and start of the process."""
     own = psutil.Process()
-    return {HOST: socket.gethostname(), PROCESS: f"{own.pid} {own.create_time():.2f}"}
+    return {HOST: socket.gethostname(), PROCESS: f"{own.pid} {_birth(own)}"}
 
 
 def close(client: MlflowClient, experiment: str) -> int:
@@ -38,9 +44,23 @@ def close(client: MlflowClient, experiment: str) -> int:
 
 
 def _alive(process: str) -> bool:
-    """Whether the process is there still, and not another under its number."""
-    number, started = process.split(" ")
+    """Whether the process is there still: not another under its number, not what is left of a killed one."""
+    number, born = process.split(" ")
     try:
-        return f"{psutil.Process(int(number)).create_time():.2f}" == started
+        found = psutil.Process(int(number))
+        return _birth(found) == born and found.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def _birth(process: psutil.Process) -> str:
+    """What no later process of its number has, and no setting of the clock changes.
+
+    On Linux the start of the machine and the ticks from there: the time of day that psutil tells is reckoned
+    from both anew and moves with the clock. Elsewhere the system has noted that time.
+    """
+    try:
+        boot, line = _BOOT.read_text().strip(), (_PROC / f"{process.pid}/stat").read_text(errors="replace")
+    except OSError:
+        return f"{process.create_time():.2f}"
+    return f"{boot}:{line.rpartition(')')[2].split()[_TICKS]}"  # the name before may hold blanks and brackets

@@ -53,16 +53,27 @@ def say_plainly() -> None:
         sys.excepthook = _hook
 
 
-def _hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def plain_words(error: BaseException) -> str:
+    """What to say of an error without a traceback; nothing of one that nobody foresaw.
+
+    Args:
+        error: with what it was raised from.
+    """
     chain = _chain(error)
     mendable = [link for link in chain if isinstance(link, MENDABLE)]
     # Kedro puts whatever a dataset raises into a DatasetError; the innermost message is the one that helps
     if (not mendable or isinstance(mendable[-1], DatasetError)) and (said := _of_disk(chain)):
+        return said
+    if not mendable:
+        return ""
+    cause = mendable[-1].__cause__
+    hint = f" ({cause})" if isinstance(mendable[-1], DatasetError) and cause else ""
+    return f"{mendable[-1]}{hint}"
+
+
+def _hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if said := plain_words(error):
         print(f"\nerror: {said}", file=sys.stderr)
-    elif mendable:
-        cause = mendable[-1].__cause__
-        hint = f" ({cause})" if isinstance(mendable[-1], DatasetError) and cause else ""
-        print(f"\nerror: {mendable[-1]}{hint}", file=sys.stderr)
     else:
         sys.__excepthook__(kind, error, trace)
 

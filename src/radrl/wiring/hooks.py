@@ -60,7 +60,7 @@ class ProjectHooks:
         Raises:
             radrl.params.base.ParamsError: naming every wrong key, or the arm or stage that there is none of.
         """
-        params = schema.validate(dict(context.params), source="params.yaml")
+        params = schema.validate(dict(context.params), source=_files(context))
         _require_asked("namespaces", {**params.arms, **params.selection.own.parts()}, kind="arm")
         # Kedro's own refusal comes later, with a traceback and without the names there are
         for option in ("pipeline", "pipelines"):
@@ -78,6 +78,13 @@ class ProjectHooks:
             from radrl.pipelines.compare import systems
 
             systems.read(catalog[SYSTEMS].load(), self._compare)
+
+
+def _files(context: KedroContext) -> str:
+    """Where the parameters stand, for a message: an environment's file may have changed params.yaml's."""
+    own = sorted((context.project_path / "conf" / (context.env or "local")).glob("parameters*"))
+    changed = " and ".join(str(file.relative_to(context.project_path)) for file in own)
+    return f"params.yaml, as {changed} changes it," if changed else "params.yaml"
 
 
 def _require_asked(option: str, valid: Collection[str], *, kind: str) -> None:
@@ -195,7 +202,8 @@ class TrackingHooks:
         # what was saved shard by shard is gone; opened, its columns are read and nothing else
         shown = own.load() if isinstance(own, (ArrowShards, ParquetShards)) else data
         self._tracker.dataset(dataset_name, path, "written", shown)
-        kind = (own.metadata or {}).get("mlflow")
+        marked = own.metadata or {}
+        kind = marked.get("mlflow")
         if kind == "metrics":
             self._tracker.metrics(data)
         elif kind == "headline":
@@ -206,6 +214,8 @@ class TrackingHooks:
             self._tracker.table(dataset_name.rpartition(".")[2], data)
         elif kind == "artifact" or (kind == "artifact of drawn films" and self._drawn):
             self._tracker.artifact(path)
+        if "mlflow_arms" in marked:
+            self._tracker.artifact_of_arms(path, marked["mlflow_arms"])
 
     @hook_impl
     def after_pipeline_run(self) -> None:

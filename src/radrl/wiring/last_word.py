@@ -1,4 +1,4 @@
-"""Says at the end of a `kedro run` where the comparison page lies, if the run wrote it."""
+"""Says at the end of a `kedro run` where the comparison page lies; of a failed one, that it is older."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import Final
 from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
 from kedro.io import CatalogProtocol
+from kedro.pipeline import Pipeline
+
+from radrl.pages.earlier import of_an_earlier_run
 
 logger = logging.getLogger(__name__)
 
@@ -43,3 +46,11 @@ class LastWordHooks:
         """Say where it lies."""
         if self._written and "DVC_STAGE" not in os.environ:
             logger.info("the page: %s", os.path.relpath(self._page, self._root))
+
+    @hook_impl
+    def on_pipeline_error(self, pipeline: Pipeline) -> None:
+        """Say that the page that lies there is of an earlier run, where this one was to write it."""
+        if self._written or PAGE not in pipeline.outputs() or "DVC_STAGE" in os.environ:
+            return
+        if said := of_an_earlier_run(self._page, self._root):
+            logger.warning(said)

@@ -1,7 +1,7 @@
 """Names of numbers as MLflow's charts group them: what stands before the first `/` is a section of the page.
 
 Files and params.yaml keep their own names, whose prefix says who read what: `ce_rules_gold_macro14_f1` is
-`ce_rules_gold/macro14_f1` here.
+`ce_rules_gold/macro14_f1` here. What no table or family holds, such as counts, stands below the stage.
 """
 
 from __future__ import annotations
@@ -20,15 +20,20 @@ _FAMILY: Final = re.compile(
 )
 
 
-def grouped(key: str, above: str | None = None) -> str:
+def grouped(key: str, above: str | None = None, *, stage: str = "") -> str:
     """A number's name with its section.
 
     Args:
         key: as the stage names it, keys of nested tables joined by dots.
         above: a section that all names are put below.
+        stage: the section of a name that tells of none.
 
     Returns:
         The name; without `above` unchanged where it has a section.
+
+    Example:
+        >>> grouped("words_mean", stage="eval")
+        'eval/words_mean'
     """
     if above:
         return f"{above}/{key}"
@@ -38,4 +43,6 @@ def grouped(key: str, above: str | None = None) -> str:
         section, name = (part for part in found.groups() if part is not None)
         return f"{section}/{name}"
     section, dot, name = key.partition(".")
-    return f"{section}/{name}" if dot else key
+    if dot:
+        return f"{section}/{name}"
+    return f"{stage}/{key}" if stage else key

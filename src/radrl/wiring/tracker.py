@@ -11,7 +11,17 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from radrl.wiring import abandoned, columns, machine, moved, own_record, parents, tracking_server, views
+from radrl.wiring import (
+    abandoned,
+    arm_runs,
+    columns,
+    machine,
+    moved,
+    own_record,
+    parents,
+    tracking_server,
+    views,
+)
 from radrl.wiring.identity import identity
 from radrl.wiring.metric_names import grouped
 from radrl.wiring.record_digests import Digester, by_sha256
@@ -72,7 +82,9 @@ class Tracker:
         self._meters: dict[str, machine.Meter] = {}
         self._described: dict[tuple[str, str], tuple[str | None, str | None]] = {}
         self._noted: dict[str, set[str]] = {}
+        self._read: dict[str, dict[str, str]] = {}
         self._run: str | None = None
+        self._stage = ""
         self._rows: list[Metric] = []
         self._send_at = 0.0
         self._lost: set[str] = set()
@@ -120,6 +132,7 @@ class Tracker:
         if known and known == self._run:
             return
         self._close("FINISHED")
+        self._stage = stage
         self._run = known or self._attempt(lambda: self._open(stage, arm, labels or {}))
         if known:
             self._tell(self._client.update_run, status="RUNNING")
@@ -189,7 +202,7 @@ class Tracker:
             known.update(param.key for param in fresh)
 
     def metrics(self, values: Mapping[str, Any], step: int = 0, section: str | None = None) -> None:
-        """Note the numbers among the values, below a section or in those that their names have."""
+        """Note the numbers among the values, below a section, in those of their names, or below the stage."""
         if not self._run:
             return
         from mlflow.entities import Metric
@@ -198,7 +211,7 @@ class Tracker:
         now = get_current_time_millis()
         flat = [(k, v) for name, value in values.items() for k, v in _flatten(str(name), value)]
         self._rows += [
-            Metric(grouped(k, section), float(v), now, step)
+            Metric(grouped(k, section, stage=self._stage), float(v), now, step)
             for k, v in flat
             if isinstance(v, (int, float)) and not isinstance(v, bool)
         ]
@@ -217,6 +230,12 @@ class Tracker:
     def artifact(self, path: Path) -> None:
         """Keep a copy of a file."""
         self._tell(self._client.log_artifact, str(path))
+
+    def artifact_of_arms(self, path: Path, kind: str) -> None:
+        """Keep a copy in the runs of the arms, too, whose outputs of a kind the open run has read."""
+        if self._run:
+            read = self._read.get(self._run, {})
+            self._attempt(lambda: arm_runs.keep(self._client, self._experiment(), read, kind, path))
 
     def policy(self, path: Path, params: Params, arm: str) -> None:
         """Log a trained policy as a model, unless it is larger than `model_megabytes`."""
@@ -253,6 +272,8 @@ class Tracker:
         source = json.dumps({"uri": path.name, digest.kind: digest.value})
         if (name, digest.short) not in self._described:
             self._described[name, digest.short] = columns.described(data)
+        if context == "read":
+            self._read.setdefault(self._run, {})[name] = digest.short
         entry = Dataset(name, digest.short, "local", source, *self._described[name, digest.short])
         self._tell(self._client.log_inputs, [DatasetInput(entry, [InputTag("mlflow.data.context", context)])])
 

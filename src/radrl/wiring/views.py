@@ -18,7 +18,7 @@ CURVES: Final = "radrl-curves"
 _TAG: Final = "mlflow.sharedViewState."
 _ARM: Final = "tags.`arm`"
 _KIND: Final = {"mlflow.experimentKind": "custom_model_development"}
-"""Without it the page opens on traces of language models' calls, of which there are none."""
+"""The kind as MLflow's page notes it; of 3.17 the page itself goes by its menu (`radrl.wiring.ui_server`)."""
 
 _WORKFLOW: Final = "workflowType=machine_learning"
 """In an address: a browser that has not been here before has the menu of language models' calls otherwise."""

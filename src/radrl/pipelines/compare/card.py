@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from radrl.pipelines.compare.few import too_few, too_short
 from radrl.pipelines.compare.settings import ComparisonSettings
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def card(
     import yaml
 
     recipe = settings.arms[arm]
+    updates = int(history["step"].max()) if len(history) and "step" in history else 0
     environment = jinja2.Environment(  # Markdown: nothing is escaped
         trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
@@ -63,8 +65,10 @@ def card(
         front=yaml.safe_dump(FRONT, sort_keys=False).rstrip(),
         recipe={"reward": {}} | recipe | {name: _named(recipe.get(name)) for name in ("credit", "oracle")},
         parameters=yaml.safe_dump({"arms": {arm: recipe}}, sort_keys=False).rstrip(),
-        updates=_updates(history),
+        updates=f"{updates:,}" if updates else NOTHING,
+        short_training=too_short([updates]),
         lines=comparison[comparison["arm"] == arm].to_dict("records"),
+        few=too_few(comparison),
         findings=findings,
         source=ingest["source"],
         drawn=ingest["drawn"],
@@ -81,10 +85,6 @@ def card(
 def _named(part: Any) -> str:
     """What a recipe names, without its parameters."""
     return ", ".join(part) if isinstance(part, Mapping) else str(part or NOTHING)
-
-
-def _updates(history: pd.DataFrame) -> str:
-    return f"{int(history['step'].max()):,}" if len(history) and "step" in history else NOTHING
 
 
 def _figure(value: Any) -> str:

@@ -21,6 +21,7 @@ from radrl.pipelines.compare.agreement import per_label
 from radrl.pipelines.compare.cases import case
 from radrl.pipelines.compare.cells import rows_of, title
 from radrl.pipelines.compare.facts import facts_of
+from radrl.pipelines.compare.few import too_few, too_short
 from radrl.pipelines.compare.figures import svg
 from radrl.pipelines.compare.ranking import rank
 from radrl.pipelines.compare.settings import Beside, ComparisonSettings
@@ -107,6 +108,8 @@ def render(
         **_arms(comparison, beside.systems, settings),
         sentences=sentences(comparison, pairs, beside.over_seeds, settings.compare),
         ranking=rank(comparison, beside.over_seeds, settings.compare),
+        few=too_few(comparison),
+        short_training=too_short(own.updates for own in beside.made.arms.values()),
         caveat=OVER_PATIENTS,
         over_seeds=beside.over_seeds,
         forest=forest,

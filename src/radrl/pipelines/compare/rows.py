@@ -139,9 +139,10 @@ def tabulate(
         A line a row and metric: arm, kind (arm, system, trivial, reader or ceiling), metric, value with its
         interval, number of runs, reports without a value, difference from the reference arm with interval, p
         of the paired bootstrap and of approximate randomisation, Holm's correction of the former over the
-        arms, and the trivial rows that beat it. Systems, readers and the ceiling are tested against nothing
-        and beat nobody. With lines from elsewhere, their source and what differs. And a line a metric and
-        pair of arms or rows that need no model: `radrl.evaluation.pairs.Pair`.
+        arms (no p where patients are too few), the patients it is over, and the trivial rows that beat it.
+        Systems, readers and the ceiling are tested against nothing and beat nobody. With lines from
+        elsewhere, their source and what differs. And a line a metric and pair of arms or rows that need no
+        model: `radrl.evaluation.pairs.Pair`.
     """
     lines: list[Mapping[str, Any]] = [*apart]
     pairs: list[Pair] = []
@@ -166,6 +167,7 @@ def tabulate(
         _row=lambda t: t["arm"].map(list(rows).index), _column=lambda t: t["metric"].map(list(metrics).index)
     )
     frame = frame.sort_values(["_row", "_column"]).drop(columns=["_row", "_column"]).reset_index(drop=True)
+    frame = frame.astype({"patients": "Int64"})  # whole, though rows that are not tested have none
     return frame, pd.DataFrame([dataclasses.asdict(pair) for pair in pairs])
 
 
@@ -201,6 +203,7 @@ def _line(row: ComparisonRow, scores: RowScores) -> dict[str, Any]:
             "p": row.difference.p_bootstrap,
             "p_randomisation": row.difference.p_randomisation,
             "p_holm": row.p_holm,
+            "patients": row.difference.patients,
         }
     return line | {"beaten_by": " ".join(row.beaten_by) or None}
 

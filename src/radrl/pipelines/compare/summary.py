@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from radrl.evaluation.paired import holm
+from radrl.evaluation.paired import enough, holm
+from radrl.pipelines.compare.few import WANTED, counted
 
 Line = Mapping[Hashable, Any]
 
@@ -46,19 +47,23 @@ def sentences(
     arms = first[first["kind"] == "arm"].sort_values("value", ascending=False, kind="stable")
     ranked = arms.to_dict("records")
     return [
-        Sentence("These films.", _of_arms(ranked, _level_with_first(ranked, pairs, alpha), settings, alpha)),
+        Sentence("These films.", _of_arms(ranked, pairs, settings, alpha)),
         Sentence("No model.", _of_trivial(first, comparison, ranked)),
         Sentence("Other seeds.", _of_seeds(ranked, over_seeds, settings["reference"], alpha)),
     ]
 
 
-def _of_arms(ranked: Sequence[Line], level: Sequence[str], settings: Mapping[str, Any], alpha: float) -> str:
+def _of_arms(ranked: Sequence[Line], pairs: pd.DataFrame, settings: Mapping[str, Any], alpha: float) -> str:
     first, reference = ranked[0], settings["reference"]
     text = (
         f"{first['arm']} stands highest of {_counted(len(ranked), 'arm')} on {first['metric']} with "
         f"{first['value']:.3f} ({1 - alpha:.0%} interval over patients {first['low']:.3f} to "
         f"{first['high']:.3f})"
     )
+    over = [int(line["patients"]) for line in ranked if pd.notna(line["patients"])]
+    if over and not enough(min(over)):
+        return f"{text}. {counted(min(over))}: {WANTED}, so nothing here says which arm is above which."
+    level = _level_with_first(ranked, pairs, alpha)
     tested = [line for line in ranked if pd.notna(line["p_holm"])]
     if tested:
         text += f"; {_decided(tested, reference, alpha)} by Holm’s p over these patients"

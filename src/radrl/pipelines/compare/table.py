@@ -12,6 +12,7 @@ from rich.text import Text
 
 from radrl.pages.caveats import NOT_OURS, OVER_PATIENTS
 from radrl.pipelines.compare import seeds
+from radrl.pipelines.compare.few import too_few
 from radrl.pipelines.compare.systems import KIND, titled
 from radrl.training.watching.diagnosis import Finding
 
@@ -36,6 +37,8 @@ def show(comparison: pd.DataFrame, groups: Mapping[str, Sequence[str]], settings
         for part in _fitting(group, metrics, console.width - titled(comparison).str.len().max()):
             console.print()
             console.print(_table(comparison, group, part, settings["reference"], alpha))
+    if few := too_few(comparison):
+        console.print(f"\n{few}", highlight=False)
     console.print(
         f"\n{HIGHER} {LOWER} differs from {settings['reference']} (Holm's p under {alpha:.2g})\n"
         f"{BEATEN}   a row that needs no model scores higher"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 import pyarrow.dataset as ds
@@ -16,6 +16,8 @@ from radrl.selections.full import full
 from radrl.selections.random import random
 
 logger = logging.getLogger(__name__)
+
+_NO_FILM: Final = pd.DataFrame({"sample_id": pd.Series([], dtype=str)})
 
 
 def make_subsets(
@@ -32,8 +34,9 @@ def make_subsets(
     Returns:
         `full`, `random` and `balanced`, each a column sample_id. Last, of the complete studies and of each
         subset its samples, studies and positive studies by label, and of `balanced` how even it is and could
-        be (`radrl.algorithms.balanced.BalancedSubset`). Of a corpus that is all test, as DEER's zero-shot
-        evaluation has it, the subsets are empty and nothing is counted.
+        be (`radrl.algorithms.balanced.BalancedSubset`). Where `selection.balanced` is null, `balanced` is
+        empty, and neither it nor the complete studies are counted. Of a corpus that is all test, as
+        DEER's zero-shot evaluation has it, every subset is empty and nothing is counted.
 
     Raises:
         radrl.training.preflight.SettingsError: when fewer studies are complete than
@@ -41,14 +44,17 @@ def make_subsets(
     """
     if not corpora.holds(corpus, "train"):
         logger.warning("the corpus has no film in split train: every subset is empty, and no arm can train")
-        nothing = pd.DataFrame({"sample_id": pd.Series([], dtype=str)})
-        return nothing, nothing, nothing, {}
+        return _NO_FILM, _NO_FILM, _NO_FILM, {}
     known = training_films(corpus, labels)
-    chosen, evenness = balance(known, seed, **settings["balanced"])
-    subsets = {"full": full(known), "random": random(known, seed, **settings["random"]), "balanced": chosen}
-    pools = {"complete": known["sample_id"][complete(known)], **subsets}
-    summary = {name: counts.of(known, ids) for name, ids in pools.items()}
+    subsets = {"full": full(known), "random": random(known, seed, **settings["random"])}
+    evenness: dict[str, Any] = {}
+    if settings["balanced"] is not None:
+        subsets["balanced"], evenness = balance(known, seed, **settings["balanced"])
+        subsets = {"complete": known["sample_id"][complete(known)], **subsets}
+    summary: dict[str, Any] = {name: counts.of(known, ids) for name, ids in subsets.items()}
     counts.show(summary)
-    counts.show_balance(evenness)
-    every, drawn, even = (ids.to_frame().reset_index(drop=True) for ids in subsets.values())
-    return every, drawn, even, summary | {"balance": evenness}
+    if evenness:
+        counts.show_balance(evenness)
+        summary["balance"] = evenness
+    tables = {name: ids.to_frame().reset_index(drop=True) for name, ids in subsets.items()}
+    return tables["full"], tables["random"], tables.get("balanced", _NO_FILM), summary
