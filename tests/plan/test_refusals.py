@@ -97,8 +97,7 @@ def test_a_share_without_room_for_a_report_is_refused_with_the_one_that_has(reci
 
 def test_a_training_has_vllm_beside_it(recipes, tmp_path):
     hf, vllm = (
-        report.plan(with_vllm(recipes, tmp_path, draws=draws), card="h200")
-        for draws in ("hf", "vllm")
+        report.plan(with_vllm(recipes, tmp_path, draws=draws), card="h200") for draws in ("hf", "vllm")
     )
     before, after = of(hf, "train@deer"), of(vllm, "train@deer")
     assert after.bytes - before.bytes == pytest.approx(0.9 * 139 * 2**30, rel=0.01)
