@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 from filelock import FileLock
+from hypothesis import settings
 from PIL import Image
 from projects import copy, kedro_run
 
@@ -21,6 +22,8 @@ from radrl.process import offline
 
 offline.apply()  # before any test file imports a library that reads the switches
 os.environ.setdefault("MLFLOW_TRACKING_URI", "off")
+settings.register_profile("any machine", deadline=None)  # an example on a busy one takes what it takes
+settings.load_profile("any machine")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # a process a core; torch reads it when it is imported
 
 if TYPE_CHECKING:
