@@ -170,7 +170,7 @@ def test_how_a_machine_runs_a_training_is_no_stage_s_parameter(stages: dict[str,
 def test_a_person_reads_the_pipeline_from_top_to_bottom() -> None:
     assert len((ROOT / "dvc.yaml").read_text().splitlines()) <= 250
     # ten arms' parameters, three stages each, are most of it
-    assert len((ROOT / "dvc.lock").read_text().splitlines()) <= 3300
+    assert len((ROOT / "dvc.lock").read_text().splitlines()) <= 3400
 
 
 def test_every_parameter_of_a_stage_is_in_params_file(stages: dict[str, Any]) -> None:
