@@ -46,6 +46,8 @@ GRPO = SHARED | {
     "adam_betas": [0.9, 0.99],
     "temperature": 1.0,
     "top_p": 1.0,
+    "engine": "hf",
+    "importance": None,
     "max_new_tokens": 6,
     "loss": "grpo",
     "advantage": "trl",

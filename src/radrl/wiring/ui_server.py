@@ -10,10 +10,9 @@ in the browser. This makes it where none was made, and leaves any other.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
     from flask import Response
 
 _CHOICE: Final = """<script>
@@ -22,8 +21,8 @@ if (localStorage.getItem(key) === null) localStorage.setItem(key, '"machine_lear
 </script>"""
 
 
-def create_app() -> FastAPI:
-    """The server, for MLflow's command."""
+def create_app() -> Any:
+    """The server, for MLflow's command: what MLflow's own function of this name gives."""
     from flask import Response, request
     from mlflow.server import app
     from mlflow.server.fastapi_app import create_fastapi_app
