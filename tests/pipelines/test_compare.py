@@ -349,6 +349,13 @@ def paired(comparison: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def cards(
+    comparison: pd.DataFrame, reports: dict[str, pd.DataFrame], histories: dict[str, pd.DataFrame]
+) -> Callable[[Path], None]:
+    """What writes the cards of a study without settings of its own."""
+    return nodes.write_cards(comparison, reports, histories, INGESTED, {"split": "test"}, settled(None, {}))
+
+
 def page(
     comparison: pd.DataFrame,
     arms: dict[str, pd.DataFrame],
@@ -425,14 +432,7 @@ class TestCards:
     def cards(
         self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, tmp_path: Path
     ) -> dict[str, str]:
-        fill = nodes.write_cards(
-            comparison,
-            {"sft": sft, "grpo": grpo},
-            {"grpo": history()},
-            INGESTED,
-            {"split": "test"},
-            settled(None, {}),
-        )
+        fill = cards(comparison, {"sft": sft, "grpo": grpo}, {"grpo": history()})
         fill(tmp_path)
         return {path.stem: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
 
@@ -1345,14 +1345,7 @@ class TestFewPatients:
         assert f"<p>{self.SAID}, so no difference has a mark or a p.</p>" in text
         assert "Holm’s p –" not in text
         assert not re.search(r'class="(up|down)"[^>]*title', text)
-        given = (
-            gathering.gather_reports(sft=sft, grpo=grpo),
-            {},
-            INGESTED,
-            {"split": "test"},
-            settled(None, {}),
-        )
-        nodes.write_cards(comparison, *given)(tmp_path)
+        cards(comparison, gathering.gather_reports(sft=sft, grpo=grpo), {})(tmp_path)
         assert self.SAID in (tmp_path / "grpo.md").read_text()
 
     def test_a_metric_over_fewer_films_is_named(self, comparison: pd.DataFrame) -> None:
@@ -1391,14 +1384,7 @@ class TestFewUpdates:
     ) -> None:
         arms, curve = {"sft": sft, "grpo": grpo}, history().assign(step=range(steps - 4, steps + 1))
         text = page(comparison, arms, corpus, curve=curve)
-        nodes.write_cards(
-            comparison,
-            gathering.gather_reports(**arms),
-            {"grpo": curve},
-            INGESTED,
-            {"split": "test"},
-            settled(None, {}),
-        )(tmp_path)
+        cards(comparison, gathering.gather_reports(**arms), {"grpo": curve})(tmp_path)
         said = "5 updates an arm: this shows that the machinery runs; its figures mean nothing."
         assert (f'role="note">{said}</p>' in text) == (steps == 5)
         assert (f"**{said}**" in (tmp_path / "grpo.md").read_text()) == (steps == 5)

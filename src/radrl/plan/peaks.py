@@ -149,24 +149,6 @@ def of_reports(model: Model, own: Setting, sample: Sample, *, films: int, rows: 
     return policy | pictures | of_writing(model, own, sample, films=films, rows=rows, longest=longest)
 
 
-def of_vllm(model: Model, own: Setting, cache: int) -> Items:
-    """What vLLM holds that writes: the policy, and keys and values in all that is set apart for them.
-
-    Args:
-        model: the policy.
-        own: how it computes.
-        cache: bytes of that; what a reading of prompts takes beside it is in the device's reserve.
-    """
-    return {"weights": own.frozen_bytes * model.weights.all, "cache": cache}
-
-
-def of_a_report(model: Model, own: Setting, tokens: int) -> int:
-    """Keys and values of so many tokens, a prompt and its report, where nothing trains."""
-    return memory.cache(
-        model.sizes.language, tokens, key_bytes=own.frozen_bytes, value_bytes=own.frozen_bytes
-    )
-
-
 def of_writing(model: Model, own: Setting, sample: Sample, *, films: int, rows: int, longest: int) -> Items:
     """What writing a batch takes beside the policy: the cache, the reading of prompts, the draw of tokens."""
     language, width = model.sizes.language, _residual(model, own)

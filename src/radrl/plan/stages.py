@@ -8,13 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
-from radrl.plan import counts, hours, peaks, shapes
+from radrl.plan import counts, hours, peaks, shapes, vllm
 from radrl.plan.counts import Sample, Tokens
 from radrl.plan.films import Films, of_selection
-from radrl.plan.memory import FLOAT, GIB, Engine, Setting
+from radrl.plan.memory import FLOAT, Engine, Setting
 from radrl.plan.peaks import Items, Model
 from radrl.training import course
-from radrl.training.preflight import SettingsError
 
 if TYPE_CHECKING:
     from radrl.params.schema import Params
@@ -170,7 +169,7 @@ class Planner:
         if trained or draws:
             yield Job("sft", self.sft, "lessons", "sft", params.sft.model_dump())
         if draws:
-            yield Job("rollouts", self.rollouts, "writing", "rollouts", self._writes(params.rollouts))
+            yield Job("rollouts", self.rollouts, "writing", "rollouts", params.rollouts.model_dump())
             yield Job("ddsampling", _plain(self.ddsampling))
         yield Job("selection", _plain(self.selection))
         for name, arm in params.arms.items():
@@ -178,7 +177,7 @@ class Planner:
                 train = partial(self.train, name, arm)
                 yield Job(f"train@{name}", train, "training", "training", self.settings(arm))
         for name, arm in params.arms.items():
-            own = self._writes(params.generate)
+            own = params.generate.model_dump()
             yield Job(f"generate@{name}", partial(self.generate, name, arm), "writing", "generate", own)
             yield Job(f"eval@{name}", _plain(partial(self.eval, name)))
 
@@ -250,20 +249,16 @@ class Planner:
 
     def rollouts(self, changed: Mapping[str, Any], engine: Engine | None = None) -> Stage:
         """K reports a training film."""
-        settings = self._writes(self.params.rollouts) | dict(changed)
+        settings = self.params.rollouts.model_dump() | dict(changed)
         return self._writing("rollouts", settings, self.asked.films.train, settings["samples"])
 
     def generate(
         self, name: str, arm: Arm, changed: Mapping[str, Any], engine: Engine | None = None
     ) -> Stage:
         """Reports to score."""
-        settings = self._writes(self.params.generate) | dict(changed)
+        settings = self.params.generate.model_dump() | dict(changed)
         films = getattr(self.asked.films, settings["split"])
         return self._writing(f"generate@{name}", settings, films, 1, form=arm.output)
-
-    def _writes(self, section: Any) -> dict[str, Any]:
-        """A section that writes reports, and the share of a device's memory that vLLM takes."""
-        return {**section.model_dump(), "gpu_memory": self.params.compute.vllm.gpu_memory}
 
     def _writing(
         self, name: str, settings: Mapping[str, Any], films: int, samples: int, form: str = "plain"
@@ -276,10 +271,10 @@ class Planner:
         costs, reports = self._costs(model, own, None), batch * samples
         rows: int | None = None
         if settings["engine"] == "vllm":
-            items = peaks.of_vllm(model, own, self._vllm_cache(model, own, settings, sample.prompt + longest))
-            one = peaks.of_a_report(model, own, sample.prompt + longest)
-            rows = min(int(self.asked.pace.vllm_rows), items["cache"] // one)
-            usual = peaks.of_a_report(model, own, sample.prompt + sample.report // 2)
+            most = sample.prompt + longest
+            items = vllm.held(model, own, self.asked.card, self.params.compute.vllm, most)
+            rows = min(int(self.asked.pace.vllm_rows), items["cache"] // vllm.of_a_report(model, own, most))
+            usual = vllm.of_a_report(model, own, sample.prompt + sample.report // 2)
             costs = replace(costs, captured=True, cached_bytes=min(rows, reports) * usual)
         else:
             items = peaks.of_reports(model, own, sample, films=batch, rows=reports, longest=longest)
@@ -287,25 +282,6 @@ class Planner:
         seconds = hours.seconds(tokens, costs, self.asked.card)
         whole = replace(counts.times(tokens, workers), reports=0)
         return Stage(name, films, films * samples, workers, whole, seconds, {"generation": items})
-
-    def _vllm_cache(self, model: Model, own: Setting, settings: Mapping[str, Any], longest: int) -> int:
-        """Bytes that vLLM has for keys and values: as stated of a CPU, what weights leave of a GPU's share.
-
-        Raises:
-            radrl.training.preflight.SettingsError: when that is less than one report needs.
-        """
-        card, share = self.asked.card, settings["gpu_memory"]
-        if card.name == "cpu":
-            return self.params.compute.vllm.cpu_cache * GIB
-        memory = (card.memory_gib or 0.0) * GIB
-        needs = own.frozen_bytes * model.weights.all + peaks.of_a_report(model, own, longest)
-        if needs > share * memory:
-            least = math.ceil(100 * needs / memory) / 100
-            raise SettingsError(
-                f"compute.vllm.gpu_memory is {share:g}, {share * memory / GIB:.1f} GiB of a {card.name}, and "
-                f"the policy with one report takes {needs / GIB:.1f}; set it to {least:g} or more"
-            )
-        return int(share * memory) - own.frozen_bytes * model.weights.all
 
     def ddsampling(self) -> Stage:
         """Read the labels of every rollout."""
@@ -349,18 +325,14 @@ class Planner:
         weights = sum(self._reader(each) for each in readers if isinstance(each, str))
         moments = peaks.of_training(model, own, settings, sample, tunes=tunes, labeler=weights)
         if settings["engine"] == "vllm":
-            beside = self._vllm_beside(settings, sample.prompt + longest)
+            drawn_by = Setting(2 if settings["bf16"] else FLOAT, autocast=False)
+            at = self.asked.card, self.params.compute.vllm, sample.prompt + longest
+            beside = sum(vllm.held(self.model(None), drawn_by, *at).values())  # from its start to its end
             moments = {moment: items | {"vllm": beside} for moment, items in moments.items()}
         seconds = hours.seconds(tokens, self._costs(model, own, tunes), self.asked.card, processes=processes)
         seconds += tokens.reports / self._texts(self.params.labeler.name) / processes
         drawn = course.batches(settings, films) * settings["prompts_per_step"] * settings["rollouts"]
         return Stage(f"train@{name}", films, drawn, processes, tokens, seconds, moments)
-
-    def _vllm_beside(self, settings: Mapping[str, Any], longest: int) -> int:
-        """Bytes that vLLM keeps on a training's device from its start to its end."""
-        model, own = self.model(None), Setting(2 if settings["bf16"] else FLOAT, autocast=False)
-        share = {"gpu_memory": self.params.compute.vllm.gpu_memory}
-        return sum(peaks.of_vllm(model, own, self._vllm_cache(model, own, share, longest)).values())
 
     def settings(self, arm: Arm) -> dict[str, Any]:
         """What an arm trains by."""

@@ -98,9 +98,8 @@ def out_of_date(root: Path, graph: Mapping[str, Collection[str]]) -> set[str]:
     if CODE in graph:
         digest_code(root)
     found = set(changed(said_by_dvc(root, "status", "--json"))) & set(graph)
-    chosen = with_followers(
-        graph, found - {CODE}
-    )  # of its digests each stage reads its own, which DVC compared
+    # of the digests that `code` writes each stage reads its own, which DVC has compared
+    chosen = with_followers(graph, found - {CODE})
     return chosen | ({CODE} & set(graph) if chosen or CODE in found else set())
 
 

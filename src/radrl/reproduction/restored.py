@@ -32,7 +32,7 @@ def was_restored(log: Path) -> bool:
     Args:
         log: what it printed.
     """
-    return _SAYS in log.read_text(encoding="utf-8", errors="replace")
+    return _printed(_SAYS, log)
 
 
 def was_skipped(log: Path) -> bool:
@@ -41,7 +41,11 @@ def was_skipped(log: Path) -> bool:
     Args:
         log: what it printed.
     """
-    return _UNCHANGED in log.read_text(encoding="utf-8", errors="replace")
+    return _printed(_UNCHANGED, log)
+
+
+def _printed(words: str, log: Path) -> bool:
+    return words in log.read_text(encoding="utf-8", errors="replace")
 
 
 def take_away_broken(root: Path, stage: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from recorded_vllm import RecordedVllm
 from scipy.stats import chisquare
 from vllm_interpreter import PYTHON, needs_vllm
 
@@ -31,49 +31,27 @@ IMAGE_SIZE = 56
 ASK = "Write the findings of this chest X-ray."
 ON_CPU = {"dtype": "float32", "device": "cpu", "threads": 1}
 
-RECORDS = """
-import json
-from channel import serve
-def work(request, channel):
-    if "open" in request:
-        channel.about({"vllm": "none", "torch": "none", "device": request["open"]["device"]})
-    with open(LOG, "a") as log:
-        log.write(json.dumps(request) + "\\n")
-    for number in range(len(request.get("prompts", ()))):
-        channel.answer(number, [[[number, k, END], True] for k in range(request["sampling"]["n"])])
-serve(work)
-"""
-
 
 class TestRequests:
     """What a worker is asked; one that writes it down stands in vLLM's place."""
 
     @pytest.fixture
-    def log(self, tmp_path: Path) -> Path:
-        return tmp_path / "requests.jsonl"
+    def worker(self, policy_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RecordedVllm:
+        return RecordedVllm(policy_folder, tmp_path, monkeypatch)
 
     @pytest.fixture
-    def writer(
-        self, policy_folder: Path, tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> Iterator[VllmWriter]:
-        end = folder.ends(folder.outline(policy_folder))[0]
-        script = tmp_path / "records.py"
-        script.write_text(RECORDS.replace("LOG", repr(str(log))).replace("END", str(end)))
-        monkeypatch.setattr(vllm, "SCRIPT", script)
+    def writer(self, worker: RecordedVllm, policy_folder: Path) -> Iterator[VllmWriter]:
         with closing(VllmWriter(policy_folder, **ON_CPU)) as opened:
             yield opened
 
-    def asked(self, log: Path) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in log.read_text().splitlines()]
-
     def test_samples_are_drawn_with_seeds_of_their_own_place(
-        self, writer: VllmWriter, log: Path, films: Any
+        self, writer: VllmWriter, worker: RecordedVllm, films: Any
     ) -> None:
         shown = [(film,) for film in films(3)]
         how = {"max_new_tokens": 5, "samples": 2, "temperature": 0.7, "top_p": 0.9, "seed": 4}
         written = writer.write(shown, ASK, **how, first=10)
         writer.write(shown[1:], ASK, **how, first=11)
-        _, whole, part = self.asked(log)
+        _, whole, part = worker.asked()
         assert whole["sampling"] == {
             "n": 2, "temperature": 0.7, "top_p": 0.9, "max_tokens": 5,
             "stop_token_ids": folder.ends(writer.policy),
@@ -83,17 +61,17 @@ class TestRequests:
         assert [[one.tokens for one in own] for own in written] == [[2, 2]] * 3
         assert all(one.ended for own in written for one in own)
 
-    def test_greedily_it_is_asked_once(self, writer: VllmWriter, log: Path, films: Any) -> None:
+    def test_greedily_it_is_asked_once(self, writer: VllmWriter, worker: RecordedVllm, films: Any) -> None:
         (own,) = writer.write([tuple(films(2))], ASK, max_new_tokens=5, samples=3, top_p=0.5)
-        sampling = self.asked(log)[1]["sampling"]
+        sampling = worker.asked()[1]["sampling"]
         assert (sampling["n"], sampling["top_p"], sampling["temperature"]) == (1, 1.0, 0.0)
         assert own == [own[0]] * 3
 
     def test_prompts_have_one_mark_a_film_and_marks_are_never_written(
-        self, writer: VllmWriter, log: Path, films: Any
+        self, writer: VllmWriter, worker: RecordedVllm, films: Any
     ) -> None:
         writer.write([tuple(films(2)), tuple(films(1))], ASK, max_new_tokens=5)
-        request = self.asked(log)[1]
+        request = worker.asked()[1]
         config = writer.policy.model.config
         assert [own.count(config.image_token_id) for own in request["prompts"]] == [2, 1]
         assert [len(own) for own in request["films"]] == [2, 1]

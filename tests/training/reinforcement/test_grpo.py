@@ -58,11 +58,6 @@ def letters(report: str) -> float:
 LETTERS = RewardSum([part(letters)])
 
 
-@pytest.fixture(scope="module")
-def prompts(films: Callable[..., list[bytes]], texts: Callable[[int], list[str]], prompt: str) -> Dataset:
-    return prompt_dataset([(film,) for film in films(6)], texts(6), [f"film{i}" for i in range(6)], prompt)
-
-
 @pytest.fixture
 def run(policy_folder: Path, prompts: Dataset, tmp_path: Path) -> Run:
     def train(

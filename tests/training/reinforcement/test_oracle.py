@@ -21,7 +21,7 @@ from radrl.policy.encoding import encode_targets
 from radrl.policy.folder import Policy
 from radrl.rewards.base import Part, RewardSum
 from radrl.training.reinforcement import grpo
-from radrl.training.reinforcement.grpo import optimise, prompt_dataset
+from radrl.training.reinforcement.grpo import optimise
 from radrl.training.reinforcement.oracle import AveragedRates, Oracle, pair_losses
 
 Run = Callable[..., tuple[Policy, list[dict[str, float]]]]
@@ -34,11 +34,6 @@ class Floor(Thirds):
 
     def __call__(self, reports: Sequence[str], *_: Any) -> list[float]:
         return [0.1 + len(report) / 100 for report in reports]
-
-
-@pytest.fixture(scope="module")
-def prompts(films: Callable[..., list[bytes]], texts: Callable[[int], list[str]], prompt: str) -> Dataset:
-    return prompt_dataset([(film,) for film in films(6)], texts(6), [f"film{i}" for i in range(6)], prompt)
 
 
 @pytest.fixture

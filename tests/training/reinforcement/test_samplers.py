@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +14,7 @@ import torch
 from datasets import Dataset
 from peft import get_peft_model
 from PIL import Image
+from recorded_vllm import RecordedVllm
 from small_arms import MIXING, TRAINING, Thirds
 from vllm_interpreter import PYTHON, needs_vllm
 
@@ -49,11 +49,6 @@ def alone(index: int = 0) -> Any:
     return SimpleNamespace(
         is_main_process=index == 0, process_index=index, wait_for_everyone=lambda: None, num_processes=1
     )
-
-
-@pytest.fixture(scope="module")
-def prompts(films: Callable[..., list[bytes]], texts: Callable[[int], list[str]], prompt: str) -> Dataset:
-    return prompt_dataset([(film,) for film in films(6)], texts(6), [f"film{i}" for i in range(6)], prompt)
 
 
 @pytest.fixture
@@ -188,44 +183,15 @@ def test_without_a_correction_the_engines_word_does_not_count(
     assert not any(name.startswith("sampling/") for name in curve[0])
 
 
-RECORDS = """
-import json, os
-from channel import serve
-def work(request, channel):
-    if "open" in request:
-        channel.about({"vllm": "none", "torch": "none", "device": request["open"]["device"]})
-    if "load" in request:
-        request["files"] = sorted(os.listdir(request["load"]))
-    request["alone"] = {name: os.environ.get(name) for name in ("RANK", "WORLD_SIZE")}
-    with open(LOG, "a") as log:
-        log.write(json.dumps(request) + "\\n")
-    for number in range(len(request.get("prompts", ()))):
-        channel.answer(number, [[[7, END], True, [-0.5, -0.25]]])
-serve(work)
-"""
-
-
 class TestRequests:
     """What an engine is asked; a test double of vLLM's worker writes it down."""
 
     @pytest.fixture
-    def log(self, tmp_path: Path) -> Path:
-        return tmp_path / "requests.jsonl"
-
-    @pytest.fixture
-    def recorded(
-        self, policy_folder: Path, tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        end = folder.ends(folder.outline(policy_folder))[0]
-        script = tmp_path / "records.py"
-        script.write_text(RECORDS.replace("LOG", repr(str(log))).replace("END", str(end)))
-        monkeypatch.setattr(vllm, "SCRIPT", script)
-
-    def asked(self, log: Path) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in log.read_text().splitlines()]
+    def worker(self, policy_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RecordedVllm:
+        return RecordedVllm(policy_folder, tmp_path, monkeypatch)
 
     def test_weights_are_handed_over_before_each_draw_and_go(
-        self, recorded: None, policy_folder: Path, log: Path, films: Any, tmp_path: Path
+        self, worker: RecordedVllm, policy_folder: Path, films: Any, tmp_path: Path
     ) -> None:
         policy, shown = folder.load(policy_folder), [decode_films([film]) for film in films(2)]
         with closing(VllmWriter(policy_folder, **ON_CPU, draws=True)) as writer:
@@ -233,7 +199,7 @@ class TestRequests:
             found = sampler.draw(policy.model, shown, accelerator=alone(), step=5)
             assert list(tmp_path.glob("*weights*")) == []
             sampler.draw(policy.model, shown[:1], accelerator=alone(), step=6)
-        opened, load, draw, again, other = self.asked(log)
+        opened, load, draw, again, other = worker.asked()
         assert opened["open"]["logprobs_mode"] == "processed_logprobs"
         assert "model.safetensors" in load["files"]
         assert load["load"] == again["load"] == str(tmp_path / samplers.WEIGHTS)
@@ -246,7 +212,7 @@ class TestRequests:
         assert [one.log_probabilities for one in found] == [[-0.5, -0.25]] * 2
 
     def test_two_processes_ask_for_what_one_would(
-        self, recorded: None, policy_folder: Path, log: Path, films: Any, tmp_path: Path
+        self, worker: RecordedVllm, policy_folder: Path, films: Any, tmp_path: Path
     ) -> None:
         policy, shown = folder.load(policy_folder), [decode_films([film]) for film in films(4)]
         (tmp_path / samplers.WEIGHTS).mkdir()  # as the first process has left it for the second
@@ -254,13 +220,13 @@ class TestRequests:
             sampler = VllmSampler(writer, ASK, SETTINGS, seed=3, workspace=tmp_path)
             sampler.draw(policy.model, shown[2:], accelerator=alone(1), step=5)
             sampler.draw(policy.model, shown, accelerator=alone(0), step=5)
-        requests = [own for own in self.asked(log) if "seeds" in own]
+        requests = [own for own in worker.asked() if "seeds" in own]
         second, whole = requests
         for name in ("seeds", "films", "prompts"):
             assert second[name] == whole[name][2:]
 
     def test_films_arrive_as_they_are(
-        self, recorded: None, policy_folder: Path, log: Path, films: Any, tmp_path: Path
+        self, worker: RecordedVllm, policy_folder: Path, films: Any, tmp_path: Path
     ) -> None:
         import io
         from base64 import b64decode
@@ -269,16 +235,16 @@ class TestRequests:
         with closing(VllmWriter(policy_folder, **ON_CPU, draws=True)) as writer:
             sampler = VllmSampler(writer, ASK, SETTINGS, seed=3, workspace=tmp_path)
             sampler.draw(policy.model, [decode_films([film])], accelerator=alone(), step=0)
-        sent = Image.open(io.BytesIO(b64decode(self.asked(log)[2]["films"][0][0])))
+        sent = Image.open(io.BytesIO(b64decode(worker.asked()[2]["films"][0][0])))
         np.testing.assert_array_equal(np.asarray(sent), np.asarray(decode_films([film])[0]))
 
     def test_a_launchers_variables_are_not_for_the_engine(
-        self, recorded: None, policy_folder: Path, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, worker: RecordedVllm, policy_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("WORLD_SIZE", "2")
         monkeypatch.setenv("RANK", "1")
         with samplers.opened(settings("vllm"), policy_folder, tmp_path, {}):
-            assert self.asked(log)[0]["alone"] == {"RANK": "0", "WORLD_SIZE": "1"}
+            assert worker.asked()[0]["alone"] == {"RANK": "0", "WORLD_SIZE": "1"}
 
 
 def settings(engine: str, device: str = "cpu") -> ArmSettings:

@@ -24,7 +24,7 @@ from radrl.policy.folder import Policy
 from radrl.rewards.base import Part, RewardSum
 from radrl.training import tuning
 from radrl.training.reinforcement import grpo, shared_forward
-from radrl.training.reinforcement.grpo import optimise, prompt_dataset
+from radrl.training.reinforcement.grpo import optimise
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
 
@@ -42,11 +42,6 @@ class Lengths(Thirds):
 
     def __call__(self, reports: Sequence[str], *_: Any) -> list[float]:
         return [len(report) / 10 for report in reports]
-
-
-@pytest.fixture(scope="module")
-def prompts(films: Callable[..., list[bytes]], texts: Callable[[int], list[str]], prompt: str) -> Dataset:
-    return prompt_dataset([(film,) for film in films(6)], texts(6), [f"film{i}" for i in range(6)], prompt)
 
 
 @pytest.fixture
