@@ -302,7 +302,10 @@ def test_missing_key_is_named(values: Values) -> None:
     assert "prompts: is missing" in said
 
 
-@pytest.mark.parametrize("watch", [None, {"every": 0, "films": 50}, {"every": 1, "films": 1}])
+LOOKS = {"every": 5, "films": 50, "metric": "sample14_f1", "patience": None, "keep": "last"}
+
+
+@pytest.mark.parametrize("watch", [None, LOOKS | {"every": 0}, LOOKS | {"patience": 20, "keep": "best"}])
 def test_watch_can_be_set_and_switched_off_for_all_arms_and_for_one(values: Values, watch: Any) -> None:
     assert validate(put(values, "training.watch", watch))
     values["arms"]["grpo"]["training"] = {"watch": watch}
@@ -312,10 +315,19 @@ def test_watch_can_be_set_and_switched_off_for_all_arms_and_for_one(values: Valu
 @pytest.mark.parametrize(
     ("watch", "message"),
     [
-        ({"every": -1, "films": 50}, "training.watch.every: Input should be greater than or equal to 0"),
-        ({"every": 5, "films": 0}, "training.watch.films: Input should be greater than or equal to 1"),
+        (LOOKS | {"every": -1}, "training.watch.every: Input should be greater than or equal to 0"),
+        (LOOKS | {"films": 0}, "training.watch.films: Input should be greater than or equal to 1"),
         ({"every": 5}, "training.watch.films: is missing"),
-        ({"every": 5, "film": 9, "films": 5}, "training.watch.film: no such key; did you mean 'films'?"),
+        (LOOKS | {"film": 9}, "training.watch.film: no such key; did you mean 'films'?"),
+        (LOOKS | {"metric": "f1"}, "training.watch.metric: Input should be 'sample14_f1', 'macro14_f1'"),
+        (
+            LOOKS | {"every": 0, "keep": "best"},
+            "training.watch: patience is None and keep is best",
+        ),
+        (
+            LOOKS | {"every": 0, "patience": 9},
+            "training.watch: patience is 9 and keep is last",
+        ),
     ],
 )
 def test_wrong_watch_is_named(values: Values, watch: Any, message: str) -> None:
@@ -323,6 +335,13 @@ def test_wrong_watch_is_named(values: Values, watch: Any, message: str) -> None:
     values["training"]["watch"] = None
     values["arms"]["grpo"]["training"] = {"watch": watch}
     assert f"arms.grpo.{message}" in refusal(values)
+
+
+def test_checkpoint_of_a_look_holds_no_rollouts_in_use(values: Values) -> None:
+    values["training"] |= {"iterations": 2, "checkpoint_every": 4, "watch": LOOKS | {"keep": "best"}}
+    assert "watch.every 5 is no multiple of iterations 2, but watch.keep is best" in refusal(values)
+    values["training"]["watch"] = LOOKS
+    assert validate(values)
 
 
 def test_every_problem_is_listed_at_once(values: Values) -> None:

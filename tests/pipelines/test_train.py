@@ -88,7 +88,8 @@ def test_validation_films_are_watched_and_belong_to_the_work(
     inputs: dict[str, Any], make_corpus: Callable[..., ds.Dataset], written: Any, silent: Any, tmp_path: Path
 ) -> None:
     corpus = make_corpus(["train", "val", "test"], studies=12)
-    seeing = inputs | {"corpus": corpus, "training": inputs["training"] | {"watch": {"every": 3, "films": 2}}}
+    watch = {"every": 3, "films": 2, "metric": "sample14_f1", "patience": None, "keep": "last"}
+    seeing = inputs | {"corpus": corpus, "training": inputs["training"] | {"watch": watch}}
     writer, curve = train_stage(**seeing, step_report=silent)
     looks = curve["watch/ce_rules_sample14_f1"].notna()
     assert curve["step"][looks].tolist() == [0, 3, 4]
@@ -169,3 +170,15 @@ def test_what_does_not_fit_is_refused_before_weights_are_loaded(
     with pytest.raises(SettingsError, match=re.escape(message)):
         train_stage(**inputs | {"arm": inputs["arm"] | {"training": training}}, step_report=silent)
     assert not inputs["workspace"].exists()
+
+
+@pytest.mark.parametrize("own", [{"patience": 5}, {"keep": "best"}])
+def test_looks_that_decide_want_validation_films(
+    inputs: dict[str, Any], make_corpus: Callable[..., ds.Dataset], silent: Any, own: dict[str, Any]
+) -> None:
+    watch = {"every": 3, "films": 2, "metric": "sample14_f1", "patience": None, "keep": "last"} | own
+    blind = {"corpus": make_corpus(["train", "test"], studies=12)}
+    with pytest.raises(SettingsError, match="no film in the split val: give it some"):
+        train_stage(
+            **inputs | blind | {"training": inputs["training"] | {"watch": watch}}, step_report=silent
+        )

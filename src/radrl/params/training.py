@@ -49,10 +49,30 @@ class Selection(Parts):
 
 
 class Watch(Section):
-    """Validation films whose reports are read while a policy trains; `every: 0` switches it off."""
+    """Validation films whose reports are read while a policy trains; `every: 0` switches it off.
+
+    Args:
+        every: updates from one look to the next.
+        films: how many.
+        metric: the number of a look that says how good the policy is.
+        patience: updates without a better look after which training ends; null trains all steps.
+        keep: the weights that training hands on: the last ones, or those of the best look.
+    """
 
     every: Annotated[int, Field(ge=0)]
     films: PositiveInt
+    metric: Literal["sample14_f1", "macro14_f1", "micro14_f1", "mccs"]
+    patience: PositiveInt | None
+    keep: Literal["last", "best"]
+
+    @model_validator(mode="after")
+    def _looks_where_it_decides(self) -> Watch:
+        if not self.every and (self.patience is not None or self.keep == "best"):
+            raise ValueError(
+                f"patience is {self.patience} and keep is {self.keep}, but every is 0: no film is looked at; "
+                "set every to a number of updates, or patience to null and keep to last"
+            )
+        return self
 
 
 class Importance(Section):
@@ -117,6 +137,11 @@ class Training(Section):
             raise ValueError(
                 f"checkpoint_every {self.checkpoint_every} is no multiple of iterations {self.iterations}: "
                 "rollouts still in use are not in a checkpoint"
+            )
+        if self.watch and self.watch.keep == "best" and self.watch.every % self.iterations:
+            raise ValueError(
+                f"watch.every {self.watch.every} is no multiple of iterations {self.iterations}, but "
+                "watch.keep is best: rollouts still in use are not in a checkpoint of a look"
             )
         return self
 

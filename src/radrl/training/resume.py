@@ -13,15 +13,21 @@ import torch
 from peft import PeftModel
 from torch.utils.data import Sampler
 from transformers.trainer_pt_utils import safe_globals
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from radrl.policy import folder
 from radrl.storage.whole_files import whole_file
-from radrl.training.seals import altered, is_sealed
+from radrl.training.seals import SEAL, altered, is_sealed
 
 CHECKPOINT = "checkpoint-*"
 FIRST_ALONE: Final = "rng_state.pth"
 FIRST_OF_SEVERAL: Final = "rng_state_0.pth"
 """transformers' names of the first process' generators, in a checkpoint."""
+
+
+class CheckpointError(RuntimeError):
+    """A checkpoint that is wanted is not there or not what was written; the message names it and the mend."""
+
 
 _log = logging.getLogger(__name__)
 
@@ -42,6 +48,29 @@ def last_checkpoint(workspace: Path) -> Path | None:
             ", ".join(files),
         )
     return None
+
+
+def restore_best(trainer: Any, workspace: Path) -> None:
+    """Take up the weights of a training's best look.
+
+    Args:
+        trainer: a `RestoresWeights` that has trained; its state names the best look, if there was any.
+        workspace: its checkpoints.
+
+    Raises:
+        CheckpointError: when that look's checkpoint is gone or altered.
+    """
+    best = trainer.state.best_global_step
+    if best in (None, trainer.state.global_step):
+        return
+    checkpoint = workspace / f"{PREFIX_CHECKPOINT_DIR}-{best}"
+    if not is_sealed(checkpoint) or (files := altered(checkpoint)):
+        lacks = ", ".join(files) if is_sealed(checkpoint) else SEAL
+        raise CheckpointError(
+            f"{checkpoint}, of the best look (training.watch.keep), is not what was written there ({lacks}): "
+            f"delete {workspace} to train this arm from its start, or set training.watch.keep to last"
+        )
+    trainer._load_from_checkpoint(str(checkpoint), trainer.model)
 
 
 class RestoresWeights:

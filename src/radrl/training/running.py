@@ -8,12 +8,12 @@ from typing import Any
 from radrl.policy.folder import Policy
 from radrl.training import shards, tuning
 from radrl.training.callbacks import history
-from radrl.training.resume import last_checkpoint
+from radrl.training.resume import last_checkpoint, restore_best
 from radrl.training.seals import Seals
 
 
 def trained(
-    trainer: Any, policy: Policy, *, tunes: str, workspace: Path
+    trainer: Any, policy: Policy, *, tunes: str, workspace: Path, keep_best: bool = False
 ) -> tuple[Policy, list[dict[str, float]]]:
     """Train, and put the policy together.
 
@@ -22,6 +22,8 @@ def trained(
         policy: whose model it trains, perhaps under adapters.
         tunes: see `radrl.training.tuning.freeze`.
         workspace: its checkpoints.
+        keep_best: whether the weights of its best look are handed on, in place of the last ones
+            (`radrl.training.watching.early_stopping`).
 
     Returns:
         The trained policy, in float32, whole in the first process; and its training curve.
@@ -29,13 +31,16 @@ def trained(
     Raises:
         radrl.training.preflight.SettingsError: when processes share weights in a way that is refused, or not
             as those that wrote the last checkpoint.
+        radrl.training.resume.CheckpointError: when the checkpoint of the best look is not what was written.
     """
     accelerator, kind = trainer.accelerator, type(policy.model)  # which parting the weights changes
-    shards.check(accelerator, tunes)
+    shards.check(accelerator, tunes, keep_best=keep_best)
     trainer.add_callback(Seals())
     last = last_checkpoint(workspace) if accelerator.is_main_process else None
     checkpoint = shards.of_first(accelerator, last)
     shards.check_checkpoint(accelerator, checkpoint)
     trainer.train(resume_from_checkpoint=checkpoint)
+    if keep_best:
+        restore_best(trainer, workspace)
     whole = shards.gathered(accelerator, accelerator.unwrap_model(trainer.model), kind)
     return Policy(tuning.finished(whole), policy.processor), history(trainer.state)

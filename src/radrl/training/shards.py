@@ -50,12 +50,13 @@ class ComputesAsWhole:
             )
 
 
-def check(accelerator: Accelerator, tunes: str) -> None:
+def check(accelerator: Accelerator, tunes: str, *, keep_best: bool = False) -> None:
     """Refuse an engine that is not known to train as one process does.
 
     Args:
         accelerator: the trainer's.
         tunes: as `radrl.training.tuning.freeze` takes it.
+        keep_best: as `radrl.training.running.trained` takes it.
 
     Raises:
         SettingsError: naming the engine and the mend.
@@ -77,6 +78,11 @@ def check(accelerator: Accelerator, tunes: str) -> None:
         raise SettingsError(
             "adapters train with whole weights in each process: set compute.config to "
             "conf/accelerate/ddp.yaml, or tunes to full"
+        )
+    if keep_best:
+        raise SettingsError(
+            "training.watch.keep is best, which takes up a checkpoint whose weights lie whole in each "
+            "process: set compute.config to conf/accelerate/ddp.yaml, or training.watch.keep to last"
         )
 
 

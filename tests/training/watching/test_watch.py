@@ -74,6 +74,8 @@ class TestReading:
                 # Edema 2/3, Pleural Effusion 0, No Finding 2 / (2 + 2), 11 others 0
                 "ce_signs_macro14_f1": (2 / 3 + 1 / 2) / 14,
                 "ce_signs_micro14_f1": 4 / (4 + 2 + 3),
+                # normal reports are blank without No Finding: 0; (1, 0) and (1, 1) are 45 degrees apart
+                "ce_signs_mccs": 2**-0.5 / 4,
                 "ce_signs_f1/Edema": 2 / 3,
                 "ce_signs_f1/Pleural Effusion": 0,
                 "ce_signs_f1/No Finding": 1 / 2,

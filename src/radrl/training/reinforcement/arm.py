@@ -23,7 +23,7 @@ from radrl.rewards.build import build as build_reward
 from radrl.storage.workspaces import claim, fingerprint
 from radrl.training import course
 from radrl.training.callbacks import Report
-from radrl.training.preflight import check_training
+from radrl.training.preflight import check_training, check_watched
 from radrl.training.reinforcement import samplers
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
@@ -70,6 +70,7 @@ class Arm:
         own, device = self.settings.arm.get("training", {}), place(self.device)
         check_training(training, own, films=films, policy=self.start, device=device, processes=processes)
         samplers.check(self.settings, self.vllm)
+        check_watched(training["watch"], len(self._watched))
         passes, steps = course.passes(training, films), course.steps(training, films)
         # an arm that does not see them all could do with fewer
         logger.info("%d updates of %d films: %.2f epochs", steps, films, passes)

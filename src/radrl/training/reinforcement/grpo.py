@@ -26,12 +26,13 @@ from radrl.process.ranks import processes
 from radrl.rewards.base import RewardSum
 from radrl.training import batches, course, placing, tuning
 from radrl.training.callbacks import Report, StepReport, silent
-from radrl.training.preflight import check_films
+from radrl.training.preflight import check_films, looks_decide
 from radrl.training.reinforcement.finite import Finite
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.samplers import Sampler
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
 from radrl.training.running import trained
+from radrl.training.watching.early_stopping import EarlyStopping
 from radrl.training.watching.watch import Watch, Watching
 
 
@@ -104,7 +105,8 @@ def optimise(
         workspace: folder of checkpoints; training goes on from the last one in it.
         dtype: of the weights that do not train: frozen parts, the base under adapters, the frozen start.
         report: told each step's numbers.
-        watch: validation films whose reports are read as training goes on; it changes no weight.
+        watch: validation films whose reports are read as training goes on; a look changes no weight, and
+            `settings["watch"]` says whether looks decide when training ends and which weights are kept.
         observers: are told what the trainer tells its callbacks, after all that has a part in the training.
 
     Returns:
@@ -127,16 +129,30 @@ def optimise(
         advantage=settings["advantage"],
         args=arguments,
         train_dataset=prompts,
-        callbacks=[*_looks(watch, policy, report), StepReport(report), Finite()],
+        callbacks=[*_looks(watch, policy, report, settings), StepReport(report), Finite()],
         **_tuned(policy, settings),
     )
     _let_observe(trainer, observers)
     tuning.check_masters(trainer.model)
-    return trained(trainer, policy, tunes=settings["tunes"], workspace=workspace)
+    kept = {"keep_best": watch is not None and _keeps_best(settings["watch"])}
+    return trained(trainer, policy, tunes=settings["tunes"], workspace=workspace, **kept)
 
 
-def _looks(watch: Watch | None, policy: Policy, report: Report) -> list[Watching]:
-    return [Watching(watch, policy.processor, report)] if watch else []
+def _looks(
+    watch: Watch | None, policy: Policy, report: Report, settings: Mapping[str, Any]
+) -> list[TrainerCallback]:
+    """What looks at the watched films, and what follows from it."""
+    if watch is None:
+        return []
+    looks: list[TrainerCallback] = [Watching(watch, policy.processor, report)]
+    own = settings["watch"]
+    if looks_decide(own):
+        looks.append(EarlyStopping(watch.column(own["metric"]), own["patience"], keep_best=_keeps_best(own)))
+    return looks
+
+
+def _keeps_best(watch: Mapping[str, Any] | None) -> bool:
+    return bool(watch) and watch["keep"] == "best"
 
 
 def _tuned(policy: Policy, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ answered greedily every few steps, and what is logged includes what rewards are 
 report for all films, the normal report, more findings than the references have.
 
     watch/ce_{labeler}_{sample14,macro14,micro14}_f1   as in `radrl.evaluation.label_agreement`
+    watch/ce_{labeler}_mccs                            as in `radrl.evaluation.clinical_efficacy`, at margin 0
     watch/ce_{labeler}_f1/{observation}                of those that a reference is positive in
     watch/findings_per_report, .._per_reference        positive observations, No Finding left out
     watch/like_normal_share, .._of_references          labelled as a constant normal report is
@@ -34,6 +35,7 @@ import torch
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from radrl.algorithms.f_measure import Labels, positives
+from radrl.algorithms.mccs import mccs
 from radrl.data import corpus as corpora
 from radrl.evaluation.baselines import NORMAL_REPORT
 from radrl.evaluation.label_agreement import label_agreement, label_rows, metric_name
@@ -114,6 +116,14 @@ class Watch:
         self.prompt, self.form, self.every = prompt, form, every
         self.max_new_tokens, self.batch_size = max_new_tokens, batch_size
         self.labeler = Remembering(labeler)  # references come each time, and reports come again
+
+    def column(self, metric: str) -> str:
+        """The name in a history of a metric that `training.watch.metric` names.
+
+        Args:
+            metric: without its labeler, such as ``sample14_f1``.
+        """
+        return f"{PREFIX}ce_{self.labeler.name}_{metric}"
 
     def measure(self, policy: Policy) -> dict[str, float]:
         """Let a policy write on the films, and read what it wrote.
@@ -247,6 +257,7 @@ def _clinical(labeler: Labeler, references: Sequence[str], reports: Sequence[str
     scores = label_agreement(truth, found, labeler=labeler.name).values()
     names = [metric_name(labeler.name, averaging, 14, "f1") for averaging in ("sample", "macro", "micro")]
     numbers = {name: float(scores[name]) for name in names}
+    numbers[f"ce_{labeler.name}_mccs"] = float(mccs(truth, found).mean())
     numbers |= {
         f"ce_{labeler.name}_f1/{row.observation}": row.f1
         for row in label_rows(truth, found)
