@@ -68,14 +68,14 @@ class Way:
 
     Args:
         name: in the table.
-        credit: a key of `arms` in params.yaml whose credit it takes.
+        credit: a key of `analyses.credit` in params.yaml whose settings it takes; nothing for equal weights.
         touches: the parts of a step that it adds to.
         oracle: whether it has OraPO's.
         bound: what it may add, as a share; nothing where none was set.
     """
 
     name: str
-    credit: str = "grpo"
+    credit: str | None = None
     touches: tuple[str, ...] = ("credit and reward",)
     oracle: bool = False
     bound: float | None = None
@@ -83,10 +83,10 @@ class Way:
 
 WAYS: Final = (
     Way("GRPO"),
-    Way("DiTPO by gradient", credit="ditpo_grad", bound=0.10),
-    Way("DiTPO by TF-IDF", credit="ditpo_rule", bound=0.02),
+    Way("DiTPO by gradient", credit="gradient", bound=0.10),
+    Way("DiTPO by TF-IDF", credit="tf_idf", bound=0.02),
     Way("the oracle", touches=PASSES, oracle=True, bound=0.15),
-    Way("gradient and oracle", credit="ditpo_grad", touches=("credit and reward", *PASSES), oracle=True),
+    Way("gradient and oracle", credit="gradient", touches=("credit and reward", *PASSES), oracle=True),
 )
 
 
@@ -180,7 +180,7 @@ def measure(
             policy,
             films,
             reward=RewardSum([Part(HalfEarnsNothing(reader), 1.0)]),
-            credit=build_credit(params["arms"][way.credit]["credit"], tokenizer, lambda _: reader),
+            credit=build_credit(_credit(params, way), tokenizer, lambda _: reader),
             oracle=Oracle(tokenizer, **params["arms"]["orapo"]["oracle"]) if way.oracle else None,
             settings=settings,
             seed=0,
@@ -190,6 +190,11 @@ def measure(
 
 
 _TAUGHT: list[Any] = []
+
+
+def _credit(params: Mapping[str, Any], way: Way) -> str | dict[str, Any]:
+    """A way's credit, as an arm of params.yaml would have it."""
+    return {way.credit: params["analyses"]["credit"][way.credit]} if way.credit else "uniform"
 
 
 def taught(params: Mapping[str, Any], texts: Sequence[str]) -> Sequence[Any]:

@@ -102,14 +102,21 @@ def test_an_arm_of_a_study_has_the_parts_of_the_recipes_arm_of_that_name(study: 
 
 def drawn() -> list[Path]:
     """Studies on the shipped recipe, whose trainings the run cache shares."""
-    return [file for file in STUDIES if yaml.safe_load(file.read_text())["recipe"] == "phantom-laptop.yaml"]
+    return [file for recipe in DRAWN for file in studies_of(recipe)]
 
 
-def test_an_arm_has_the_same_settings_in_every_study_on_the_shipped_films(root: Path) -> None:
+DRAWN = ("phantom-laptop", "phantom-60-updates")
+
+
+def studies_of(recipe: str) -> list[Path]:
+    return [file for file in STUDIES if yaml.safe_load(file.read_text())["recipe"] == f"{recipe}.yaml"]
+
+
+@pytest.mark.parametrize("recipe", DRAWN)
+def test_an_arm_has_the_same_settings_in_every_study_on_drawn_films(root: Path, recipe: str) -> None:
     """So that it is trained once: the run cache knows a training by its arm's name and settings."""
-    recipe = root / "conf/recipes/phantom-laptop.yaml"
     told: dict[str, dict[str, list[str]]] = {}
-    for file in (recipe, *drawn()):
+    for file in (root / f"conf/recipes/{recipe}.yaml", *studies_of(recipe)):
         for name, arm in (yaml.safe_load(file.read_text()).get("arms") or {}).items():
             told.setdefault(name, {}).setdefault(json.dumps(arm, sort_keys=True), []).append(file.stem)
     assert {name: list(by.values()) for name, by in told.items() if len(by) > 1} == {}

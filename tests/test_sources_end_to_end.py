@@ -139,8 +139,8 @@ class Case:
         return not self.options
 
 
-ARMS = ("base", "sft", "deer_oracle", "mrg_r1")
-"""Plain text by credit and oracle, reasoning and report by adapters; the other arms cost minutes."""
+ARMS = ("base", "sft", "deer", "orapo", "mrg_r1")
+"""Plain text by credit and by the oracle, reasoning and report; the other arms cost minutes."""
 FIRST = ("--pipelines=ingest,labeler,label,selection",)
 CASES = {
     "iu_xray, untrained arms": Case("iu_xray"),

@@ -14,7 +14,7 @@ from radrl.plan import films
         ("orapo-chexpert_plus", (40_463, 5_780, 234)),
         ("mrg_r1-iu_xray", (4_138, 592, 1_180)),
         ("deer-iu_xray-zeroshot", (0, 0, 5_910)),
-        ("phantom-laptop", (1_200, 200, 800)),
+        ("phantom-laptop", (1_200, 200, 1_600)),
     ],
 )
 def test_films_are_drawn_or_published(recipe, splits, recipes):

@@ -18,13 +18,13 @@ from radrl.provenance import code
 from radrl.provenance.code import digests, stage_code
 
 ROOT = Path(__file__).parents[2]
-GRPO = ["grpo", "ditpo_rule", "ditpo_grad", "deer", "orapo", "facts_after_sft", "mrg_r1", "deer_oracle"]
+GRPO = ["grpo", "deer", "orapo", "mrg_r1"]
 """Arms that train."""
 
 EVERY_ARM = ["base", "sft", *GRPO]
-DEER = ["grpo", "ditpo_rule", "ditpo_grad", "deer", "deer_oracle"]
-GRADIENT = ["ditpo_grad", "deer", "deer_oracle"]
-FACTS = ["orapo", "facts_after_sft"]
+DEER = ["grpo", "deer"]
+GRADIENT = ["deer"]
+FACTS = ["orapo"]
 LABELLED = {"labeler", "label", "ddsampling", "analyses", "compare"}
 """Stages beside the arms' own that read reports by the rules."""
 
@@ -131,7 +131,7 @@ def test_writing_it_down_otherwise_runs_nothing(
         ("rewards.facts", of("train", FACTS)),
         ("rewards.mccs", of("train", ["mrg_r1"])),
         ("rewards.format", of("train", ["mrg_r1"])),
-        ("credit.tf_idf", of("train", ["ditpo_rule"]) | {"analyses"}),
+        ("credit.tf_idf", {"analyses"}),
         ("credit.gradient", of("train", GRADIENT) | {"analyses"}),
         ("scoring.rules.graph", of("eval") | {"compare"}),
         ("data.sources.phantom", {"ingest"}),
@@ -140,7 +140,7 @@ def test_writing_it_down_otherwise_runs_nothing(
         ("algorithms.diversity", {"ddsampling", "analyses", "compare"}),
         ("algorithms.facts", of("train", FACTS) | {"compare"}),
         ("scoring.facts.rules", of("train", FACTS) | {"compare"}),
-        ("algorithms.tf_idf", of("train", ["ditpo_rule"]) | {"analyses"}),
+        ("algorithms.tf_idf", {"analyses"}),
         ("algorithms.masking", {"analyses"}),
         ("algorithms.advantages", of("train") | {"analyses"}),
         ("evaluation.bootstrap", {"analyses", "compare"}),
