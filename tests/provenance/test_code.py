@@ -157,10 +157,12 @@ def test_a_change_runs_what_computes_with_it(
     assert {name for name, modules in code_of.items() if f"radrl.{module}" in modules} == again
 
 
-def test_mccs_is_the_reward_of_one_arm_and_a_metric_of_all(code_of: dict[str, set[str]]) -> None:
-    found = {name for name, modules in code_of.items() if "radrl.algorithms.mccs" in modules}
-    assert found & of("train") == {"train.mrg_r1"}
-    assert of("eval") <= found
+def test_mccs_is_the_reward_of_one_arm_and_is_watched_and_scored_of_all(code_of: dict[str, set[str]]) -> None:
+    def found(module: str) -> set[str]:
+        return {name for name, modules in code_of.items() if module in modules}
+
+    assert found("radrl.rewards.mccs") & of("train") == {"train.mrg_r1"}
+    assert of("eval") | of("train", GRPO) <= found("radrl.algorithms.mccs")
 
 
 def test_a_change_changes_the_digests_of_those_whose_code_it_is(
