@@ -96,7 +96,14 @@ def test_curves_and_pictures_lie_beside_the_page(radrl, file, tmp_path):
     result = radrl("study", file, "--out", tmp_path / "page.md")
     assert result.exit_code == 0, result.output
     made = {path.name: path for path in tmp_path.iterdir() if path.is_file()}
-    assert sorted(made) == ["page-curves.csv", "page-curves.png", "page.csv", "page.md", "page.png"]
+    assert sorted(made) == [
+        "page-curves.csv",
+        "page-curves.png",
+        "page-levelling.csv",
+        "page.csv",
+        "page.md",
+        "page.png",
+    ]
     # (0.2 + 0.5) / 2 and (0.3 + 0.5) / 2 in the two seeds
     header, few, _ = made["page-curves.csv"].read_text().splitlines()
     assert header == "run,arm,step,what,mean,sd,seeds"
@@ -114,6 +121,7 @@ def test_without_out_the_page_lies_with_the_clones(radrl, file, project):
         "all-seed-5",
         "few-seed-5",
         "results-curves.csv",
+        "results-levelling.csv",
         "results.csv",
         "results.md",
     ]
@@ -212,7 +220,7 @@ def test_a_study_of_the_analyses_is_run_and_written(radrl, looked, tmp_path):
     assert sorted(made) == ["look-claims.csv", "look.csv", "look.md"]
     text = made["look.md"]
     assert text.startswith("# A look\n\nDrawn films")
-    assert "2 claims, 2 hypotheses: 1 supported, 1 contradicted, 0 not decidable." in text
+    assert "2 claims, 2 hypotheses: 1 supported, 1 contradicted, 0 not decidable, 0 stopped early." in text
     assert "Rows are no arms here" in text
     assert "## Budget" not in text
     assert "| masking_rules_label_modification_ratio | gradient | 0.705 ± 0.007 | +0.400 (" in text
