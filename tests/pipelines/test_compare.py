@@ -1117,10 +1117,11 @@ class TestFindings:
         capsys.readouterr()
         nodes.show_findings(comparison, {"grpo": history(), "far": history().assign(kl=0.9)}, {})
         printed = " ".join(capsys.readouterr().out.split())
-        assert printed.startswith(
-            "far: kl_blow_up (warning, steps 1 to 5): KL to the start is 0.90 nats a token"
-        )
-        assert "grpo" not in printed
+        # of five updates two are in the last third
+        ended = "not told whether it has levelled off: 2 updates in the last third of 5 updates, where 4 are"
+        assert printed.startswith(f"grpo: {ended} needed (reward) far: {ended} needed (reward) ")
+        assert printed.endswith("Raise training.kl, or lower training.learning_rate or training.steps.")
+        assert "far: kl_blow_up (warning, steps 1 to 5): KL to the start is 0.90 nats a token" in printed
 
     def test_they_are_on_the_page(
         self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
