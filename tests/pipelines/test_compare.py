@@ -1133,6 +1133,43 @@ class TestFindings:
         assert "Raise training.kl" in text
 
 
+class TestLevelledOff:
+    STEPS = np.arange(13) * 5
+    RISING = pd.DataFrame({"step": STEPS, "watch/ce_rules_sample14_f1": STEPS / 1000})
+    SAID = "still rising at the end: +0.060 in 60 updates, standard error 0.000"
+
+    def test_it_is_printed_a_line_an_arm(
+        self, comparison: pd.DataFrame, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        capsys.readouterr()
+        level = self.RISING.assign(
+            **{"watch/ce_rules_sample14_f1": 0.4, "learning_rate": 1e-4 / (1 + self.STEPS)}
+        )
+        nodes.show_findings(comparison, {"grpo": self.RISING, "level": level}, {})
+        printed = capsys.readouterr().out.splitlines()
+        assert printed[1] == f"grpo: {self.SAID} (sample F1 on the watched films, 5 looks)"
+        assert printed[2].startswith("level: level at the end (under a falling rate): +0.000 in 60 updates")
+        assert printed[4].startswith("grpo: still_rising (note, steps 40 to 60):")
+
+    def test_it_is_on_the_page_and_the_card(
+        self,
+        comparison: pd.DataFrame,
+        sft: pd.DataFrame,
+        grpo: pd.DataFrame,
+        corpus: ds.Dataset,
+        tmp_path: Path,
+    ) -> None:
+        arms = {"sft": sft, "grpo": grpo}
+        text = page(comparison, arms, corpus, curve=self.RISING)
+        assert (
+            f"<li><strong>grpo</strong>: {self.SAID} (sample F1 on the watched films, 5 looks).</li>" in text
+        )
+        assert "<code>still_rising</code>" in text
+        cards(comparison, gathering.gather_reports(**arms), {"grpo": self.RISING})(tmp_path)
+        assert f"| at its end | {self.SAID} (" in (tmp_path / "grpo.md").read_text()
+        assert "at its end" not in (tmp_path / "sft.md").read_text()
+
+
 class TestExamples:
     def test_every_verdict(self) -> None:
         known = dict.fromkeys(OBSERVATIONS, BLANK) | {
