@@ -168,6 +168,9 @@ def test_tables_of_before_there_were_such_verdicts_are_read_beside_others(compar
     )
     old = old.drop(columns=["verdict_of_test", "arm_ended", "over_ended"])
     assert "**not decidable** |" in verdicts(old)
-    text = verdicts(pd.concat([old, table], ignore_index=True), commands=True)
+    assert summary(old).endswith(" Of 2 nobody asked whether their trainings had levelled off.")
+    both = pd.concat([old, table], ignore_index=True)
+    text = verdicts(both, commands=True)
+    assert "1 stopped early. Of 2 nobody asked" in summary(both)
     assert text.count("**stopped early** (`grpo` rising") == 1
     assert text.count("**not decidable** |") == 1

@@ -64,12 +64,14 @@ def summary(found: pd.DataFrame) -> str:
         found: of `lines`, of one or more studies.
 
     Returns:
-        A sentence.
+        A sentence, and one more where tables are among them that were made before there was "stopped early".
     """
     counts = found["verdict"].value_counts()
     said = ", ".join(f"{counts.get(verdict.value, 0)} {verdict.value}" for verdict in Verdict)
     claims = found[["study", "where", "claim"]].drop_duplicates()
-    return f"{len(claims)} claims, {len(found)} hypotheses: {said}."
+    unasked = len(found) - found.get("verdict_of_test", pd.Series()).count()
+    blind = f" Of {unasked} nobody asked whether their trainings had levelled off." if unasked else ""
+    return f"{len(claims)} claims, {len(found)} hypotheses: {said}.{blind}"
 
 
 def verdicts(found: pd.DataFrame, *, commands: bool = False) -> str:
