@@ -7,7 +7,7 @@ import yaml
 from radrl.commands import study as module
 from radrl.storage.locks import alone
 from radrl.studies.curves import HISTORIES
-from radrl.studies.execution import COMPARISON
+from radrl.studies.execution import COMPARISON, PAIRS
 
 ARMS = ("sft", "grpo")
 HEADER = "arm,kind,metric,value,difference,difference_low,difference_high,p"
@@ -46,12 +46,14 @@ def file(project):
 
 
 class Pretended:
+    GRPO = 0.4
+
     def __init__(self, root, study):
         pass
 
     def __call__(self, experiment):
         lines = [f"sft,arm,ce_rules_sample14_f1,{0.3 + experiment.seed / 100},,,,"]
-        lines += [f"grpo,arm,ce_rules_sample14_f1,{0.4 + experiment.seed / 100},0.1,0.06,0.14,0.01"]
+        lines += [f"grpo,arm,ce_rules_sample14_f1,{self.GRPO + experiment.seed / 100},0.1,0.06,0.14,0.01"]
         target = experiment.clone / COMPARISON
         target.parent.mkdir(parents=True)
         target.write_text("\n".join([HEADER, *lines]) + "\n")
@@ -62,6 +64,20 @@ class Pretended:
 
     def stop(self):
         pass
+
+
+class StillRising(Pretended):
+    """Its arm ends 0.01 below the other row, and gained 0.02 in the last 15 of 60 updates."""
+
+    GRPO = 0.29
+
+    def __call__(self, experiment):
+        super().__call__(experiment)
+        (experiment.clone / PAIRS).write_text("metric,arm,other,error\nce_rules_sample14_f1,grpo,sft,0.001\n")
+        looks = [(0, 0.1), (15, 0.2), (30, 0.3), (45, 0.4), (60, 0.42 + experiment.seed / 10000)]
+        table = "\n".join(f"{step},{f1}" for step, f1 in looks)
+        (experiment.clone / HISTORIES / "grpo.csv").write_text(f"step,watch/ce_rules_sample14_f1\n{table}\n")
+        return 0
 
 
 class Looking(Pretended):
@@ -112,6 +128,23 @@ def test_curves_and_pictures_lie_beside_the_page(radrl, file, tmp_path):
         assert f"]({name})" in made["page.md"].read_text()
         assert made[name].read_bytes().startswith(b"\x89PNG")
         assert name in result.stderr
+
+
+def test_a_claim_that_more_training_could_overturn_was_stopped_early(
+    radrl, file, project, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(module, "Repro", StillRising)
+    claim = {"says": "Rewards add", "where": "DEER, table 4", "arm": "all.grpo", "over": "sft"}
+    given = yaml.safe_load(file.read_text()) | {"claims": [claim | {"metrics": ["ce_rules_sample14_f1"]}]}
+    file.write_text(yaml.safe_dump(given, sort_keys=False))
+    result = radrl("study", file, "--out", tmp_path / "page.md")
+    assert result.exit_code == 0, result.output
+    assert "0 contradicted, 0 not decidable, 1 stopped early." in result.stderr
+    text = (tmp_path / "page.md").read_text()
+    assert "| sample14_f1: **stopped early** (`all.grpo` rising; the test: contradicted) |" in text
+    # 0.02 and 0.0201 in 15 updates
+    assert "| all | grpo | 60 | sample F1 on the watched films | +0.080 ± 0.000 | rising |" in text
+    assert "grpo,watch/ce_rules_sample14_f1,60,2,0.080" in (tmp_path / "page-levelling.csv").read_text()
 
 
 def test_without_out_the_page_lies_with_the_clones(radrl, file, project):
