@@ -7,7 +7,7 @@ import yaml
 from radrl.commands import study as module
 from radrl.storage.locks import alone
 from radrl.studies.curves import HISTORIES
-from radrl.studies.execution import COMPARISON
+from radrl.studies.execution import COMPARISON, PAIRS
 
 ARMS = ("sft", "grpo")
 HEADER = "arm,kind,metric,value,difference,difference_low,difference_high,p"
@@ -46,12 +46,14 @@ def file(project):
 
 
 class Pretended:
+    GRPO = 0.4
+
     def __init__(self, root, study):
         pass
 
     def __call__(self, experiment):
         lines = [f"sft,arm,ce_rules_sample14_f1,{0.3 + experiment.seed / 100},,,,"]
-        lines += [f"grpo,arm,ce_rules_sample14_f1,{0.4 + experiment.seed / 100},0.1,0.06,0.14,0.01"]
+        lines += [f"grpo,arm,ce_rules_sample14_f1,{self.GRPO + experiment.seed / 100},0.1,0.06,0.14,0.01"]
         target = experiment.clone / COMPARISON
         target.parent.mkdir(parents=True)
         target.write_text("\n".join([HEADER, *lines]) + "\n")
@@ -62,6 +64,20 @@ class Pretended:
 
     def stop(self):
         pass
+
+
+class StillRising(Pretended):
+    """Its arm ends 0.01 below the other row, and gained 0.02 in the last 15 of 60 updates."""
+
+    GRPO = 0.29
+
+    def __call__(self, experiment):
+        super().__call__(experiment)
+        (experiment.clone / PAIRS).write_text("metric,arm,other,error\nce_rules_sample14_f1,grpo,sft,0.001\n")
+        looks = [(0, 0.1), (15, 0.2), (30, 0.3), (45, 0.4), (60, 0.42 + experiment.seed / 10000)]
+        table = "\n".join(f"{step},{f1}" for step, f1 in looks)
+        (experiment.clone / HISTORIES / "grpo.csv").write_text(f"step,watch/ce_rules_sample14_f1\n{table}\n")
+        return 0
 
 
 class Looking(Pretended):
@@ -96,7 +112,14 @@ def test_curves_and_pictures_lie_beside_the_page(radrl, file, tmp_path):
     result = radrl("study", file, "--out", tmp_path / "page.md")
     assert result.exit_code == 0, result.output
     made = {path.name: path for path in tmp_path.iterdir() if path.is_file()}
-    assert sorted(made) == ["page-curves.csv", "page-curves.png", "page.csv", "page.md", "page.png"]
+    assert sorted(made) == [
+        "page-curves.csv",
+        "page-curves.png",
+        "page-levelling.csv",
+        "page.csv",
+        "page.md",
+        "page.png",
+    ]
     # (0.2 + 0.5) / 2 and (0.3 + 0.5) / 2 in the two seeds
     header, few, _ = made["page-curves.csv"].read_text().splitlines()
     assert header == "run,arm,step,what,mean,sd,seeds"
@@ -107,6 +130,23 @@ def test_curves_and_pictures_lie_beside_the_page(radrl, file, tmp_path):
         assert name in result.stderr
 
 
+def test_a_claim_that_more_training_could_overturn_was_stopped_early(
+    radrl, file, project, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(module, "Repro", StillRising)
+    claim = {"says": "Rewards add", "where": "DEER, table 4", "arm": "all.grpo", "over": "sft"}
+    given = yaml.safe_load(file.read_text()) | {"claims": [claim | {"metrics": ["ce_rules_sample14_f1"]}]}
+    file.write_text(yaml.safe_dump(given, sort_keys=False))
+    result = radrl("study", file, "--out", tmp_path / "page.md")
+    assert result.exit_code == 0, result.output
+    assert "0 contradicted, 0 not decidable, 1 stopped early." in result.stderr
+    text = (tmp_path / "page.md").read_text()
+    assert "| sample14_f1: **stopped early** (`all.grpo` rising; the test: contradicted) |" in text
+    # 0.02 and 0.0201 in 15 updates
+    assert "| all | grpo | 60 | sample F1 on the watched films | +0.080 ± 0.000 | rising |" in text
+    assert "grpo,watch/ce_rules_sample14_f1,60,2,0.080" in (tmp_path / "page-levelling.csv").read_text()
+
+
 def test_without_out_the_page_lies_with_the_clones(radrl, file, project):
     assert radrl("study", file, "--seeds", "5").exit_code == 0
     folder = project / "data" / ".studies" / "study-trial"
@@ -114,6 +154,7 @@ def test_without_out_the_page_lies_with_the_clones(radrl, file, project):
         "all-seed-5",
         "few-seed-5",
         "results-curves.csv",
+        "results-levelling.csv",
         "results.csv",
         "results.md",
     ]
@@ -212,7 +253,7 @@ def test_a_study_of_the_analyses_is_run_and_written(radrl, looked, tmp_path):
     assert sorted(made) == ["look-claims.csv", "look.csv", "look.md"]
     text = made["look.md"]
     assert text.startswith("# A look\n\nDrawn films")
-    assert "2 claims, 2 hypotheses: 1 supported, 1 contradicted, 0 not decidable." in text
+    assert "2 claims, 2 hypotheses: 1 supported, 1 contradicted, 0 not decidable, 0 stopped early." in text
     assert "Rows are no arms here" in text
     assert "## Budget" not in text
     assert "| masking_rules_label_modification_ratio | gradient | 0.705 ± 0.007 | +0.400 (" in text

@@ -1117,10 +1117,11 @@ class TestFindings:
         capsys.readouterr()
         nodes.show_findings(comparison, {"grpo": history(), "far": history().assign(kl=0.9)}, {})
         printed = " ".join(capsys.readouterr().out.split())
-        assert printed.startswith(
-            "far: kl_blow_up (warning, steps 1 to 5): KL to the start is 0.90 nats a token"
-        )
-        assert "grpo" not in printed
+        # of five updates two are in the last third
+        ended = "not told whether it has levelled off: 2 updates in the last third of 5 updates, where 4 are"
+        assert printed.startswith(f"grpo: {ended} needed (reward) far: {ended} needed (reward) ")
+        assert printed.endswith("Raise training.kl, or lower training.learning_rate or training.steps.")
+        assert "far: kl_blow_up (warning, steps 1 to 5): KL to the start is 0.90 nats a token" in printed
 
     def test_they_are_on_the_page(
         self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
@@ -1130,6 +1131,43 @@ class TestFindings:
         text = page(comparison, arms, corpus, curve=history().assign(kl=0.9))
         assert "<strong>grpo</strong>, warning, steps 1 to 5: <code>kl_blow_up</code>" in text
         assert "Raise training.kl" in text
+
+
+class TestLevelledOff:
+    STEPS = np.arange(13) * 5
+    RISING = pd.DataFrame({"step": STEPS, "watch/ce_rules_sample14_f1": STEPS / 1000})
+    SAID = "still rising at the end: +0.060 in 60 updates, standard error 0.000"
+
+    def test_it_is_printed_a_line_an_arm(
+        self, comparison: pd.DataFrame, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        capsys.readouterr()
+        level = self.RISING.assign(
+            **{"watch/ce_rules_sample14_f1": 0.4, "learning_rate": 1e-4 / (1 + self.STEPS)}
+        )
+        nodes.show_findings(comparison, {"grpo": self.RISING, "level": level}, {})
+        printed = capsys.readouterr().out.splitlines()
+        assert printed[1] == f"grpo: {self.SAID} (sample F1 on the watched films, 5 looks)"
+        assert printed[2].startswith("level: level at the end (under a falling rate): +0.000 in 60 updates")
+        assert printed[4].startswith("grpo: still_rising (note, steps 40 to 60):")
+
+    def test_it_is_on_the_page_and_the_card(
+        self,
+        comparison: pd.DataFrame,
+        sft: pd.DataFrame,
+        grpo: pd.DataFrame,
+        corpus: ds.Dataset,
+        tmp_path: Path,
+    ) -> None:
+        arms = {"sft": sft, "grpo": grpo}
+        text = page(comparison, arms, corpus, curve=self.RISING)
+        assert (
+            f"<li><strong>grpo</strong>: {self.SAID} (sample F1 on the watched films, 5 looks).</li>" in text
+        )
+        assert "<code>still_rising</code>" in text
+        cards(comparison, gathering.gather_reports(**arms), {"grpo": self.RISING})(tmp_path)
+        assert f"| at its end | {self.SAID} (" in (tmp_path / "grpo.md").read_text()
+        assert "at its end" not in (tmp_path / "sft.md").read_text()
 
 
 class TestExamples:

@@ -27,6 +27,7 @@ def found() -> pd.DataFrame:
     return pd.DataFrame(
         [
             hypothesis("OraPO", "OraPO is above GRPO", 0.002, Verdict.OPEN, arm="orapo"),
+            hypothesis("OraPO", "OraPO is above SFT", -0.001, Verdict.STOPPED_EARLY, arm="orapo"),
             hypothesis(
                 "DEER, table 4", "DEER is above GRPO", 0.04, Verdict.SUPPORTED, paper_difference=0.045
             ),
@@ -64,14 +65,15 @@ def test_claims_stand_below_their_paper(found: pd.DataFrame) -> None:
 def test_a_verdict_is_told_by_colour_and_by_marker(found: pd.DataFrame) -> None:
     (panel,) = forest(found).axes
     colours, markers = zip(*LOOKS.values(), strict=True)
-    assert len({*colours}) == len({*markers}) == 3
-    supported, contradicted, open_ = (LOOKS[verdict] for verdict in Verdict)
+    assert len({*colours}) == len({*markers}) == len(Verdict) == 4
+    supported, contradicted, open_, stopped = (LOOKS[verdict] for verdict in Verdict)
     assert [(mark, x) for mark, x, _ in marks(panel.lines)] == [
         (supported[1], 0.04),
         (PAPERS_OWN[1], 0.045),
         (contradicted[1], -0.03),
         (supported[1], 0.01),
         (open_[1], 0.002),
+        (stopped[1], -0.001),
     ]
     paper = next(line for line in panel.lines if line.get_marker() == PAPERS_OWN[1])
     assert paper.get_markerfacecolor() == "none"
@@ -80,7 +82,7 @@ def test_a_verdict_is_told_by_colour_and_by_marker(found: pd.DataFrame) -> None:
 
 def test_the_least_that_matters_stands_where_the_verdict_turns(found: pd.DataFrame) -> None:
     (panel,) = forest(found).axes
-    assert [line.get_xdata()[0] for line in panel.lines if _is_tick(line)] == [0.01, 0.01, -0.02, 0.01]
+    assert [line.get_xdata()[0] for line in panel.lines if _is_tick(line)] == [0.01, 0.01, -0.02, 0.01, 0.01]
 
 
 def _is_tick(line: Line2D) -> bool:
@@ -104,7 +106,7 @@ def test_what_lies_beyond_the_scale_is_an_arrow_at_its_edge(found: pd.DataFrame)
     ["ce_rules_micro14_precision_uncertain_pos", "masking_chexbert_compact_label_modification_ratio"],
 )
 def test_sixty_lines_do_not_lie_on_one_another(longest: str) -> None:
-    verdicts = [*Verdict] * 20
+    verdicts = [*Verdict] * 15
     many = [
         hypothesis(f"DEER, table {i % 7}", "word " * (5 + 2 * (i % 9)), 0.01, own, metric=longest)
         for i, own in enumerate(verdicts)

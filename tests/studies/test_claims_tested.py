@@ -8,6 +8,8 @@ import pytest
 from radrl.studies.claims.page import lines, section, summary, verdicts
 from radrl.studies.claims.stated import Claim, hypotheses
 from radrl.studies.claims.tested import judge
+from radrl.studies.levelling import Levelled
+from radrl.training.watching.levelling import State
 
 VALUES = {  # by arm, f1 of seeds 0 to 3
     "sft": [0.50, 0.52, 0.49, 0.51],
@@ -102,7 +104,10 @@ def test_the_lines_hold_what_the_table_rounds(comparisons, pairs):
     table = lines(asked, study="study-trial", command="radrl study x.yaml", drawn=True, published=None)
     assert table["difference"].tolist() == pytest.approx([0.06, 0.0])
     assert table.loc[0, "differences"] == "+0.0600 +0.0500 +0.0700 +0.0600"
-    assert summary(table) == "2 claims, 2 hypotheses: 1 supported, 0 contradicted, 1 not decidable."
+    assert (
+        summary(table)
+        == "2 claims, 2 hypotheses: 1 supported, 0 contradicted, 1 not decidable, 0 stopped early."
+    )
     text = verdicts(table, commands=True)
     assert "| **`radrl study x.yaml`** |  |  |  |  |" in text
     assert "| Rewards help (`grpo` over `sft`, m 0.01) | f1: **supported** | +0.060 (" in text
@@ -118,3 +123,54 @@ def test_a_claim_on_two_metrics_is_one_line(comparisons, pairs):
     text = verdicts(lines(found, study="study-trial", command="", drawn=True, published=None))
     assert len(text.splitlines()) == 3
     assert "| f1: **supported**<br>f2: **supported** |" in text
+
+
+def ended(arm, state):
+    return Levelled("", arm, "watch/ce_rules_sample14_f1", 60, 4, 0.05, 0.01, state, False)
+
+
+@pytest.fixture
+def close():
+    return claim(says="A film is as good", over="nearest_training_film")
+
+
+def test_a_claim_whose_arm_was_still_rising_was_stopped_early(comparisons, pairs, close):
+    asked = hypotheses([claim(), close], ARMS, ["f1"], {"f1": 0.01}, where="study.yaml")
+    added, equal = judge(asked, comparisons, pairs, [ended("grpo", State.RISING)], level=0.95)
+    assert (added.verdict, added.ended) == ("supported", (State.RISING, None))
+    assert (equal.verdict, equal.answer.verdict) == ("stopped early", "not decidable")
+    (lost, _) = judge(asked, comparisons, pairs, [ended("grpo", State.FALLING)], level=0.95)
+    assert lost.verdict == "stopped early"
+    (chased, _) = judge(asked, comparisons, pairs, [ended("sft", State.RISING)], level=0.95)
+    assert chased.verdict == "stopped early"
+
+
+def test_the_table_says_what_moved_and_what_the_test_says(comparisons, pairs, close, tmp_path):
+    asked = hypotheses([claim(), close], ARMS, ["f1"], {"f1": 0.01}, where="study.yaml")
+    found = judge(asked, comparisons, pairs, [ended("grpo", State.RISING)], level=0.95)
+    table = lines(found, study="study-trial", command="", drawn=True, published=None)
+    assert table["verdict"].tolist() == ["supported", "stopped early"]
+    assert table["verdict_of_test"].tolist() == ["supported", "not decidable"]
+    assert summary(table).endswith("1 supported, 0 contradicted, 0 not decidable, 1 stopped early.")
+    file = tmp_path / "claims.csv"
+    table.to_csv(file, index=False)
+    text = verdicts(pd.read_csv(file).assign(command="x"))
+    assert "| f1: **stopped early** (`grpo` rising; the test: not decidable) |" in text
+    assert "**supported** |" in text
+
+
+def test_tables_of_before_there_were_such_verdicts_are_read_beside_others(comparisons, pairs, close):
+    asked = hypotheses([claim(), close], ARMS, ["f1"], {"f1": 0.01}, where="study.yaml")
+    new = judge(asked, comparisons, pairs, [ended("grpo", State.RISING)], level=0.95)
+    table = lines(new, study="study-new", command="new", drawn=True, published=None)
+    old = lines(
+        judge(asked, comparisons, pairs, level=0.95), study="a", command="a", drawn=True, published=None
+    )
+    old = old.drop(columns=["verdict_of_test", "arm_ended", "over_ended"])
+    assert "**not decidable** |" in verdicts(old)
+    assert summary(old).endswith(" Of 2 nobody asked whether their trainings had levelled off.")
+    both = pd.concat([old, table], ignore_index=True)
+    text = verdicts(both, commands=True)
+    assert "1 stopped early. Of 2 nobody asked" in summary(both)
+    assert text.count("**stopped early** (`grpo` rising") == 1
+    assert text.count("**not decidable** |") == 1

@@ -1,12 +1,14 @@
 """From the differences of several seeds to a verdict."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from radrl.studies.claims.verdict import ALPHA, Question, Verdict, answer, planned
+from radrl.studies.claims.verdict import ALPHA, Question, Verdict, answer, planned, with_training
+from radrl.training.watching.levelling import State
 
 SEEDS = 6
 
@@ -103,3 +105,35 @@ def test_what_was_expected_stands_beside_what_was_found():
     assert found.planned == pytest.approx(planned(0.02, SEEDS, 1))
     assert found.detectable == pytest.approx(planned(0.01, SEEDS, 1))
     assert one(0.0).planned is None
+
+
+RISING, FALLING, LEVEL, UNKNOWN = State
+SUPPORTED, CONTRADICTED, OPEN, STOPPED_EARLY = Verdict
+ADDS = [(RISING, LEVEL), (RISING, None), (LEVEL, FALLING), (UNKNOWN, FALLING), (RISING, FALLING)]
+"""How arm and row ended where more training can only add to the difference."""
+
+
+@pytest.mark.parametrize(("arm", "over"), ADDS)
+def test_what_more_training_could_overturn_was_stopped_early(arm, over):
+    assert with_training(CONTRADICTED, arm, over) is STOPPED_EARLY
+    assert with_training(OPEN, arm, over) is STOPPED_EARLY
+    assert with_training(SUPPORTED, arm, over) is SUPPORTED
+
+
+@pytest.mark.parametrize(("over", "arm"), ADDS)
+def test_what_takes_from_the_difference_overturns_support_alone(arm, over):
+    assert with_training(SUPPORTED, arm, over) is STOPPED_EARLY
+    assert with_training(CONTRADICTED, arm, over) is CONTRADICTED
+    assert with_training(OPEN, arm, over) is OPEN
+
+
+@pytest.mark.parametrize("verdict", [SUPPORTED, CONTRADICTED, OPEN])
+def test_rows_that_do_not_move_leave_every_verdict(verdict):
+    for arm, over in itertools.product((LEVEL, UNKNOWN, None), repeat=2):
+        assert with_training(verdict, arm, over) is verdict
+
+
+@pytest.mark.parametrize("verdict", [SUPPORTED, CONTRADICTED, OPEN])
+@pytest.mark.parametrize("both", [RISING, FALLING])
+def test_two_that_move_alike_can_end_either_way(verdict, both):
+    assert with_training(verdict, both, both) is STOPPED_EARLY

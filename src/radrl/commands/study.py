@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -17,13 +17,13 @@ from radrl.data.sources.base import drawn
 from radrl.params.schema import Params
 from radrl.storage.locks import alone
 from radrl.storage.whole_files import whole_file
-from radrl.studies import analyses, clones
+from radrl.studies import analyses, clones, levelling
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.claims import across_runs
 from radrl.studies.claims.page import lines, summary
 from radrl.studies.claims.tested import judge
 from radrl.studies.claims.verdict import planned as planned_difference
-from radrl.studies.curves import over_seeds
+from radrl.studies.curves import histories, over_seeds
 from radrl.studies.execution import (
     ANALYSES,
     COMPARISON,
@@ -93,7 +93,8 @@ def command(
 
     The page has for every metric and arm the mean and spread over seeds, the difference from the reference
     arm with interval, p and Holm's p, the rows that need no model and score higher, each arm's budget, and
-    the paper's rows where FILE names them. NAME-curves.csv has the arms' training curves over the seeds. With
+    the paper's rows where FILE names them; and whether the arms had levelled off when their training ended
+    (NAME-levelling.csv). NAME-curves.csv has the arms' training curves over the seeds. With
     --out pictures lie beside the page NAME.md and stand in it: all rows (NAME.png), training curves
     (NAME-curves.png), and of arms with an oracle or FactS zero rewards and rare labels (NAME-rare.png).
     A study of `stage: analyses` has ways of masking and pools of films for rows, and neither budgets,
@@ -168,13 +169,16 @@ def _write(study: Study, planned: list[Experiment], out: Path, root: Path, *, pi
     shown = file.relative_to(root) if file.is_relative_to(root) else file.name
     said = describe(study, f"radrl study {shown}")
     comparisons, curves, drawn = _comparisons(study, planned), DataFrame(), list[Picture]()
-    claims = _claims(study, comparisons, planned, said)
+    ended = levelling.over_seeds(histories(planned), said.metrics)
+    claims = _claims(study, comparisons, planned, said, ended)
     if study.stage != ANALYSES:
         curves = over_seeds(planned)
         drawn = draw(comparisons, curves, study.runs, said, stem=out.stem) if pictures else []
-    text = page(comparisons, said, claims, section(drawn) if drawn else ())
+    ends = levelling.section(ended, runs=len(study.runs) > 1) if ended else ()
+    text = page(comparisons, said, claims, section(drawn) if drawn else (), ends)
     files = {out: text.encode(), out.with_suffix(".csv"): _csv(table(comparisons, said))}
-    for name, lines_of in {"claims": claims, "curves": curves.round(5)}.items():
+    tables = {"claims": claims, "curves": curves.round(5), "levelling": levelling.lines(ended)}
+    for name, lines_of in tables.items():
         if len(lines_of):
             files[out.with_name(f"{out.stem}-{name}.csv")] = _csv(lines_of)
     files |= {out.with_name(one.name): one.content for one in drawn}
@@ -200,11 +204,17 @@ def _pairs(study: Study, comparisons: DataFrame, planned: list[Experiment], leve
     return concat([collect(planned, PAIRS), across_runs.errors(study.hypotheses, planned)])
 
 
-def _claims(study: Study, comparisons: DataFrame, planned: list[Experiment], said: Described) -> DataFrame:
+def _claims(
+    study: Study,
+    comparisons: DataFrame,
+    planned: list[Experiment],
+    said: Described,
+    ended: Sequence[levelling.Levelled],
+) -> DataFrame:
     """What became of the study's claims, a line a claim and metric."""
     asked = study.hypotheses if len({one.seed for one in planned}) > 1 else ()
     pairs = _pairs(study, comparisons, planned, said.level) if asked else DataFrame()
-    tested = judge(asked, comparisons, pairs, level=said.level)
+    tested = judge(asked, comparisons, pairs, ended, level=said.level)
     return lines(tested, study=study.name, command=said.command, drawn=said.drawn, published=study.published)
 
 

@@ -37,6 +37,8 @@ COLUMNS: Final = ("run", "arm", "step", "what", "mean", "sd", "seeds")
 
 Place = tuple[str, str]
 """A run and an arm."""
+Histories = Mapping[tuple[str, int], Mapping[str, pd.DataFrame]]
+"""By run and seed, and by arm, step and what the trainer logged."""
 
 
 def over_seeds(given: Sequence[Experiment]) -> pd.DataFrame:
@@ -48,14 +50,20 @@ def over_seeds(given: Sequence[Experiment]) -> pd.DataFrame:
     Returns:
         As `averaged`, without lines where no arm trained.
     """
-    histories = {(one.run, one.seed): _histories(one) for one in given}
     labels = [pd.read_parquet(one.clone / LABELS) for one in given if (one.clone / LABELS).is_file()]
-    return averaged(histories, labels)
+    return averaged(histories(given), labels)
 
 
-def averaged(
-    histories: Mapping[tuple[str, int], Mapping[str, pd.DataFrame]], labels: Sequence[pd.DataFrame]
-) -> pd.DataFrame:
+def histories(given: Sequence[Experiment]) -> Histories:
+    """What the trainers of all arms logged.
+
+    Args:
+        given: experiments that have run.
+    """
+    return {(one.run, one.seed): _histories(one) for one in given}
+
+
+def averaged(histories: Histories, labels: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Mean and spread of what was logged, over seeds.
 
     A column of every step is first averaged over `EVERY` steps within a seed, and stands at the last of them;
@@ -123,9 +131,7 @@ def _histories(one: Experiment) -> dict[str, pd.DataFrame]:
     return {arm: table for arm, table in tables.items() if len(table)}
 
 
-def _clinical(
-    histories: Mapping[tuple[str, int], Mapping[str, pd.DataFrame]], labels: Sequence[pd.DataFrame]
-) -> set[str]:
+def _clinical(histories: Histories, labels: Sequence[pd.DataFrame]) -> set[str]:
     """The columns of watched F1 that are kept."""
     from radrl.pipelines.compare.curves import FIGURE_2, RARE
 

@@ -69,6 +69,7 @@ def page(
     study: Described,
     claims: pd.DataFrame | None = None,
     pictures: Sequence[str] = (),
+    levelled: Sequence[str] = (),
 ) -> str:
     """The whole page in Markdown.
 
@@ -77,6 +78,7 @@ def page(
         study: what is said of them.
         claims: of `radrl.studies.claims.page.lines`; nothing for a study that asks nothing, or has one seed.
         pictures: paragraphs of `radrl.studies.pictures.section`.
+        levelled: paragraphs of `radrl.studies.levelling.section`.
 
     Returns:
         The text.
@@ -92,6 +94,7 @@ def page(
     parts += pictures
     if study.budgets:
         parts += ["## Budget", _budget_table(study), *_some(unequal(study.budgets)), *_some(_drawn(study))]
+    parts += levelled
     parts += [f"## Over {len(seeds)} seeds" if len(seeds) > 1 else f"## Seed {seeds[0]}"]
     parts += [
         POOLING if len(seeds) > 1 else ONE_SEED_STUDY,

@@ -112,6 +112,13 @@ class TestWhileTraining:
         messages = train(run(late(EQUAL, 0.8), steps=27))
         assert messages[0].startswith("step 27: no_variance_all_equal (stop")
 
+    def test_that_it_still_rises_is_told_when_it_has_ended(self, train: Any) -> None:
+        messages = train(run(line("watch/ce_rules_sample14_f1", 0.4, 0.6), every=3))
+        assert [message.split(":")[0] for message in messages] == [
+            "step 40",
+            "training ended with still_rising (note)",
+        ]
+
     def test_bar_stays_whole(self, train: Any, capsys: pytest.CaptureFixture[str]) -> None:
         handler = logging.StreamHandler()
         logging.getLogger().addHandler(handler)

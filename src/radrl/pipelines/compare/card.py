@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +12,7 @@ from radrl.pipelines.compare.few import too_few, too_short
 from radrl.pipelines.compare.settings import ComparisonSettings
 
 if TYPE_CHECKING:
-    from radrl.training.watching.diagnosis import Finding
+    from radrl.pipelines.compare.histories import HistoryRead
 
 TEMPLATE: Final = Path(__file__).with_name("card.md.j2")
 NOTHING: Final = "–"
@@ -31,7 +31,7 @@ def card(
     films: int,
     split: str,
     history: pd.DataFrame,
-    findings: Sequence[Finding],
+    told: HistoryRead | None,
     ingest: Mapping[str, Any],
     settings: ComparisonSettings,
 ) -> str:
@@ -43,7 +43,7 @@ def card(
         films: how many were scored.
         split: that they are of.
         history: of its training, a line a step; of no lines for an arm that is not trained.
-        findings: what the history says is wrong.
+        told: what the history says; nothing for an arm that is not trained.
         ingest: counts of the stage ingest.
         settings: what the arms are compared by.
 
@@ -69,7 +69,8 @@ def card(
         short_training=too_short([updates]),
         lines=comparison[comparison["arm"] == arm].to_dict("records"),
         few=too_few(comparison),
-        findings=findings,
+        findings=told.findings if told else [],
+        levelling=told.levelling if told else NOTHING,
         source=ingest["source"],
         drawn=ingest["drawn"],
         splits=ingest["splits"],

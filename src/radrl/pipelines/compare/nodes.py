@@ -13,6 +13,7 @@ import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
 from radrl.pipelines.compare.arms import ArmTables
+from radrl.pipelines.compare.histories import read_histories
 from radrl.pipelines.compare.settings import Beside, ComparisonSettings
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from radrl.pipelines.compare.rows import Row
     from radrl.pipelines.compare.systems import System
     from radrl.storage.origins import Origin
-    from radrl.training.watching.diagnosis import Finding
 
 
 def settle_comparison(
@@ -203,7 +203,7 @@ def show_seeds(
 
 
 def show_findings(comparison: pd.DataFrame, arm_histories: ArmTables, arms: dict[str, Any]) -> None:
-    """Print what the arms' histories say is wrong, below the table.
+    """Print below the table whether the arms had levelled off, and what their histories say is wrong.
 
     Args:
         comparison: of `compare_arms`, which prints the table.
@@ -212,7 +212,7 @@ def show_findings(comparison: pd.DataFrame, arm_histories: ArmTables, arms: dict
     """
     from radrl.pipelines.compare import table
 
-    table.show_findings(_diagnoses(arm_histories, arms))
+    table.show_histories(read_histories(arm_histories, arms))
 
 
 def write_cards(
@@ -238,7 +238,7 @@ def write_cards(
     """
     from radrl.pipelines.compare.card import card
 
-    found = _diagnoses(arm_histories, settings.arms)
+    told = read_histories(arm_histories, settings.arms)
     texts = {
         arm: card(
             arm,
@@ -246,7 +246,7 @@ def write_cards(
             films=len(reports),
             split=generate["split"],
             history=arm_histories.get(arm, pd.DataFrame()),
-            findings=found.get(arm, []),
+            told=told.get(arm),
             ingest=ingest_summary,
             settings=settings,
         )
@@ -371,7 +371,7 @@ def write_page(
         arm_histories,
         forest=forest,
         curves=curves if arm_histories else None,
-        diagnoses=_diagnoses(arm_histories, settings.arms),
+        told=read_histories(arm_histories, settings.arms),
         films=corpora.pictures(corpus, shown),
         beside=beside,
         settings=settings,
@@ -394,11 +394,3 @@ def _all_rows(
         nearest = training.loc[nearest_training_films(corpus, films)]
     forms = partial(in_both_forms, settings=settings.eval)
     return rows.all_rows(arm_reports, training, nearest, ceilings, seed=settings.seed, forms=forms)
-
-
-def _diagnoses(arm_histories: ArmTables, arms: dict[str, Any]) -> dict[str, list[Finding]]:
-    from radrl.training.watching.diagnosis import diagnose
-
-    return {
-        arm: diagnose(history.to_dict("records"), arms.get(arm)) for arm, history in arm_histories.items()
-    }

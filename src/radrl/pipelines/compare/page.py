@@ -23,6 +23,7 @@ from radrl.pipelines.compare.cells import rows_of, title
 from radrl.pipelines.compare.facts import facts_of
 from radrl.pipelines.compare.few import too_few, too_short
 from radrl.pipelines.compare.figures import svg
+from radrl.pipelines.compare.histories import HistoryRead
 from radrl.pipelines.compare.ranking import rank
 from radrl.pipelines.compare.settings import Beside, ComparisonSettings
 from radrl.pipelines.compare.summary import sentences
@@ -31,7 +32,6 @@ from radrl.pipelines.compare.table import short
 from radrl.pipelines.eval.nodes import describe_cleaning
 from radrl.pipelines.eval.texts import LABEL_TEXTS
 from radrl.storage.cpu_seconds import minutes
-from radrl.training.watching.diagnosis import Finding
 
 CONTENTS: Final = {
     "against": "Each arm against the reference arm",
@@ -74,7 +74,7 @@ def render(
     *,
     forest: str,
     curves: str | None,
-    diagnoses: Mapping[str, Sequence[Finding]],
+    told: Mapping[str, HistoryRead],
     films: Mapping[str, Sequence[bytes]],
     beside: Beside,
     settings: ComparisonSettings,
@@ -89,7 +89,7 @@ def render(
         arm_histories: by arm that trained, its curve.
         forest: the table of arms, drawn, as an SVG element.
         curves: training curves as an SVG element; nothing where no arm trained.
-        diagnoses: what the histories of the arms that trained say.
+        told: what the histories of the arms that trained say.
         films: the films to show, as PNG, by sample_id: one, or all of a study.
         beside: what is told beside the arms' own results.
         settings: what the arms were compared by.
@@ -114,7 +114,7 @@ def render(
         over_seeds=beside.over_seeds,
         forest=forest,
         curves=curves,
-        diagnoses=diagnoses,
+        told=told,
         **_agreement(agreement, arm_histories, settings.reference),
         labels=per_label(arm_reports, settings.eval["labelers"][0]),
         **_diversity(beside, arm_reports, arm_histories),

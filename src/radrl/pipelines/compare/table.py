@@ -13,8 +13,8 @@ from rich.text import Text
 from radrl.pages.caveats import NOT_OURS, OVER_PATIENTS
 from radrl.pipelines.compare import seeds
 from radrl.pipelines.compare.few import too_few
+from radrl.pipelines.compare.histories import HistoryRead
 from radrl.pipelines.compare.systems import KIND, titled
-from radrl.training.watching.diagnosis import Finding
 
 HIGHER, LOWER, BEATEN = "▲", "▼", "†"
 CELL = len("10.000▲†")
@@ -67,15 +67,19 @@ def show_seeds(lines: Sequence[Mapping[Hashable, Any]], metric: str, reference: 
             console.print(f"  {line['arm']:18s} {seeds.said(line, reference)}", soft_wrap=True)
 
 
-def show_findings(diagnoses: Mapping[str, Sequence[Finding]]) -> None:
-    """Print what the histories of the arms say, a finding a paragraph.
+def show_histories(told: Mapping[str, HistoryRead]) -> None:
+    """Print what the histories of the arms say: how each ended in a line, and a finding a paragraph.
 
     Args:
-        diagnoses: findings by arm; an arm without any is not named.
+        told: by arm that trained.
     """
     console = Console(highlight=False)
-    for arm, findings in diagnoses.items():
-        for finding in findings:
+    if told:
+        console.print()
+    for arm, own in told.items():
+        console.print(Text.assemble((arm, "bold"), f": {own.levelling}"), soft_wrap=True)
+    for arm, own in told.items():
+        for finding in own.findings:
             console.print()
             console.print(Text.assemble((arm, "bold"), f": {finding}"))
 

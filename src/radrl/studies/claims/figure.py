@@ -22,6 +22,7 @@ LOOKS: Final = {
     Verdict.SUPPORTED: (APART[0], "o"),
     Verdict.CONTRADICTED: (APART[1], "X"),
     Verdict.OPEN: (INK, "s"),
+    Verdict.STOPPED_EARLY: (APART[3], "P"),
 }
 """Colour and marker of a verdict."""
 PAPERS_OWN: Final = (APART[4], "D")

@@ -13,14 +13,17 @@ from radrl.pages.numbers import p_value
 from radrl.studies.claims.tested import Tested
 from radrl.studies.claims.verdict import Verdict
 from radrl.studies.published import Published
+from radrl.training.watching.levelling import State
 
 EXPLAINED: Final = """\
 **Supported**: a difference of 0 or less is ruled out ("as good": one of -m or less). **Contradicted**: one
 of m, the least that matters, or more is ruled out ("as good": one of 0 or more). **Not decidable**: neither
 is. p is of what support has to rule out, of a contradicted claim of what contradiction has, by Holm within
-the family; intervals are not corrected. *Sees*: the least difference that four of five studies of this size
-find, as expected before the study ran, and with the spread found. A metric's name begins with `ce_rules_`
-unless it says otherwise."""
+the family; intervals are not corrected. **Stopped early**: one of these that more training could overturn,
+because a training had not levelled off: a supported claim whose arm was falling at its end, or the row it is
+set over rising; another one whose arm was rising, or that row falling. *Sees*: the least difference that four
+of five studies of this size find, as expected before the study ran, and with the spread found. A metric's
+name begins with `ce_rules_` unless it says otherwise."""
 
 
 def lines(
@@ -61,12 +64,14 @@ def summary(found: pd.DataFrame) -> str:
         found: of `lines`, of one or more studies.
 
     Returns:
-        A sentence.
+        A sentence, and one more where tables are among them that were made before there was "stopped early".
     """
     counts = found["verdict"].value_counts()
     said = ", ".join(f"{counts.get(verdict.value, 0)} {verdict.value}" for verdict in Verdict)
     claims = found[["study", "where", "claim"]].drop_duplicates()
-    return f"{len(claims)} claims, {len(found)} hypotheses: {said}."
+    unasked = len(found) - found.get("verdict_of_test", pd.Series()).count()
+    blind = f" Of {unasked} nobody asked whether their trainings had levelled off." if unasked else ""
+    return f"{len(claims)} claims, {len(found)} hypotheses: {said}.{blind}"
 
 
 def verdicts(found: pd.DataFrame, *, commands: bool = False) -> str:
@@ -116,7 +121,10 @@ def _line(one: Tested, published: Published | None) -> dict[str, Any]:
         "p_contradicted": answer.p_contradicted,
         "planned": answer.planned,
         "detectable": answer.detectable,
-        "verdict": answer.verdict.value,
+        "verdict": one.verdict.value,
+        "verdict_of_test": answer.verdict.value,
+        "arm_ended": one.ended[0],
+        "over_ended": one.ended[1],
         "differences": " ".join(f"{difference:+.4f}" for difference in one.differences),
         "paper_difference": _printed(hypothesis.arm, hypothesis.over, hypothesis.metric, published),
     }
@@ -141,13 +149,32 @@ def _cells(line: Mapping[Any, Any]) -> list[str]:
     found = effect(line["difference"], line["difference_low"], line["difference_high"])
     if pd.notna(line["paper_difference"]):
         found += f"; paper {line['paper_difference']:+.3f}"
-    p = line["p_contradicted" if line["verdict"] == Verdict.CONTRADICTED else "p_family"]
+    test = _of_test(line)
+    p = line["p_contradicted" if test == Verdict.CONTRADICTED else "p_family"]
     planned = "-" if pd.isna(line["planned"]) else f"{line['planned']:.3f}"
     return [
-        f"{line['metric'].removeprefix('ce_rules_')}: **{line['verdict']}**",
+        f"{line['metric'].removeprefix('ce_rules_')}: **{line['verdict']}**{_moving(line)}",
         f"{found}, p {p_value(p)}",
         f"{planned}, {line['detectable']:.3f}",
     ]
+
+
+def _of_test(line: Mapping[Any, Any]) -> str:
+    """The verdict by the test alone; tables of studies before there were others have no such column."""
+    known = line.get("verdict_of_test")
+    return str(line["verdict"] if pd.isna(known) else known)
+
+
+def _moving(line: Mapping[Any, Any]) -> str:
+    """Of a claim that was stopped early: which rows moved, and what the test says."""
+    if line["verdict"] != Verdict.STOPPED_EARLY:
+        return ""
+    moved = [
+        f"`{_named(line, row)}` {line[ended]}"
+        for row, ended in (("", "arm_ended"), ("over", "over_ended"))
+        if line[ended] in (State.RISING, State.FALLING)
+    ]
+    return f" ({', '.join(moved)}; the test: {_of_test(line)})"
 
 
 def _named(line: Mapping[Any, Any], row: str) -> str:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from radrl.studies.claims.stated import BEST, WITHOUT_MODEL, Hypothesis, Place
-from radrl.studies.claims.verdict import Answer, Question, answer
+from radrl.studies.claims.verdict import Answer, Question, Verdict, answer, with_training
+from radrl.studies.levelling import Levelled, state_of
+from radrl.training.watching.levelling import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +23,28 @@ class Tested:
         seeds: that it was tested on.
         differences: of each of them, the arm minus the other row.
         answer: what they say.
+        ended: how the trainings of the arm and of the other row ended; nothing for a row without one.
     """
 
     hypothesis: Hypothesis
     seeds: tuple[int, ...]
     differences: tuple[float, ...]
     answer: Answer
+    ended: tuple[State | None, State | None]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The test's, unless more training could overturn it."""
+        return with_training(self.answer.verdict, *self.ended)
 
 
 def judge(
-    given: Sequence[Hypothesis], comparisons: pd.DataFrame, pairs: pd.DataFrame, *, level: float
+    given: Sequence[Hypothesis],
+    comparisons: pd.DataFrame,
+    pairs: pd.DataFrame,
+    levelled: Sequence[Levelled] = (),
+    *,
+    level: float,
 ) -> list[Tested]:
     """Test every hypothesis of a study.
 
@@ -38,6 +52,7 @@ def judge(
         given: the study's hypotheses.
         comparisons: the experiments' comparisons below one another, with `run` and `seed`.
         pairs: the errors over patients of any two rows, likewise; with `other_run` those of two runs too.
+        levelled: how the arms' trainings ended; a row that is not among them did not train.
         level: coverage of the intervals.
 
     Returns:
@@ -53,9 +68,14 @@ def judge(
     errors = _both_ways(pairs)
     questions = [_question(one, values, errors, seeds) for one in given]
     return [
-        Tested(one, seeds, tuple(asked.differences), found)
+        Tested(one, seeds, tuple(asked.differences), found, _ended(one, levelled))
         for one, asked, found in zip(given, questions, answer(questions, level=level), strict=True)
     ]
+
+
+def _ended(one: Hypothesis, levelled: Sequence[Levelled]) -> tuple[State | None, State | None]:
+    arm, over = (state_of(levelled, place, one.metric) for place in (one.arm, one.over))
+    return arm, over
 
 
 def _question(

@@ -1,9 +1,11 @@
-"""From the differences of several seeds to one of three verdicts.
+"""From the differences of several seeds to a verdict.
 
 A claim "above" is supported where a difference of 0 or less is ruled out, and contradicted where one as large
 as the least that matters is; "as good" is supported where being worse by as much as matters is ruled out, and
 contradicted where being as good is. Neither: the study cannot decide. Both tests are those of the seeds'
 differences against a bound (`radrl.evaluation.pooling`), corrected within the family, at 5 % two-sided.
+
+A verdict that more training could overturn is none: `with_training` makes it "stopped early".
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import numpy as np
 from radrl.evaluation.paired import holm
 from radrl.evaluation.pooling import PooledDifference, detectable, detectable_by, pool_differences
 from radrl.evaluation.shared_variance import Prior, variance_prior
+from radrl.training.watching.levelling import State
 
 ALPHA: Final = 0.05
 POWER: Final = 0.8
@@ -31,6 +34,7 @@ class Verdict(StrEnum):
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
     OPEN = "not decidable"
+    STOPPED_EARLY = "stopped early"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class Answer:
         planned: the least difference that this many seeds see with a power of 80 % at the spread expected
             beforehand; nothing where none was.
         detectable: the same at the spread found.
-        verdict: the verdict.
+        verdict: of the test, whether or not the trainings had levelled off.
     """
 
     pooled: PooledDifference
@@ -110,6 +114,27 @@ def answer(questions: Sequence[Question], *, level: float) -> list[Answer]:
             questions, tests, of_support, supported, contradicted, strict=True
         )
     ]
+
+
+def with_training(verdict: Verdict, arm: State | None, over: State | None) -> Verdict:
+    """What is left of a test's verdict where a training had not levelled off.
+
+    More training adds to the arm where it is rising or the other row falling, and takes from it where it is
+    falling or the other row rising. The first could overturn what speaks against the claim or is open, the
+    second what speaks for it. Both at once, two arms that rise, can do either.
+
+    Args:
+        verdict: of the test.
+        arm: how the claim's arm ended; nothing for a row that does not train.
+        over: how the row ended that it is set over.
+
+    Returns:
+        `Verdict.STOPPED_EARLY`, or the test's verdict.
+    """
+    adds = arm is State.RISING or over is State.FALLING
+    takes = arm is State.FALLING or over is State.RISING
+    overturned = takes if verdict is Verdict.SUPPORTED else adds
+    return Verdict.STOPPED_EARLY if overturned else verdict
 
 
 def planned(spread: float, seeds: int, hypotheses: int) -> float:

@@ -1,9 +1,10 @@
 """What a training history says is going wrong, and which parameter to change.
 
 Two kinds of trouble: a run that cannot learn (`radrl.training.watching.cannot_learn`, and here numbers that
-are none), and a reward that climbs because it is being hacked (`radrl.training.watching.hacking`). Pure
-functions of the rows of a history; the same rows give the same findings while training runs, at its end, and
-from the CSV afterwards.
+are none), and a reward that climbs because it is being hacked (`radrl.training.watching.hacking`). A training
+that has ended is also asked whether its curve still moved (`radrl.training.watching.still_moving`). Pure
+functions of the rows of a history; the same rows give the same findings at its end and from the CSV
+afterwards.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from radrl.training.finite import NotFinite, require_finite
-from radrl.training.watching import cannot_learn, hacking
+from radrl.training.watching import cannot_learn, hacking, still_moving
 from radrl.training.watching.history_rows import Row, is_gap
 from radrl.training.watching.mends import Arm, Mend
 from radrl.training.watching.symptoms import SEVERITIES, Rule, Severity, Symptom
@@ -48,18 +49,20 @@ class Finding:
         return f"{self.name} ({self.severity}, {self.steps}): {self.says} {self.mend}"
 
 
-def diagnose(rows: Iterable[Row], arm: Arm | None = None) -> list[Finding]:
+def diagnose(rows: Iterable[Row], arm: Arm | None = None, *, ended: bool = True) -> list[Finding]:
     """Read a history.
 
     Args:
         rows: of `radrl.training.callbacks.history`, or of its CSV; `step` and what was logged, by name.
         arm: its entry under `arms` in params.yaml; no mend names what it has. Without it all are named.
+        ended: whether the last row is the training's last.
 
     Returns:
         The findings, gravest first.
     """
     kept = sorted(rows, key=lambda row: row["step"])
-    found = [_finding(symptom, arm) for rule in _RULES if (symptom := rule(kept)) is not None]
+    rules = (*_RULES, *still_moving.RULES) if ended else _RULES
+    found = [_finding(symptom, arm) for rule in rules if (symptom := rule(kept)) is not None]
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
 
 

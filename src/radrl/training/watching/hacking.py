@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from radrl.training.watching.history_rows import WINDOW, Row, at, mean, series
+from radrl.training.watching.levelling import watched_column
 from radrl.training.watching.mends import Mend, earns, reward, selection, where
 from radrl.training.watching.symptoms import Rule, Severity, Symptom
 
@@ -139,7 +140,8 @@ def _every_label(rows: Sequence[Row]) -> Symptom | None:
     )  # fmt: skip
 
 
-def _falling_f1(rows: Sequence[Row]) -> Symptom | None:
+def falling_f1(rows: Sequence[Row]) -> Symptom | None:
+    """A watched F1 that falls by `FALL` while the reward climbs."""
     climb = _climb(rows)
     if not climb:
         return None
@@ -161,7 +163,7 @@ def _falling_f1(rows: Sequence[Row]) -> Symptom | None:
     )  # fmt: skip
 
 
-RULES: Final[tuple[Rule, ...]] = (_repetition, _one_report, _normal_report, _every_label, _falling_f1)
+RULES: Final[tuple[Rule, ...]] = (_repetition, _one_report, _normal_report, _every_label, falling_f1)
 
 
 def _climb(rows: Sequence[Row]) -> _Climb | None:
@@ -198,8 +200,7 @@ def _change(watched: Sequence[Row], name: str) -> tuple[float, float] | None:
 
 def _f1(averaging: str, watched: Sequence[Row]) -> str:
     """The column of a watched F1, whoever the labeler is."""
-    names = sorted(set().union(*watched))
-    return next((name for name in names if re.fullmatch(rf"watch/ce_.+_{averaging}14_f1", name)), "")
+    return watched_column(set().union(*watched), f"{averaging}14_f1")
 
 
 def _gain(before: float, after: float) -> float:

@@ -44,19 +44,19 @@ class Diagnosis(TrainerCallback):
     ) -> None:
         """Called by the trainer after each logging step."""
         if logs is not None and SUMMARY not in logs and state.global_step % WINDOW == 0:
-            self._tell(state)
+            self._tell(state, ended=False)
 
     def on_train_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         """Called by the trainer at its end."""
-        found = self._tell(state)
+        found = self._tell(state, ended=True)
         if found and state.is_world_process_zero:
             names = ", ".join(f"{finding.name} ({finding.severity})" for finding in found)
             _say(logging.WARNING, f"training ended with {names}")
 
-    def _tell(self, state: TrainerState) -> list[Finding]:
-        found = diagnose(history(state), self.arm)
+    def _tell(self, state: TrainerState, *, ended: bool) -> list[Finding]:
+        found = diagnose(history(state), self.arm, ended=ended)
         new = [finding for finding in found if finding.name not in self.told]
         self.told |= {finding.name for finding in new}
         for finding in new if state.is_world_process_zero else ():
