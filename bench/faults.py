@@ -17,8 +17,8 @@ started and killed by SIGKILL, in turn
 at a moment drawn between shortly before its first stage and about the end of the window, and looked at ten
 seconds later: which processes still run, what lies about half written. Then it is started again, to its end.
 The outcome is `same` when dvc.lock is the unbroken run's in every digest and parameter and the files below
-data/ have these digests, else what the second start said. comparison.html is left out: its header holds CPU
-minutes. Kill it when you like: trials are kept in --folder, and the next start goes on.
+data/ have these digests, else what the second start said. Kill it when you like: trials are kept in --folder,
+and the next start goes on.
 """
 
 from __future__ import annotations
@@ -59,7 +59,6 @@ AFTER: Final = 10.0
 """Seconds from a kill to the look at what is left."""
 ENDING: Final = 60.0
 """Seconds more that what is left has before it is counted as running on."""
-PAGE: Final = "comparison.html"
 HEADS: Final = (
     "",
     "kill",
@@ -368,16 +367,14 @@ def compared(base: Path, folder: Path, status: int, log: Path) -> str:
 
 
 def records(lock: Path) -> dict[str, Any]:
-    """dvc.lock by stage, without the page that holds CPU minutes."""
+    """dvc.lock by stage."""
     stages: dict[str, Any] = yaml.safe_load(lock.read_text())["stages"]
-    for entry in stages.values():
-        entry["outs"] = [out for out in entry.get("outs", []) if not out["path"].endswith(PAGE)]
     return stages
 
 
 def digests(folder: Path, stages: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """Every file that dvc.lock knows, with its digest."""
-    for out in (out for entry in stages.values() for out in entry["outs"]):
+    for out in (out for entry in stages.values() for out in entry.get("outs", [])):
         if out["md5"].endswith(".dir"):
             listed = json.loads(stored(folder / ".dvc" / "cache", out["md5"]).read_text())
             yield from ((folder / out["path"] / entry["relpath"], entry["md5"]) for entry in listed)

@@ -100,8 +100,6 @@ def test_stages_join_into_one_study(pipelines: dict[str, Pipeline]) -> None:
         "step_report",
         "observers",
         "compute",
-        "cpu_seconds",
-        "origins",
         "selected",
         "published_results",
         "seeds_results",
@@ -123,7 +121,5 @@ def test_catalog_knows_every_dataset(root: Path, pipelines: dict[str, Pipeline])
         "step_report",
         "observers",
         "compute",
-        "cpu_seconds",
-        "origins",
         "selected",
     }  # the hooks bring it

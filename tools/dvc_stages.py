@@ -24,7 +24,6 @@ from kedro.pipeline import Pipeline
 
 from radrl.pipelines.stages import LAST, ONCE, PER_ARM, PER_SELECTION
 from radrl.provenance.code import CODE_FILE
-from radrl.wiring.cpu import CPU_SECONDS, ORIGINS
 from radrl.wiring.hooks import COMPUTE, OBSERVERS, STEP_REPORT
 from radrl.wiring.selected import SELECTED
 
@@ -55,7 +54,7 @@ DESCRIPTIONS = {
     "eval": "one arm's scores",
     "compare": "the table of arms, as CSV, figures and one HTML page",
 }
-BROUGHT = (STEP_REPORT, OBSERVERS, COMPUTE, CPU_SECONDS, ORIGINS, SELECTED)  # by the hooks
+BROUGHT = (STEP_REPORT, OBSERVERS, COMPUTE, SELECTED)  # by the hooks
 # What labels are read by; labelers that are trained, and settings of one's own, are in the labelers' folder.
 READ_BY = ("labeler.name", "labeler.rules")
 # What a stage reads that no dataset stands for: the user's own files, the policy that is shipped.

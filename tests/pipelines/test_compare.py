@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import Any, ClassVar
 
 import browser
 import matplotlib as mpl
@@ -23,6 +23,7 @@ import pyarrow.dataset as ds
 import pytest
 import yaml
 from click.testing import CliRunner
+from kedro.framework.hooks.manager import _create_hook_manager
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.runner import SequentialRunner
 from kedro_datasets.matplotlib import MatplotlibDataset
@@ -36,11 +37,20 @@ from radrl.evaluation import paired as pairing
 from radrl.labelers.build import build as build_labeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
-from radrl.pages import examples
+from radrl.pages import examples, run_notes
 from radrl.params.base import ParamsError
 from radrl.params.data import Ingest
 from radrl.parts.builtin import BUILTIN
-from radrl.pipelines.compare import agreement, chosen, curves, figures, made, nodes, plots, scores, seeds
+from radrl.pipelines.compare import (
+    agreement,
+    curves,
+    figures,
+    nodes,
+    plots,
+    scores,
+    seeds,
+    training_data,
+)
 from radrl.pipelines.compare import arms as gathering
 from radrl.pipelines.compare.cases import case, marked
 from radrl.pipelines.compare.cells import described as describe_row
@@ -52,7 +62,7 @@ from radrl.pipelines.compare.ranking import rank
 from radrl.pipelines.compare.rows import Row
 from radrl.pipelines.compare.settings import ComparisonSettings
 from radrl.pipelines.compare.summary import sentences
-from radrl.pipelines.compare.systems import System
+from radrl.pipelines.compare.systems import System, lines
 from radrl.pipelines.eval.texts import label_columns, texts_of
 from radrl.scoring import meteor_counts
 from radrl.scoring.base import Scores
@@ -60,8 +70,10 @@ from radrl.scoring.build import build as build_scorers
 from radrl.scoring.meteor import MeteorProcess
 from radrl.scoring.names import group_names
 from radrl.scoring.nlg import Nlg
+from radrl.storage import cpu_seconds, origins
 from radrl.storage.origins import Origin
-from radrl.wiring.datasets import HtmlPage
+from radrl.wiring import cpu
+from radrl.wiring.datasets import Folder, HtmlPage
 
 EFFUSION = "There is a small left pleural effusion."
 EDEMA = "There is pulmonary edema."
@@ -323,7 +335,7 @@ def reads(left: dict[str, Any]) -> Callable[..., dict[str, Any]]:
     return lambda *names: {name: left[name] for name in names if name in left}
 
 
-def counted_chosen(left: dict[str, Any], arms: dict[str, Any] = BOTH) -> list[chosen.Subset]:
+def counted_chosen(left: dict[str, Any], arms: dict[str, Any] = BOTH) -> list[training_data.Subset]:
     return nodes.count_chosen(reads(left), dict.fromkeys(arms, history()), arms)
 
 
@@ -365,8 +377,6 @@ def page(
     curve: pd.DataFrame | None = None,
     over_seeds: list[dict[str, Any]] | None = None,
     systems: dict[str, System] | None = None,
-    cpu_seconds: dict[str, float] | None = None,
-    origins: dict[str, Origin] | None = None,
     diversity: pd.DataFrame | None = None,
     **settings: Any,
 ) -> str:
@@ -374,7 +384,6 @@ def page(
     reports = gathering.gather_reports(**arms)
     histories = {"grpo": history() if curve is None else curve}
     chosen = counted_chosen(left=LEFT if diversity is None else LEFT | {"diversity": diversity})
-    made = nodes.tell_made(reports, histories, TRAINING, scoring_of, cpu_seconds or {}, origins or {})
     results = Path(__file__).parents[2] / "conf" / "base" / "published_results.csv"
     beside = nodes.gather_beside(
         pd.read_csv(results),
@@ -383,8 +392,7 @@ def page(
         {"labeler": "rules", "reports": 10, "known": 10, "agreement": {"Edema": 0.987}},
         systems or {},
         chosen,
-        made,
-        cpu_seconds,
+        nodes.count_rollouts(histories, TRAINING, scoring_of.arms),
     )
     return nodes.write_page(
         comparison,
@@ -398,17 +406,6 @@ def page(
         beside,
         scoring_of,
     )
-
-
-class TestCost:
-    """What the stages before the page cost, in its header."""
-
-    def test_it_is_summed_by_group_the_most_first(
-        self, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset, comparison: pd.DataFrame
-    ) -> None:
-        arms, seconds = {"sft": sft, "grpo": grpo}, {"label": 30.0, "train@deer": 60.0, "train@grpo": 90.0}
-        assert "<dd>3.0: train 2.5, label 0.5</dd>" in page(comparison, arms, corpus, cpu_seconds=seconds)
-        assert "CPU minutes of the stages" not in page(comparison, arms, corpus)
 
 
 class TestWithoutTrainingFilms:
@@ -1212,8 +1209,10 @@ class TestPage:
     def test_it_needs_nothing_from_elsewhere(self, text: str) -> None:
         sources = re.findall(r"""(?:src|href|url)\s*[=(]\s*["']?([^"')\s>]+)""", text)
         assert sources
-        assert all(source.startswith(("data:", "#")) for source in sources)
-        assert not re.search(r"<(script|link|iframe|object)\b|@import", text)
+        beside = [source for source in sources if not source.startswith(("data:", "#"))]
+        assert len(beside) == text.count("<script") == 1
+        assert re.fullmatch(r"runs/[0-9a-f]{16}\.js", beside[0])  # it stands without
+        assert not re.search(r"<(link|iframe|object)\b|@import", text)
 
     def test_it_says_which_data_it_speaks_of(self, text: str) -> None:
         assert "They say nothing about patients." in text
@@ -1453,18 +1452,12 @@ def score(folder: Path, *options: str, outputs: Sequence[str] = OUTPUTS) -> Path
     return scores
 
 
-def test_pipeline_makes_every_output(
-    sft: pd.DataFrame,
-    grpo: pd.DataFrame,
-    corpus: ds.Dataset,
-    tmp_path: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    systems = tmp_path_factory.mktemp("systems")
-    score(systems)
+def run_stage(
+    folder: Path, systems: Path, arms: dict[str, pd.DataFrame], corpus: ds.Dataset, *observers: Any
+) -> DataCatalog:
+    """Run the stage with its outputs in a folder, watched by hooks."""
     inputs: dict[str, Any] = {
-        "sft.per_report": sft,
-        "grpo.per_report": grpo,
+        **{f"{arm}.per_report": reports for arm, reports in arms.items()},
         "sft.history": pd.DataFrame({"step": []}),
         "grpo.history": history(),
         "published_results": pd.DataFrame(
@@ -1476,8 +1469,6 @@ def test_pipeline_makes_every_output(
         "ceilings": NO_CEILINGS,
         "systems": systems,
         "labeler_models": NO_MODELS,
-        "cpu_seconds": {"train": 150.0},
-        "origins": {},
         "selected": reads(LEFT),
         "params:training": TRAINING,
         "labels": LABELS,
@@ -1492,22 +1483,80 @@ def test_pipeline_makes_every_output(
         "params:device": "cpu",
     }
     outputs = {
-        "comparison": CSVDataset(filepath=str(tmp_path / "comparison.csv"), save_args={"index": False}),
-        "comparison_figure": MatplotlibDataset(filepath=str(tmp_path / "metrics.png")),
-        "curves_figure": MatplotlibDataset(filepath=str(tmp_path / "curves.png")),
-        "comparison_page": HtmlPage(filepath=str(tmp_path / "comparison.html")),
+        "comparison": CSVDataset(filepath=str(folder / "comparison.csv"), save_args={"index": False}),
+        "comparison_figure": MatplotlibDataset(filepath=str(folder / "metrics.png")),
+        "curves_figure": MatplotlibDataset(filepath=str(folder / "curves.png")),
+        "comparison_page": HtmlPage(filepath=str(folder / "comparison.html")),
+        "comparison_cards": Folder(filepath=str(folder / "cards")),
     }
     catalog = DataCatalog({name: MemoryDataset(value) for name, value in inputs.items()} | outputs)
     catalog["corpus"] = MemoryDataset(corpus, copy_mode="assign")
     stage = create_pipeline(["sft", "grpo"])
     assert stage.inputs() == {*inputs, "corpus"}
-    SequentialRunner().run(stage, catalog)
+    manager = _create_hook_manager()
+    for one in observers:
+        manager.register(one)
+    told = {"conf_catalog": {}, "conf_creds": {}, "parameters": {}, "save_version": "", "load_versions": {}}
+    manager.hook.after_catalog_created(catalog=catalog, **told)
+    SequentialRunner().run(stage, catalog, hook_manager=manager)
+    return catalog
+
+
+def test_pipeline_makes_every_output(
+    sft: pd.DataFrame,
+    grpo: pd.DataFrame,
+    corpus: ds.Dataset,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    systems = tmp_path_factory.mktemp("systems")
+    score(systems)
+    catalog = run_stage(tmp_path, systems, {"sft": sft, "grpo": grpo}, corpus)
     assert set(catalog["comparison"].load()["arm"]) >= {"sft", "grpo", "MAIRA 2"}
     assert "MAIRA 2 (not ours)" in catalog["comparison_page"].load()
     assert "a table of the user" in catalog["comparison_page"].load()
     assert {path.name for path in tmp_path.iterdir()} == {
-        "comparison.csv", "metrics.png", "curves.png", "comparison.html",
+        "comparison.csv", "metrics.png", "curves.png", "comparison.html", "cards",
     }  # fmt: skip
+
+
+def test_outputs_have_the_same_bytes_whoever_makes_them_and_whenever(
+    sft: pd.DataFrame,
+    grpo: pd.DataFrame,
+    corpus: ds.Dataset,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Commit, machine, releases and minutes of two runs differ, in the stages before and in this one."""
+    systems = tmp_path_factory.mktemp("systems")
+    score(systems)
+    runs = {"first": 60.0, "second": 180.0}
+    for name, seconds in runs.items():
+        root, origin = tmp_path / name, Origin(f"of-{name}", f"machine {name}", {"torch": name}, seconds / 60)
+        cpu_seconds.note(root / "data" / cpu_seconds.FOLDER, "train@grpo", {cpu_seconds.OWN: seconds})
+        origins.note(root / "data" / origins.FOLDER, "train@grpo", origin)
+        monkeypatch.setattr(cpu, "here", lambda _, origin=origin: origin)
+        hooks = cpu.CpuHooks()
+        given = {"config_loader": {"globals": {"data": "data"}}, "project_path": root}
+        hooks.after_context_created(SimpleNamespace(**given, params={"arms": ARMS, "selection": {"own": {}}}))
+        (root / "outs").mkdir()
+        run_stage(root / "outs", systems, {"sft": sft, "grpo": grpo}, corpus, hooks)
+    one, other = (
+        {
+            path.relative_to(tmp_path / name / "outs").as_posix(): path.read_bytes()
+            for path in (tmp_path / name / "outs").rglob("*")
+            if path.is_file()
+        }
+        for name in runs
+    )
+    notes = [file for file in one if file.startswith("runs/")]
+    assert len(notes) == 1
+    assert {file for file in one | other if one.get(file) != other.get(file)} == {*notes}
+    for name, took in {"first": "1.0", "second": "3.0"}.items():
+        mailed = run_notes.with_notes(tmp_path / name / "outs" / "comparison.html")
+        assert f"<td>{took}</td><td>{took}</td><td>of-{name}</td>" in mailed
+        assert f"<dd>machine {name}</dd>" in mailed
 
 
 class TestSeeds:
@@ -1758,6 +1807,7 @@ class TestFirstScreen:
         text = page(comparison, {"sft": sft, "grpo": grpo}, corpus, metrics=[self.METRIC])
         assert len(text) < 5_000_000
         (tmp_path / "page.html").write_text(text)
+        run_notes.write(tmp_path / "page.html", {})
         with browser.visit(chromium, width, **how) as one:
             one.page.goto((tmp_path / "page.html").as_uri())
             assert one.page.locator("table.rank tbody tr").count() == comparison["arm"].nunique() + 1
@@ -1795,6 +1845,7 @@ class TestContents:
         tmp_path: Path,
     ) -> None:
         (tmp_path / "page.html").write_text(page(comparison, {"sft": sft, "grpo": grpo}, corpus))
+        run_notes.write(tmp_path / "page.html", {})
         with browser.visit(chromium) as one:
             one.page.goto((tmp_path / "page.html").as_uri())
             for name in ("agreement", "diversity", "cases"):
@@ -1902,6 +1953,74 @@ class TestCases:
         assert re.search(r'<mark class="\w+" data-sign="." title="[\w :,]+">edema</mark>', shown)
 
 
+class TestHostileTexts:
+    """Reports with markup, templates and formulas: what is opened shows them and runs nothing."""
+
+    TEXTS = ("<script>document.title = 'run'</script>", "<img src=x onerror=\"document.title = 'run'\">",
+             "=cmd|' /C calc'!A0", "{{ 7 * 7 }}{% raw %}")  # fmt: skip
+
+    def hostile(self, frame: pd.DataFrame) -> pd.DataFrame:
+        texts = [" ".join(self.TEXTS)] * len(frame)
+        columns = ("report", "reference", "report_label_text", "reference_label_text")
+        return frame.assign(**dict.fromkeys(columns, texts), patient_id=[*texts[:-1], "another"])
+
+    def test_a_browser_shows_them_and_runs_nothing(
+        self,
+        comparison: pd.DataFrame,
+        sft: pd.DataFrame,
+        grpo: pd.DataFrame,
+        corpus: ds.Dataset,
+        chromium: Any,
+        tmp_path: Path,
+    ) -> None:
+        file = tmp_path / "page.html"
+        file.write_text(page(comparison, {"sft": self.hostile(sft), "grpo": self.hostile(grpo)}, corpus))
+        run_notes.write(file, {"run": escape(self.TEXTS[0])})
+        for text in (file.read_text(), run_notes.with_notes(file)):
+            (tmp_path / "shown.html").write_text(text)
+            with browser.visit(chromium) as one:
+                one.page.goto((tmp_path / "shown.html").as_uri())
+                shown = one.page.inner_text(".answers .text >> nth=0")
+                assert all(own in shown for own in self.TEXTS)
+                assert one.page.title() == "radrl: comparison of arms"
+                assert one.page.locator("img[src=x]").count() == 0
+                assert one.errors == []
+
+    def test_the_browser_is_forbidden_what_the_page_does_not_need(
+        self,
+        comparison: pd.DataFrame,
+        sft: pd.DataFrame,
+        grpo: pd.DataFrame,
+        corpus: ds.Dataset,
+        chromium: Any,
+        tmp_path: Path,
+    ) -> None:
+        """Were a text not escaped, neither its script nor its request would go through."""
+        text = page(comparison, {"sft": sft, "grpo": grpo}, corpus)
+        inserted = "".join(self.TEXTS[:2]) + '<img src="https://example.org/a.png">'
+        (tmp_path / "page.html").write_text(text.replace("<main>", f"<main>{inserted}"))
+        with browser.visit(chromium) as one:
+            one.page.goto((tmp_path / "page.html").as_uri())
+            assert one.page.title() == "radrl: comparison of arms"
+            assert one.abroad == []
+            assert any("Content Security Policy" in error for error in one.errors)
+
+    def test_cards_hold_no_report(
+        self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, tmp_path: Path
+    ) -> None:
+        plain, hostile = tmp_path / "plain", tmp_path / "hostile"
+        for folder, arms in {plain: (sft, grpo), hostile: (self.hostile(sft), self.hostile(grpo))}.items():
+            folder.mkdir()
+            cards(comparison, dict(zip(("sft", "grpo"), arms, strict=True)), {"grpo": history()})(folder)
+        assert (plain / "grpo.md").read_text() == (hostile / "grpo.md").read_text()
+
+    def test_the_name_of_a_scored_file_is_no_formula_in_the_table(self) -> None:
+        source = {"file": "=cmd|x.csv", "sha256": "0" * 64, "reports": 8}
+        one = System("maira.json", source, {"nlg_bleu2": {"value": 0.5}}, {}, {})
+        (line,) = lines({"MAIRA 2": one}, ["nlg_bleu2"])
+        assert line["source"].startswith("'=cmd|x.csv")
+
+
 class TestChosen:
     """Which films the selections took, and how diverse what arms write is."""
 
@@ -1940,60 +2059,105 @@ class TestChosen:
 
     def test_reports_and_rollouts_are_counted(self, sft: pd.DataFrame) -> None:
         steps = pd.DataFrame({"step": range(20), "entropy": np.linspace(2, 1, 20)})
-        found = chosen.written({"sft": sft, "other": sft}, {"other": steps})
+        found = training_data.written({"sft": sft, "other": sft}, {"other": steps})
         assert found["sft"].distinct == 2 / 8
         assert found["sft"].commonest == 7 / 8
         assert found["sft"].course == {}
         assert found["other"].course["entropy"] == pytest.approx((1.974, 1.026), abs=1e-3)
 
 
-class TestMade:
-    """How the study was made, in the header."""
+class TestHowItWasMade:
+    """What a page says of its inputs, and what stands beside it, for it differs from run to run."""
 
-    HERE = Origin("0123456789+", "a processor, 2 cores", {"Python": "3.11.7", "torch": "2.9"})
+    SLOTS: ClassVar = {
+        "run": '<div class="made"><dt>Commit</dt><dd>0123456789</dd></div>',
+        "run-training": "<p>9.9 s</p>",
+    }
 
-    def test_what_was_noted_is_told(
-        self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
-    ) -> None:
-        ran = Origin("abcdef0123", "a machine, 8 cores", {}, minutes=12.34)
-        told = {"origins": {"compare": self.HERE, "train@grpo": ran}, "cpu_seconds": {"train@grpo": 90.0}}
-        text = page(comparison, {"sft": sft, "grpo": grpo}, corpus, **told)
-        facts = dict(re.findall(r'<div class="made"><dt>(.*?)</dt><dd>(.*?)</dd>', text))
-        digest = facts.pop("Digest of the scored films")
-        assert re.fullmatch(r"[0-9a-f]{12}", digest)
-        assert facts == {
-            "Commit": "0123456789 with changes",
-            "Arms trained at": "abcdef0123",
-            "Releases": "Python 3.11.7, torch 2.9",
-            "Machine": "a processor, 2 cores",
-            "Arms trained on": "a machine, 8 cores",
-            "Wall time of an arm’s training": "12.3 minutes",
-            "Rollouts an arm": "96",
-            "Seed": "0",
-        }
-        assert "<td>5</td><td>96</td><td>12.3</td><td>1.5</td><td>abcdef0123</td>" in text
-
-    def test_what_nobody_noted_is_said(
+    def test_what_follows_from_the_inputs_stands_in_the_page(
         self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
     ) -> None:
         text = page(comparison, {"sft": sft, "grpo": grpo}, corpus)
         facts = dict(re.findall(r'<div class="made"><dt>(.*?)</dt><dd>(.*?)</dd>', text))
-        unknown = {name for name, said in facts.items() if said == made.UNKNOWN}
-        assert unknown == {
-            "Commit", "Arms trained at", "Releases", "Machine", "Arms trained on",
-            "Wall time of an arm’s training",
-        }  # fmt: skip
+        # 5 updates by 2 a batch are 3 batches, of 8 films by 4 rollouts
+        assert facts == {
+            "Rollouts an arm": "96",
+            "Seed": "0",
+            "Digest of the scored films": gathering.films_digest(sft),
+        }
+        assert "<td>5</td><td>96</td></tr>" in text
+
+    def test_without_notes_the_page_says_so(
+        self,
+        comparison: pd.DataFrame,
+        sft: pd.DataFrame,
+        grpo: pd.DataFrame,
+        corpus: ds.Dataset,
+        chromium: Any,
+        tmp_path: Path,
+    ) -> None:
+        file = tmp_path / "page.html"
+        file.write_text(page(comparison, {"sft": sft, "grpo": grpo}, corpus))
+        with browser.visit(chromium) as one:
+            one.page.goto(file.as_uri())
+            assert "is not recorded beside this copy" in one.page.inner_text("#run")
+            assert "are not recorded beside this copy" in one.page.inner_text("#run-training")
+            assert one.errors == ["Failed to load resource: net::ERR_FILE_NOT_FOUND"]
+
+    def test_a_browser_reads_the_notes_beside_it_and_those_of_no_other_page(
+        self,
+        comparison: pd.DataFrame,
+        sft: pd.DataFrame,
+        grpo: pd.DataFrame,
+        corpus: ds.Dataset,
+        chromium: Any,
+        tmp_path: Path,
+    ) -> None:
+        arms, file = {"sft": sft, "grpo": grpo}, tmp_path / "page.html"
+        file.write_text(page(comparison, arms, corpus))
+        run_notes.write(file, self.SLOTS)
+        with browser.visit(chromium) as one:
+            one.page.goto(file.as_uri())
+            assert "0123456789" in one.page.inner_text("dl.facts")
+            assert "9.9 s" in one.page.inner_text("main")
+            assert "beside this copy" not in one.page.inner_text("body")
+            assert one.errors == []
+            file.write_text(page(comparison, arms, corpus, examples=0))
+            one.page.goto(file.as_uri())
+            assert "0123456789" not in one.page.inner_text("body")
+
+    def test_a_copy_with_its_notes_inside_needs_no_script(
+        self,
+        comparison: pd.DataFrame,
+        sft: pd.DataFrame,
+        grpo: pd.DataFrame,
+        corpus: ds.Dataset,
+        chromium: Any,
+        tmp_path: Path,
+    ) -> None:
+        file, mailed = tmp_path / "page.html", tmp_path / "elsewhere" / "page.html"
+        file.write_text(page(comparison, {"sft": sft, "grpo": grpo}, corpus))
+        run_notes.write(file, self.SLOTS)
+        mailed.parent.mkdir()
+        mailed.write_text(run_notes.with_notes(file))
+        with browser.visit(chromium, java_script_enabled=False) as one:
+            one.page.goto(mailed.as_uri())
+            assert "0123456789" in one.page.inner_text("dl.facts")
+            assert "9.9 s" in one.page.inner_text("main")
+            assert one.page.locator("script").count() == 0
+            assert one.errors == []
 
     def test_the_digest_is_of_films_patients_and_references(
         self, sft: pd.DataFrame, grpo: pd.DataFrame
     ) -> None:
-        digest = made.data_digest(sft)
-        assert digest == made.data_digest(grpo.iloc[::-1])
+        digest = gathering.films_digest(sft)
+        assert re.fullmatch(r"[0-9a-f]{12}", digest)
+        assert digest == gathering.films_digest(grpo.iloc[::-1])
         for column in ("sample_id", "patient_id", "reference"):
-            assert made.data_digest(sft.assign(**{column: [*sft[column][:-1], "another"]})) != digest
+            assert gathering.films_digest(sft.assign(**{column: [*sft[column][:-1], "another"]})) != digest
 
-    def test_rollouts_are_those_of_the_batches(self, sft: pd.DataFrame) -> None:
+    def test_rollouts_are_those_of_the_batches(self) -> None:
         arms = {"a": {"training": {"rollouts": 6, "iterations": 1}}, "b": {}}
-        told = made.made(arms, TRAINING, {"a": history()}, sft, seed=0, cpu_seconds={}, origins={})
-        assert told.arms["a"].rollouts == 5 * 8 * 6
-        assert told.arms["b"].rollouts == 0
+        told = nodes.count_rollouts({"a": history()}, TRAINING, arms)
+        assert told["a"].rollouts == 5 * 8 * 6
+        assert told["b"].rollouts == 0

@@ -1,4 +1,4 @@
-"""Each stage is given its CPU seconds and where it ran, and the comparison those of the stages before it."""
+"""Each stage is given its CPU seconds and where it ran; both are told beside the comparison page."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ from kedro.io import DataCatalog
 from kedro.pipeline import node, pipeline
 from kedro.pipeline.node import Node
 
+from radrl.pages import run_notes
 from radrl.storage import cpu_seconds, origins
 from radrl.storage.origins import Origin
 from radrl.wiring import cpu
-from radrl.wiring.cpu import CPU_SECONDS, ORIGINS, CpuHooks
+from radrl.wiring.cpu import CpuHooks
+from radrl.wiring.datasets import HtmlPage
+from radrl.wiring.last_word import PAGE
 from radrl.wiring.origin import here
+from radrl.wiring.run_notes import FACTS, TRAINING
+
+SCRIPT = f'<script src="{run_notes.UNSEALED}"></script>'
 
 
 def work(given: object) -> object:
@@ -36,7 +42,7 @@ def hooks(tmp_path: Path) -> CpuHooks:
         SimpleNamespace(
             config_loader={"globals": {"data": "data"}},
             project_path=tmp_path,
-            params={"arms": {"grpo": {}}, "selection": {"own": {}}},
+            params={"arms": {"grpo": {"reward": {"ce_f1": {}}}}, "selection": {"own": {}}},
         )
     )
     return hooks
@@ -61,22 +67,43 @@ def test_seconds_go_to_the_stage_whose_nodes_ran(
     assert noted == {"train@grpo": 3.0 + 4.0, "eval@grpo": 7.0, "train@deer": 1.0}
 
 
-def test_the_comparison_is_not_told_its_own_of_another_time(hooks: CpuHooks, tmp_path: Path) -> None:
-    folder = tmp_path / "data" / cpu_seconds.FOLDER
-    for stage in ("label", "compare"):
-        cpu_seconds.note(folder, stage, {cpu_seconds.OWN: 2.0})
-    catalog = DataCatalog()
-    hooks.after_catalog_created(catalog)
-    assert catalog[CPU_SECONDS].load() == {"label": 2.0}
+@pytest.fixture
+def page(hooks: CpuHooks, tmp_path: Path) -> Path:
+    """A comparison page that the run has saved."""
+    file = tmp_path / "page.html"
+    file.write_text(run_notes.sealed(f'<div id="{FACTS}"></div><p id="{TRAINING}"></p>{SCRIPT}'))
+    hooks.after_catalog_created(DataCatalog({PAGE: HtmlPage(str(file))}))
+    return file
 
 
-def test_the_comparison_is_not_told_of_arms_that_are_gone(hooks: CpuHooks, tmp_path: Path) -> None:
-    folder = tmp_path / "data" / cpu_seconds.FOLDER
-    for stage in ("code", "train@grpo", "train@former"):
-        cpu_seconds.note(folder, stage, {cpu_seconds.OWN: 2.0})
-    catalog = DataCatalog()
-    hooks.after_catalog_created(catalog)
-    assert catalog[CPU_SECONDS].load() == {"code": 2.0, "train@grpo": 2.0}
+def test_notes_lie_beside_the_page_and_tell_neither_its_own_cost_nor_of_arms_that_are_gone(
+    hooks: CpuHooks, tmp_path: Path, page: Path
+) -> None:
+    spent, ran = tmp_path / "data" / cpu_seconds.FOLDER, tmp_path / "data" / origins.FOLDER
+    for stage in ("label", "train@grpo", "train@former", "compare"):
+        cpu_seconds.note(spent, stage, {cpu_seconds.OWN: 120.0})
+        origins.note(ran, stage, Origin(f"at-{stage}", "another machine", {}, 1.0))
+    before = page.read_bytes()
+    hooks.after_dataset_saved("labels")
+    assert not (tmp_path / "runs").exists()
+    hooks.after_dataset_saved(PAGE)
+    assert page.read_bytes() == before
+    told = run_notes.with_notes(page)
+    assert "4.0: label 2.0, train 2.0" in told
+    assert "<td>at-train@grpo</td>" in told
+    assert "@former" not in told
+    assert "at-compare" not in told
+
+
+def test_stages_of_the_same_run_are_told_with_what_they_took(
+    hooks: CpuHooks, page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([90.0, 120.0])
+    monkeypatch.setattr(cpu.cpu_seconds, "used", lambda: next(clock))
+    hooks.before_node_run(made("train", "grpo"))
+    hooks.before_node_run(made("compare"))  # 90.0
+    hooks.after_dataset_saved(PAGE)  # 120.0
+    assert "1.5: train 1.5" in run_notes.with_notes(page)
 
 
 def test_each_stage_is_noted_with_its_minutes_of_the_clock(
@@ -91,19 +118,6 @@ def test_each_stage_is_noted_with_its_minutes_of_the_clock(
     assert {stage: own.minutes for stage, own in noted.items()} == {"eval@grpo": 0.5, "train@grpo": 1.5}
     assert all(own.machine and own.releases["Python"] for own in noted.values())
     assert {own.commit for own in noted.values()} == {""}  # a folder outside git
-
-
-def test_the_comparison_is_told_where_stages_ran_and_where_it_runs(hooks: CpuHooks, tmp_path: Path) -> None:
-    folder = tmp_path / "data" / origins.FOLDER
-    for stage in ("train@grpo", "train@former", "compare"):
-        origins.note(folder, stage, Origin("abc", "another machine", {}, 1.0))
-    catalog = DataCatalog()
-    hooks.after_catalog_created(catalog)
-    told = catalog[ORIGINS].load()
-    assert told.keys() == {"train@grpo", "compare"}
-    assert told["train@grpo"].machine == "another machine"
-    assert told["compare"].machine != "another machine"
-    assert told["compare"].minutes is None
 
 
 def test_changed_files_are_said_and_the_lock_is_no_change(tmp_path: Path) -> None:

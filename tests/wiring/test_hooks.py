@@ -23,10 +23,11 @@ from kedro_datasets.pandas import CSVDataset
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
+from radrl.pages import run_notes
 from radrl.params.base import ParamsError
 from radrl.process.started_for import VARIABLE
 from radrl.wiring import hooks
-from radrl.wiring.datasets import ArrowShards, Folder
+from radrl.wiring.datasets import ArrowShards, Folder, HtmlPage
 from radrl.wiring.hooks import STEP_REPORT, ProjectHooks, TrackingHooks
 from radrl.wiring.tracker import Tracker
 
@@ -382,6 +383,28 @@ def test_reports_on_drawn_films_are_a_table_and_those_on_patients_stay_out(
                 Path(client.download_artifacts(evaluated.info.run_id, "table.json")).read_text()
             )
             assert table == {"columns": ["label"], "data": [["edema"]]}
+
+
+def test_the_page_is_kept_with_its_notes_inside(
+    project: Path, experiment: str, catalog: Callable[..., DataCatalog], tmp_path: Path
+) -> None:
+    file = tmp_path / "page.html"
+    text = run_notes.sealed(f'<p id="run">unknown</p><script src="{run_notes.UNSEALED}"></script>')
+    file.write_text(text)
+    run_notes.write(file, {"run": "<p>at abc</p>"})
+    data = catalog("sft")
+    data["sft.headline"] = HtmlPage(str(file), metadata={"mlflow": "page of drawn films"})
+    own = context(project, experiment)
+    own.params = PARAMS | {"ingest": {"source": "phantom"}}
+    stages = Pipeline(
+        [n._copy(func=lambda scores: text) if "pick" in n.name else n for n in study("sft").nodes]
+    )
+    run_kedro(stages, data, own)
+    (evaluated,) = recorded(project, experiment, "tags.stage = 'eval'")
+    client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+    kept = Path(client.download_artifacts(evaluated.info.run_id, "page.html"))
+    assert kept.read_text() == "<p>at abc</p>"
+    assert file.read_text() == text
 
 
 def test_datasets_have_their_columns_and_size(

@@ -11,6 +11,7 @@ from typing import Final, Literal
 import pyarrow as pa
 
 from radrl.data.schema import QUARANTINE
+from radrl.data.spreadsheets import quoted
 
 Reason = Literal[
     "malformed_row",
@@ -125,8 +126,11 @@ class Quarantine:
         return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
 
     def table(self) -> pa.Table:
-        """Give the refused records as a table with the columns of `radrl.data.schema.QUARANTINE`."""
-        rows = [(r.key, r.study_id, r.image, r.reason, r.detail) for r in self._refusals]
+        """Give the refused records as a table with the columns of `radrl.data.schema.QUARANTINE`, for CSV."""
+        rows = [
+            (quoted(r.key), quoted(r.study_id), r.image and quoted(r.image), r.reason, quoted(r.detail))
+            for r in self._refusals
+        ]
         columns = zip(*rows, strict=True) if rows else [()] * len(QUARANTINE)
         return pa.table([list(column) for column in columns], schema=QUARANTINE)
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from radrl.data.spreadsheets import unquoted
 from radrl.data.tables import BrokenRow, SourceError, Table, encoding_name, open_table, unpacked
 
 ENDINGS: Final[dict[str, str]] = {
@@ -136,7 +137,7 @@ def open_records(path: Path, format: str, *, encoding: str = "utf-8") -> Records
 
 
 class _Delimited:
-    """A CSV or TSV file: every column is text."""
+    """A CSV or TSV file: every column is text, without the quote that writing puts before a formula."""
 
     def __init__(self, table: Table, format: str) -> None:
         self.path, self.format = table.path, format
@@ -151,7 +152,14 @@ class _Delimited:
             if isinstance(row, BrokenRow):
                 yield BadRow(number, row.line, row.problem)
             else:
-                yield Record(number, row.line, row.cells)
+                yield Record(number, row.line, _unquoted(row.cells))
+
+
+def _unquoted(cells: dict[str, str]) -> dict[str, str]:
+    """A row's texts; few have a quote, and the others are not copied."""
+    if not any(text[:1] == "'" for text in cells.values()):
+        return cells
+    return {name: unquoted(text) for name, text in cells.items()}
 
 
 @dataclass(slots=True)

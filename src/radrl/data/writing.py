@@ -19,6 +19,7 @@ from typing import IO, Any, Final, Protocol, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from radrl.data import spreadsheets
 from radrl.storage.whole_files import whole_file
 
 Rows = Sequence[Mapping[str, Any]]
@@ -28,7 +29,7 @@ _GROUP_ROWS: Final = 65_536
 """A row group of Parquet is written when it has this much of either."""
 
 
-_AS_IS: Final = frozenset({str, int, type(None)})
+_AS_IS: Final = frozenset({int, type(None)})
 """What a csv writer writes as `_text` would."""
 
 
@@ -93,16 +94,16 @@ def holds_bytes(kind: pa.DataType) -> bool:
 
 
 class _Delimited:
-    """CSV or TSV in UTF-8: nothing for null, JSON for what is no text."""
+    """CSV or TSV in UTF-8: nothing for null, JSON for what is no text, a quote before a formula."""
 
     def __init__(self, stream: IO[bytes], columns: Sequence[str], delimiter: str) -> None:
         self._stream, self._columns, self._delimiter = stream, columns, delimiter
-        self._lines([columns])
+        self._lines([[spreadsheets.quoted(name) for name in columns]])
 
     def write(self, rows: Rows) -> None:
         columns = self._columns
         self._lines(
-            [cell if type(cell := row.get(name)) in _AS_IS else _text(cell) for name in columns]
+            [_cell(cell) if type(cell := row.get(name)) not in _AS_IS else cell for name in columns]
             for row in rows
         )
 
@@ -163,6 +164,13 @@ def _column(rows: Rows, entry: pa.Field) -> pa.Array:
     if pa.types.is_string(entry.type) or pa.types.is_large_string(entry.type):
         values = [value if value is None else _text(value) for value in values]
     return pa.array(values, entry.type)
+
+
+def _cell(value: object) -> object:
+    """A value as CSV has it, which no spreadsheet runs."""
+    if isinstance(value, str):
+        return spreadsheets.quoted(value) if value[:1] in spreadsheets.FIRST else value
+    return _text(value)
 
 
 def _text(value: object) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 
 def p_value(p: float) -> str:
@@ -10,3 +11,17 @@ def p_value(p: float) -> str:
     if math.isnan(p):
         return "–"
     return "< 0.001" if p < 0.0005 else f"{p:.3f}"
+
+
+def spans(values: Sequence[float], form: str) -> str:
+    """The ends of some numbers, or the one they all are.
+
+    Args:
+        values: at least one.
+        form: how a number is written, such as ",.0f".
+
+    Example:
+        >>> spans([1.25, 3.5], ".1f"), spans([3840, 3840], ",.0f")
+        ('1.2 to 3.5', '3,840')
+    """
+    return " to ".join(dict.fromkeys(format(end, form) for end in (min(values), max(values))))

@@ -1,4 +1,7 @@
-"""Notes what each stage of a run costs and where it ran; see `radrl.storage.cpu_seconds` and `origins`."""
+"""Notes what each stage of a run costs and where it ran, and tells it beside the comparison page.
+
+See `radrl.storage.cpu_seconds` and `radrl.storage.origins`; no stage reads either, and no output holds them.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,18 @@ import time
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
-from kedro.io import CatalogProtocol, MemoryDataset
+from kedro.io import CatalogProtocol
 from kedro.pipeline.node import Node
 
 from radrl.pipelines.stages import LAST
 from radrl.provenance.code import split, stages
 from radrl.storage import cpu_seconds, origins
 from radrl.wiring.hooks import stage_of
+from radrl.wiring.last_word import PAGE
 from radrl.wiring.origin import here
-
-CPU_SECONDS: Final = "cpu_seconds"
-"""Name of the entry that tells the comparison what the stages before it cost."""
-
-ORIGINS: Final = "origins"
-"""Name of the entry that tells it where they ran, and where it runs itself."""
 
 
 class CpuHooks:
@@ -49,15 +46,8 @@ class CpuHooks:
 
     @hook_impl
     def after_catalog_created(self, catalog: CatalogProtocol) -> None:
-        """Hand the comparison what is known of the stages before it; of itself it knows nothing yet.
-
-        Notes of arms that params.yaml no longer lists stay where they lie, and are not told.
-        """
-        there = {*stages(self._params)}
-        cpu, ran = cpu_seconds.read(self._folder), origins.read(self._origins)
-        catalog[CPU_SECONDS] = MemoryDataset({name: own for name, own in cpu.items() if _told(name, there)})
-        known = {name: own for name, own in ran.items() if _told(name, there)}
-        catalog[ORIGINS] = MemoryDataset(known | {LAST: here(self._root)}, copy_mode="assign")
+        """Keep where the environment has the page."""
+        self._page = Path(catalog[PAGE]._filepath)
 
     @hook_impl
     def before_node_run(self, node: Node) -> None:
@@ -67,9 +57,30 @@ class CpuHooks:
             self._close()
             self._stage, self._began = stage, time.monotonic()
 
+    @hook_impl(tryfirst=True)  # the record keeps a copy of the page with its notes put in
+    def after_dataset_saved(self, dataset_name: str) -> None:
+        """Write all accounts so far, and what they say beside the page where it is one that was saved.
+
+        Notes of arms that params.yaml no longer lists stay where they lie, and are not told.
+        """
+        if dataset_name != PAGE:
+            return
+        from radrl.pages import run_notes
+        from radrl.wiring.run_notes import slots
+
+        self._write()
+        there = {*stages(self._params)}
+        cpu, ran = cpu_seconds.read(self._folder), origins.read(self._origins)
+        known = {name: own for name, own in ran.items() if _told(name, there)} | {LAST: here(self._root)}
+        spent = {name: own for name, own in cpu.items() if _told(name, there)}
+        run_notes.write(self._page, slots(self._params["arms"], spent, known))
+
     @hook_impl
     def after_pipeline_run(self) -> None:
         """Close the last account, and write all of them."""
+        self._write()
+
+    def _write(self) -> None:
         self._close()
         origin = here(self._root)
         for stage, seconds in self._seconds.items():
@@ -78,11 +89,11 @@ class CpuHooks:
 
     def _close(self) -> None:
         if self._stage:
-            now = cpu_seconds.used()
-            self._seconds[self._stage] = self._seconds.get(self._stage, 0.0) + now - self._since
-            self._since = now
-            past = (time.monotonic() - self._began) / 60
+            cpu, clock = cpu_seconds.used(), time.monotonic()
+            self._seconds[self._stage] = self._seconds.get(self._stage, 0.0) + cpu - self._since
+            past = (clock - self._began) / 60
             self._minutes[self._stage] = self._minutes.get(self._stage, 0.0) + past
+            self._since, self._began = cpu, clock
 
 
 def _told(stage: str, there: Collection[str]) -> bool:

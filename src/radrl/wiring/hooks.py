@@ -214,6 +214,8 @@ class TrackingHooks:
             self._tracker.table(dataset_name.rpartition(".")[2], data)
         elif kind == "artifact" or (kind == "artifact of drawn films" and self._drawn):
             self._tracker.artifact(path)
+        elif kind == "page of drawn films" and self._drawn:
+            self._tracker.page(path)
         if "mlflow_arms" in marked:
             self._tracker.artifact_of_arms(path, marked["mlflow_arms"])
 

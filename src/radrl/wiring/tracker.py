@@ -231,6 +231,15 @@ class Tracker:
         """Keep a copy of a file."""
         self._tell(self._client.log_artifact, str(path))
 
+    def page(self, path: Path) -> None:
+        """Keep a copy of a page that has its notes inside, for it will have nothing beside it."""
+        from radrl.pages.run_notes import with_notes
+
+        with tempfile.TemporaryDirectory(prefix="radrl-page-") as folder:
+            copy = Path(folder) / path.name
+            copy.write_text(with_notes(path), encoding="utf-8")
+            self.artifact(copy)
+
     def artifact_of_arms(self, path: Path, kind: str) -> None:
         """Keep a copy in the runs of the arms, too, whose outputs of a kind the open run has read."""
         if self._run:

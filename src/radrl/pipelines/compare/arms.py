@@ -1,6 +1,8 @@
-"""The arms' tables side by side."""
+"""The arms' tables side by side, over the same films."""
 
 from __future__ import annotations
+
+import hashlib
 
 import pandas as pd
 
@@ -45,6 +47,22 @@ def gather_histories(**histories: pd.DataFrame) -> ArmTables:
         Those with rows.
     """
     return {arm: history for arm, history in histories.items() if len(history)}
+
+
+def films_digest(films: pd.DataFrame) -> str:
+    """A digest of what was scored: ids, patients and references of the films, in the order of ids.
+
+    Args:
+        films: any arm's reports.
+
+    Returns:
+        Twelve hexadecimal digits of SHA-256.
+    """
+    columns = ["sample_id", "patient_id", "reference"]
+    digest = hashlib.sha256()
+    for row in films[columns].sort_values("sample_id").itertuples(index=False):
+        digest.update("\x1f".join(map(str, row)).encode() + b"\x1e")
+    return digest.hexdigest()[:12]
 
 
 def _require_same_films(first: str, known: pd.Series, arm: str, films: pd.Series) -> None:

@@ -19,11 +19,9 @@ from radrl.pipelines.compare.settings import Beside, ComparisonSettings
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from radrl.pipelines.compare.chosen import Subset
-    from radrl.pipelines.compare.made import Made
     from radrl.pipelines.compare.rows import Row
     from radrl.pipelines.compare.systems import System
-    from radrl.storage.origins import Origin
+    from radrl.pipelines.compare.training_data import Subset, Trained
 
 
 def settle_comparison(
@@ -271,37 +269,30 @@ def count_chosen(
         arms: the section `arms`.
 
     Returns:
-        A subset each, of `radrl.pipelines.compare.chosen.subsets`: those of the stages that an arm's films
-        come from.
+        A subset each, of `radrl.pipelines.compare.training_data.subsets`: those of the stages that an arm's
+        films come from.
     """
-    from radrl.pipelines.compare import chosen
+    from radrl.pipelines.compare import training_data
 
-    return chosen.subsets(selected(*chosen.left_for(arms, arm_histories)), arms)
+    return training_data.subsets(selected(*training_data.left_for(arms, arm_histories)), arms)
 
 
-def tell_made(
-    arm_reports: ArmTables,
-    arm_histories: ArmTables,
-    training: dict[str, Any],
-    settings: ComparisonSettings,
-    cpu_seconds: dict[str, float],
-    origins: dict[str, Origin],
-) -> Made:
-    """Tell how the study was made: data, commit, machine, time and rollouts.
+def count_rollouts(
+    arm_histories: ArmTables, training: dict[str, Any], arms: dict[str, Any]
+) -> dict[str, Trained]:
+    """Tell how long each arm trained.
 
     Args:
-        arm_reports: of `radrl.pipelines.compare.arms.gather_reports`.
         arm_histories: of `radrl.pipelines.compare.arms.gather_histories`.
         training: the section `training`.
-        settings: of `settle_comparison`.
-        cpu_seconds: of the stages before this one.
-        origins: of the stages, and of this one.
-    """
-    from radrl.pipelines.compare.made import made
+        arms: the section `arms`.
 
-    films = next(iter(arm_reports.values()))
-    noted: dict[str, Any] = {"cpu_seconds": cpu_seconds, "origins": origins}
-    return made(settings.arms, training, arm_histories, films, seed=settings.seed, **noted)
+    Returns:
+        By arm its updates and rollouts.
+    """
+    from radrl.pipelines.compare.training_data import trained
+
+    return trained(arms, training, arm_histories)
 
 
 def gather_beside(
@@ -311,8 +302,7 @@ def gather_beside(
     labeler_report: dict[str, Any],
     systems: dict[str, System],
     chosen: Sequence[Subset],
-    made: Made,
-    cpu_seconds: dict[str, float] | None = None,
+    trained: dict[str, Trained],
 ) -> Beside:
     """Put together what the page tells beside the arms' own results; see `Beside`.
 
@@ -323,12 +313,9 @@ def gather_beside(
         labeler_report: of the stage labeler.
         systems: of `read_systems`.
         chosen: of `count_chosen`.
-        made: of `tell_made`.
-        cpu_seconds: of the stages before this one; nothing where nobody noted them.
+        trained: of `count_rollouts`.
     """
-    return Beside(
-        published, over_seeds, ingest_summary, labeler_report, systems, chosen, made, cpu_seconds or {}
-    )
+    return Beside(published, over_seeds, ingest_summary, labeler_report, systems, chosen, trained)
 
 
 def write_page(
@@ -358,7 +345,7 @@ def write_page(
         settings: of `settle_comparison`; the seed decides which films are shown.
 
     Returns:
-        One HTML page that needs nothing else.
+        One HTML page that needs nothing else; notes on the run lie beside it (`radrl.pages.run_notes`).
     """
     from radrl.pipelines.compare import page
 

@@ -12,12 +12,13 @@ import yaml
 
 from radrl.evaluation.draws import Draw, generator
 from radrl.observations import POSITIVE, UNCERTAIN
-from radrl.pages import examples
+from radrl.pages import examples, run_notes
 from radrl.pages.caveats import NOT_OURS, OVER_PATIENTS
-from radrl.pages.numbers import p_value
+from radrl.pages.numbers import p_value, spans
 from radrl.pages.page import banner, environment
-from radrl.pipelines.compare import chosen, plots
+from radrl.pipelines.compare import plots, training_data
 from radrl.pipelines.compare.agreement import per_label
+from radrl.pipelines.compare.arms import films_digest
 from radrl.pipelines.compare.cases import case
 from radrl.pipelines.compare.cells import rows_of, title
 from radrl.pipelines.compare.facts import facts_of
@@ -31,7 +32,6 @@ from radrl.pipelines.compare.systems import System
 from radrl.pipelines.compare.table import short
 from radrl.pipelines.eval.nodes import describe_cleaning
 from radrl.pipelines.eval.texts import LABEL_TEXTS
-from radrl.storage.cpu_seconds import minutes
 
 CONTENTS: Final = {
     "against": "Each arm against the reference arm",
@@ -103,13 +103,13 @@ def render(
         for arm, frame in arm_reports.items()
     }
     facts = facts_of(labelled, settings.arms, list(films))
-    return _template().render(
+    text = _template().render(
         **_data(arm_reports, beside, settings),
         **_arms(comparison, beside.systems, settings),
         sentences=sentences(comparison, pairs, beside.over_seeds, settings.compare),
         ranking=rank(comparison, beside.over_seeds, settings.compare),
         few=too_few(comparison),
-        short_training=too_short(own.updates for own in beside.made.arms.values()),
+        short_training=too_short(own.updates for own in beside.trained.values()),
         caveat=OVER_PATIENTS,
         over_seeds=beside.over_seeds,
         forest=forest,
@@ -118,7 +118,8 @@ def render(
         **_agreement(agreement, arm_histories, settings.reference),
         labels=per_label(arm_reports, settings.eval["labelers"][0]),
         **_diversity(beside, arm_reports, arm_histories),
-        made=beside.made,
+        trained=beside.trained,
+        notes=run_notes.UNSEALED,
         arm_names=list(arm_reports),
         cases=[
             case(examples.show(sample_id, own, labelled, facts), alternatives=_alternatives(settings.labeler))
@@ -127,9 +128,9 @@ def render(
         verdicts=examples.VERDICTS,
         contents=CONTENTS | {"against": f"Each arm against {settings.reference}"},
         published=_published(beside.published),
-        cpu=minutes(beside.cpu_seconds),
         parameters=yaml.safe_dump(settings.printed, sort_keys=False, allow_unicode=True, width=100),
-    ) + "\n"  # fmt: skip
+    )
+    return run_notes.sealed(f"{text}\n")
 
 
 def _template() -> jinja2.Template:
@@ -144,6 +145,7 @@ def _data(
 ) -> dict[str, Any]:
     """What the page says of the films and of who reads their labels."""
     any_arm = next(iter(arm_reports.values()))
+    rollouts = [own.rollouts for own in beside.trained.values() if own.updates]
     return {
         "banner": banner(beside.ingest_summary),
         "about": {
@@ -154,6 +156,9 @@ def _data(
             "labeler": beside.labeler_report,
         },
         "counts": {"films": len(any_arm), "patients": any_arm["patient_id"].nunique()},
+        "seed": settings.seed,
+        "films_digest": films_digest(any_arm),
+        "rollouts": spans(rollouts, ",.0f") if rollouts else "none",
     }
 
 
@@ -197,8 +202,8 @@ def _diversity(
     return {
         "subsets": beside.chosen,
         "taken": svg(plots.taken(known), name="taken") if known else None,
-        "written": chosen.written(arm_reports, arm_histories),
-        "over_steps": chosen.OVER_STEPS,
+        "written": training_data.written(arm_reports, arm_histories),
+        "over_steps": training_data.OVER_STEPS,
     }
 
 

@@ -8,6 +8,7 @@ from radrl.pipelines.compare.arms import gather_histories, gather_reports
 from radrl.pipelines.compare.nodes import (
     compare_arms,
     count_chosen,
+    count_rollouts,
     draw_comparison,
     draw_curves,
     gather_beside,
@@ -16,7 +17,6 @@ from radrl.pipelines.compare.nodes import (
     settle_comparison,
     show_findings,
     show_seeds,
-    tell_made,
     write_cards,
     write_page,
 )
@@ -73,19 +73,17 @@ def _page() -> list[Node]:
         "labeler_report",
         "system_scores",
         "chosen",
-        "made",
-        "cpu_seconds",
+        "trained",
     ]
     picked = {"selected": "selected", "arm_histories": "arm_histories", "arms": "params:arms"}
-    how = {name: name for name in ("arm_reports", "arm_histories", "cpu_seconds", "origins")}
-    how |= {"training": "params:training", "settings": "comparison_settings"}
+    learnt = ["arm_histories", "params:training", "params:arms"]
     told = {name: name for name in ("comparison", "agreement", "arm_reports", "arm_histories", "corpus")}
     told |= {"pairs": "comparison_pairs"}
     told |= {"forest": "comparison_svg", "curves": "curves_svg"}
     told |= {"beside": "beside_comparison", "settings": "comparison_settings"}
     return [
         node(count_chosen, picked, "chosen", name="count_chosen"),
-        node(tell_made, how, "made", name="tell_made"),
+        node(count_rollouts, learnt, "trained", name="count_rollouts"),
         node(gather_beside, beside, "beside_comparison", name="gather_beside"),
         node(write_page, told, "comparison_page", name="write_page"),
     ]

@@ -15,8 +15,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from radrl.pages.colours import INK, PALE
 from radrl.pages.panels import dress
 from radrl.pages.pictures import style
-from radrl.pipelines.compare.chosen import PARTS, Subset
 from radrl.pipelines.compare.figures import KINDS
+from radrl.pipelines.compare.training_data import PARTS, Subset
 
 SIGNS: Final = {
     "o": "●", "s": "■", "^": "▲", "D": "◆", "v": "▼", "P": "✚", "X": "✖", "<": "◀", ">": "▶",

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 if TYPE_CHECKING:
-    from radrl.pipelines.compare.chosen import Subset
-    from radrl.pipelines.compare.made import Made
     from radrl.pipelines.compare.systems import System
+    from radrl.pipelines.compare.training_data import Subset, Trained
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,9 +63,7 @@ class Beside:
         labeler_report: how far the labeler agrees with what is known, of the stage labeler.
         systems: other systems' scores by row, of `radrl.pipelines.compare.systems`.
         chosen: which training films the selections took.
-        made: how the study was made, as far as it was noted; no digest of an input holds it, so the page's
-            bytes are the same for the same inputs and the same notes.
-        cpu_seconds: what the stages before this one cost, by stage; likewise.
+        trained: how long each arm trained.
     """
 
     published: pd.DataFrame
@@ -75,5 +72,4 @@ class Beside:
     labeler_report: Mapping[str, Any]
     systems: Mapping[str, System]
     chosen: Sequence[Subset]
-    made: Made
-    cpu_seconds: Mapping[str, float] = field(default_factory=dict)
+    trained: Mapping[str, Trained]

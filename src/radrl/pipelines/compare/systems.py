@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from radrl.data.spreadsheets import quoted
 from radrl.observations import POSITIVE
 from radrl.pages.caveats import NOT_OURS
 from radrl.params.base import ParamsError
@@ -159,7 +160,12 @@ def lines(systems: Mapping[str, System], metrics: Sequence[str]) -> list[dict[st
     return [
         {"arm": name, "kind": KIND, "metric": metric, "low": math.nan, "high": math.nan}
         | system.figures[metric]
-        | {"runs": 1, "missing": 0, "source": system.said, "differs": "; ".join(system.differs) or None}
+        | {
+            "runs": 1,
+            "missing": 0,
+            "source": quoted(system.said),
+            "differs": "; ".join(system.differs) or None,
+        }
         for name, system in systems.items()
         for metric in metrics
         if metric in system.figures

@@ -1,7 +1,8 @@
-"""Which training films the arms were given, and how diverse what they wrote is."""
+"""What the arms learnt from: films by selection, updates and rollouts, and how diverse what they wrote is."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,6 +12,7 @@ import pandas as pd
 
 from radrl.observations import OBSERVATIONS
 from radrl.selections.ddsampling import taken
+from radrl.training import course
 
 PARTS: Final = 10
 """Parts of equal size into which the training films are put by their diversity."""
@@ -44,6 +46,19 @@ class Subset:
     taken: Sequence[float]
     labels: float
     shares: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """How long an arm trained.
+
+    Args:
+        updates: optimiser steps; 0 of an arm that hands its start on.
+        rollouts: reports sampled for them.
+    """
+
+    updates: int
+    rollouts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +138,28 @@ def _taken(known: pd.DataFrame, ids: pd.Series) -> list[float]:
     """Share of each part that a subset has."""
     least_first = known.sort_values("rank", ascending=False, kind="stable").index.isin(ids)
     return [float(part.mean()) for part in np.array_split(least_first, min(PARTS, len(known)))]
+
+
+def trained(
+    arms: Mapping[str, Any], training: Mapping[str, Any], histories: Mapping[str, pd.DataFrame]
+) -> dict[str, Trained]:
+    """How long each arm trained, its rollouts counted from the steps that its history has.
+
+    Args:
+        arms: the section `arms`.
+        training: the section `training`.
+        histories: by arm that trained, its curve.
+
+    Returns:
+        By arm, in the order of the section.
+    """
+    found = {}
+    for arm, own in arms.items():
+        settings = course.of_arm(training, own.get("training") or {})
+        updates = int(histories[arm]["step"].max()) if arm in histories else 0
+        batches = math.ceil(updates / settings["iterations"])
+        found[arm] = Trained(updates, batches * settings["prompts_per_step"] * settings["rollouts"])
+    return found
 
 
 def written(arms: Mapping[str, pd.DataFrame], histories: Mapping[str, pd.DataFrame]) -> dict[str, Written]:
