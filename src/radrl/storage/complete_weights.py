@@ -1,8 +1,9 @@
-"""Weights that are all there: what lacks, is unknown, has another shape or is no number is refused by name and file.
+"""Weights that are all there: what lacks, is unknown, has another shape or is no number is refused by name.
 
-Transformers draws what a folder lacks anew, passes over what its model does not know, and reads NaN as any
-number: a warning goes by, and what is trained or scored from then on is another model. It also knows the names
-of published files from those in memory, so what differs is asked of it; numbers are looked at where they lie.
+Transformers draws anew what a folder lacks, passes over what its model does not know, and reads NaN as any
+number: a warning goes by, and what is trained or scored from then on is another model. But it knows under
+which names a published file has what is in memory, so it is asked what differs. Numbers are looked at where
+they lie.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ INDEX: Final = "model.safetensors.index.json"
 """In a folder of shards: which of them has which tensor."""
 
 COPY: Final = (
-    "Copy the folder again and compare the digests with its owners'; or the weights are of another model than "
-    "config.json beside them says"
+    "Copy the folder again and compare the digests with its owners'; or the weights are of another model "
+    "than config.json beside them says"
 )
 
 _NAMED: Final = 3  # tensors of a file that a message names
@@ -60,7 +61,9 @@ def load(kind: Any, folder: Path, *, device: Any = "cpu", mend: str = COPY, **ho
 
 
 def check(kind: Any, folder: Path, *, numbers: bool = True, mend: str = COPY) -> None:
-    """Refuse what `load` would refuse, for an engine that loads the folder by itself; one tensor is in memory at once.
+    """Refuse what `load` would refuse, for an engine that loads the folder by itself.
+
+    One tensor is in memory at once.
 
     Args:
         kind: as all that follows, of `load`.
@@ -74,9 +77,7 @@ def check(kind: Any, folder: Path, *, numbers: bool = True, mend: str = COPY) ->
     files = _Files(folder, mend)
     _read(kind, files, dtype="auto", device_map={"": "meta"})
     if numbers and (bad := not_finite(files.tensors())):
-        raise WeightsError(
-            files.message((files.of(name), "has {} that are not finite", [name]) for name in bad)
-        )
+        raise WeightsError(files.spoilt(bad))
 
 
 def read(file: Path, *, mend: str) -> dict[str, torch.Tensor]:
@@ -213,14 +214,18 @@ class _Files:
                     if name in wanted:
                         yield name, stream.get_tensor(name)
 
-    def message(self, said: Iterable[tuple[Path, str, list[str]]]) -> str:
+    def spoilt(self, names: Iterable[str]) -> str:
+        """What is said of tensors that hold what is no number."""
+        return self.message((self.of(name), "has {} that are not finite", name) for name in names)
+
+    def message(self, said: Iterable[tuple[Path, str, str]]) -> str:
         """What is wrong in which file, and the mend.
 
         Args:
-            said: a file, words with {} for tensors, and some of those; the same words of one file are said once.
+            said: a file, words with {} for tensors, and a tensor; the same words of one file are said once.
         """
         parts = [
-            f"{path.name} {words.format(listed(sorted(name for _, _, names in own for name in names)))}"
+            f"{path.name} {words.format(listed([told for _, _, told in own]))}"
             for (path, words), own in groupby(sorted(said), key=lambda one: one[:2])
         ]
         more = f"; and so on, {len(parts) - _FILES} more" if len(parts) > _FILES else ""
@@ -267,7 +272,7 @@ def _read(kind: Any, files: _Files, **how: Any) -> Any:
         name = published(own)
         said.append((name, "has {}", f"{name} of shape {tuple(found)}, not {tuple(wanted)}"))
     if said:
-        raise WeightsError(files.message((files.of(name), words, [told]) for name, words, told in said))
+        raise WeightsError(files.message((files.of(name), words, told) for name, words, told in said))
     return model
 
 
@@ -279,20 +284,21 @@ def _published(model: Any, files: _Files) -> Callable[[str], str]:
     def published(name: str) -> str:
         if name in files.held:
             return name
-        return next(iter(revert_weight_conversion(model, {name: torch.empty(0, device="meta")})))
+        back = revert_weight_conversion(model, {name: torch.empty(0, device="meta")})
+        return str(next(iter(back)))
 
     return published
 
 
 def _no_numbers(model: Any, bad: Sequence[str], files: _Files) -> str:
-    """What is said of tensors that are not finite in memory: the files' numbers, or the dtype they are read in."""
+    """What is said of tensors that are not finite in memory: of their files, or of the dtype."""
     names = list(map(_published(model, files), bad))
     spoilt = not_finite(files.tensors(names))
     if spoilt:
-        return files.message((files.of(name), "has {} that are not finite", [name]) for name in spoilt)
+        return files.spoilt(spoilt)
     return (
-        f"{files.folder}: {listed(names)} are finite in the file and not in {model.dtype}, which is too small "
-        "for them: take bfloat16 or float32 as dtype"
+        f"{files.folder}: {listed(names)} are finite in the file and not in {model.dtype}, which is too "
+        "small for them: take bfloat16 or float32 as dtype"
     )
 
 

@@ -11,8 +11,8 @@ FINITE: Final = ("loss", "grad_norm", "kl")
 
 
 DIVERGED: Final = (
-    "Lower training.learning_rate or training.gradient_clip, raise training.warmup_share, or set training.bf16 "
-    "to false; the last checkpoint is from before"
+    "Lower training.learning_rate or training.gradient_clip, raise training.warmup_share, or set "
+    "training.bf16 to false; the last checkpoint is from before"
 )
 """What mends a training that ends in numbers that are none."""
 
@@ -34,5 +34,6 @@ def require_finite(row: Mapping[str, Any]) -> None:
         if name in row and (row[name] is None or not math.isfinite(row[name])):
             value = "nan" if row[name] is None else row[name]
             raise NotFinite(
-                f"{name} is {value} at step {row['step']}: the weights are spoilt and are not written. {DIVERGED}"
+                f"{name} is {value} at step {row['step']}: the weights are spoilt and are not written. "
+                f"{DIVERGED}"
             )

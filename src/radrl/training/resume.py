@@ -72,7 +72,7 @@ class RestoresWeights:
 
 
 def check_adapters(model: PeftModel, checkpoint: Path) -> None:
-    """Refuse a checkpoint whose adapters are not those of a model: PEFT would go on with the ones it began with.
+    """Refuse a checkpoint whose adapters are not a model's: PEFT would go on with those it began with.
 
     Args:
         model: with adapters, as they begin.

@@ -33,8 +33,8 @@ def trained(
     Raises:
         radrl.training.preflight.SettingsError: when processes share weights in a way that is refused, or not
             as those that wrote the last checkpoint.
-        radrl.storage.complete_weights.WeightsError: when the policy, its frozen start or the checkpoint is not
-            all there, or holds what is no number.
+        radrl.storage.complete_weights.WeightsError: when the checkpoint is not all there, or it, the policy
+            or its frozen start holds what is no number.
     """
     accelerator, kind = trainer.accelerator, type(policy.model)  # which parting the weights changes
     shards.check(accelerator, tunes)

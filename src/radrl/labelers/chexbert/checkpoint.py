@@ -30,8 +30,8 @@ EXPECTED: Final = (
 )
 
 MEND: Final = (
-    "copy the file again and compare its digest with its owners', or, for the one that is trained here, run the "
-    "stage labeler anew"
+    "copy the file again and compare its digest with its owners', or, for the one that is trained here, run "
+    "the stage labeler anew"
 )
 
 _LEGACY: Final = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19"  # how torch before 1.6 began a file
