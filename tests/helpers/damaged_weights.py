@@ -36,8 +36,8 @@ def _odd(weights: Weights, name: str) -> None:
 DAMAGES: dict[str, tuple[Callable[[Weights, str], None], str]] = {
     "gone": (_gone, "lacks {}"),
     "more": (_more, f"has {UNKNOWN}, unknown to the model"),
-    "nan": (_nan, "has {} that are not finite"),
-    "inf": (_inf, "has {} that are not finite"),
+    "nan": (_nan, "has NaN or infinity in {}"),
+    "inf": (_inf, "has NaN or infinity in {}"),
     "odd": (_odd, r"has {} of shape \(7,\), not \("),
 }
 """What is done to a tensor of a file, and what is then said, with {} for its name."""

@@ -55,7 +55,8 @@ def test_weights_of_a_training_that_diverged_are_refused(planted: Planted) -> No
     samples, targets = planted(32)
     network = LabelNetwork(SETTINGS | {"learning_rate": 1e38}, seed=0)
     with pytest.raises(
-        WeightsError, match=r"^the network has body.* not finite\. .*ceilings\.network\.learning_rate$"
+        WeightsError,
+        match=r"^the network has NaN or infinity in body.*\. .*ceilings\.network\.learning_rate$",
     ):
         network.fit(network.prepare(samples), targets)
 

@@ -24,8 +24,8 @@ INDEX: Final = "model.safetensors.index.json"
 """In a folder of shards: which of them has which tensor."""
 
 COPY: Final = (
-    "Copy the folder again and compare the digests with its owners'; or the weights are of another model "
-    "than config.json beside them says"
+    "Copy the folder again and compare its digests with its owners', or, where a stage wrote it, run that "
+    "stage again; or the weights are of another model than config.json beside them says"
 )
 
 _NAMED: Final = 3  # tensors of a file that a message names
@@ -131,7 +131,7 @@ def check_numbers(model: Any, where: str, *, mend: str = COPY) -> None:
         WeightsError: naming the first such tensors.
     """
     if bad := not_finite(_held(model)):
-        raise WeightsError(f"{where} has {listed(bad)} that are not finite. {mend}")
+        raise WeightsError(f"{where} has NaN or infinity in {listed(bad)}. {mend}")
 
 
 def differences(found: Mapping[str, torch.Tensor], wanted: Mapping[str, torch.Tensor]) -> list[str]:
@@ -216,7 +216,7 @@ class _Files:
 
     def spoilt(self, names: Iterable[str]) -> str:
         """What is said of tensors that hold what is no number."""
-        return self.message((self.of(name), "has {} that are not finite", name) for name in names)
+        return self.message((self.of(name), "has NaN or infinity in {}", name) for name in names)
 
     def message(self, said: Iterable[tuple[Path, str, str]]) -> str:
         """What is wrong in which file, and the mend.
@@ -311,7 +311,7 @@ def _held(model: Any) -> Iterator[tuple[str, torch.Tensor]]:
 
 def _spoilt(found: Mapping[str, torch.Tensor]) -> list[str]:
     bad = not_finite(found.items())
-    return [f"has {listed(bad)} that are not finite"] if bad else []
+    return [f"has NaN or infinity in {listed(bad)}"] if bad else []
 
 
 @contextmanager
