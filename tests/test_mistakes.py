@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner
+from damaged_weights import damage, shard, tensor
 from PIL import Image
 from projects import copy as copied
 
@@ -25,6 +26,7 @@ from radrl.params.base import ParamsError
 from radrl.params.schema import read, validate
 from radrl.process.programs import NO_GIT
 from radrl.storage import yaml_files
+from radrl.storage.complete_weights import WeightsError
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "mistakes.md").read_text(encoding="utf-8")
@@ -139,6 +141,31 @@ WRONG: dict[str, Callable[[Path], None]] = {
     "no film": lambda folder: _table(folder, "image,findings", films=False),
     "no text": lambda folder: _table(folder, "image,report"),
 }
+
+
+def _damaged(kind: str) -> Callable[[Path], None]:
+    return lambda folder: damage(*tensor(folder, "model.layers.1.mlp.down_proj.weight"), kind)
+
+
+INCOMPLETE: dict[str, Callable[[Path], None]] = {
+    "a tensor lacks": _damaged("gone"),
+    "a tensor is of another shape": _damaged("odd"),
+    "a number is NaN": _damaged("nan"),
+    "a shard lacks": lambda folder: (folder / "model-00002-of-00002.safetensors").unlink(),
+}
+
+
+@pytest.mark.parametrize(("row", "expected"), rows("In a folder of weights"))
+def test_weights(row: str, expected: str, tmp_path: Path) -> None:
+    from radrl.policy import folder
+
+    own = tmp_path / "policy"
+    shutil.copytree(ROOT / "data/06_models/radrl-tiny", own)
+    shard(own)
+    INCOMPLETE[row](own)
+    with pytest.raises(WeightsError) as refused:
+        folder.load(own)
+    assert said(str(refused.value), expected), refused.value
 
 
 @pytest.mark.parametrize(("row", "expected"), rows("In your own CSV"))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from radrl.readers.network import LabelNetwork
+from radrl.storage.complete_weights import WeightsError
 
 SETTINGS = {"channels": 4, "epochs": 6, "batch_size": 16, "learning_rate": 1e-2, "weight_decay": 0.01}
 Planted = Callable[..., tuple[list[tuple[bytes, ...]], Any]]
@@ -48,6 +49,16 @@ def test_films_of_a_study_are_examples_of_their_own_and_are_averaged(planted: Pl
     together = network.probabilities(network.prepare([samples[0], samples[1] + samples[2]]))
     assert together == pytest.approx(np.stack([alone[0], alone[1:].mean(axis=0)]), abs=1e-6)
     network.fit(network.prepare([samples[0], samples[1] + samples[2]]), np.ones((2, 14), dtype=bool))
+
+
+def test_weights_of_a_training_that_diverged_are_refused(planted: Planted) -> None:
+    samples, targets = planted(32)
+    network = LabelNetwork(SETTINGS | {"learning_rate": 1e38}, seed=0)
+    with pytest.raises(
+        WeightsError,
+        match=r"^the network has NaN or infinity in body.*\. .*ceilings\.network\.learning_rate$",
+    ):
+        network.fit(network.prepare(samples), targets)
 
 
 def test_films_are_kept_in_bytes(planted: Planted) -> None:

@@ -12,7 +12,7 @@ from transformers.processing_utils import ProcessorMixin
 from radrl.policy.families import registry
 from radrl.policy.families.base import Family
 from radrl.policy.families.chats import never_write
-from radrl.storage import pointers
+from radrl.storage import complete_weights, pointers
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -40,16 +40,15 @@ def load(folder: Path, *, dtype: str = "float32", device: str | torch.device = "
         FileNotFoundError: when the folder, one of its parts or a file that its pointer lists is missing.
         ValueError: when the folder holds another kind of model or weights that are not safetensors, asks for
             what its family cannot do, or points at weights that have changed.
+        radrl.storage.complete_weights.WeightsError: when weights are not all there, or are no numbers.
     """
     folder = pointers.resolve(folder, stage="policy")
     family = _check(folder)
     family.check_dtype(dtype)
-    model = family.model_class().from_pretrained(
-        folder, dtype=DTYPES[dtype], use_safetensors=True, local_files_only=True, trust_remote_code=False
-    )
+    model = complete_weights.load(family.model_class(), folder, device=device, dtype=DTYPES[dtype])
     processor = _processor(folder, family, model)
     family.ready(model)
-    return Policy(model.to(device).eval(), processor)
+    return Policy(model.eval(), processor)
 
 
 def outline(folder: Path, *, dtype: str = "float32") -> Policy:
@@ -73,6 +72,19 @@ def outline(folder: Path, *, dtype: str = "float32") -> Policy:
     if (folder / "generation_config.json").is_file():
         model.generation_config = GenerationConfig.from_pretrained(folder, local_files_only=True)
     return Policy(model.eval(), _processor(folder, family, model))
+
+
+def check_weights(folder: Path, *, numbers: bool = True) -> None:
+    """Refuse weights that `load` would refuse, for an engine that loads them itself.
+
+    Args:
+        folder: as `load` takes it, but no pointer; config.json and weights will do.
+        numbers: whether those are looked at too, for which the files are read.
+
+    Raises:
+        radrl.storage.complete_weights.WeightsError: as `load`.
+    """
+    complete_weights.check(registry.at(folder).model_class(), folder, numbers=numbers)
 
 
 def ends(policy: Policy) -> list[int]:
@@ -113,8 +125,10 @@ def write_pointer(weights: Path, folder: Path) -> None:
 
     Raises:
         FileNotFoundError: when the weights are no complete folder.
+        radrl.storage.complete_weights.WeightsError: as `load`.
     """
     _check(weights)
+    check_weights(weights)
     # a model card may be reworded: it changes nothing that is loaded
     files = [file for file in sorted(weights.iterdir()) if file.is_file() and file.suffix != ".md"]
     pointers.pointing(weights, files)(folder)

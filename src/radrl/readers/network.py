@@ -18,6 +18,7 @@ from tqdm import tqdm
 from radrl.algorithms.f_measure import BoolArray
 from radrl.observations import OBSERVATIONS
 from radrl.readers.base import Films, Probabilities, mean_of_films
+from radrl.storage import complete_weights
 
 BATCH: Final = 128
 """Films read at once."""
@@ -71,7 +72,11 @@ class LabelNetwork:
         return Pictures(_stacked(decoded()), np.array(counts))
 
     def fit(self, prepared: Pictures, targets: BoolArray) -> None:
-        """Train."""
+        """Train.
+
+        Raises:
+            radrl.storage.complete_weights.WeightsError: when the training diverged.
+        """
         films = torch.from_numpy(prepared.grey)  # (F, H, W)
         wanted = torch.from_numpy(np.repeat(targets, prepared.counts, axis=0)).float()  # (F, 14)
         rate, size = self.settings["learning_rate"], self.settings["batch_size"]
@@ -91,6 +96,9 @@ class LabelNetwork:
                     schedule.step()
                     progress.update()
         self.network.eval()
+        complete_weights.check_numbers(
+            self.network, "the network", mend="Its training diverged: lower ceilings.network.learning_rate"
+        )
 
     @torch.no_grad()
     def probabilities(self, prepared: Pictures) -> Probabilities:

@@ -10,6 +10,13 @@ FINITE: Final = ("loss", "grad_norm", "kl")
 """What must be a number at every step that logs it."""
 
 
+DIVERGED: Final = (
+    "Lower training.learning_rate or training.gradient_clip, raise training.warmup_share, or set "
+    "training.bf16 to false; the last checkpoint is from before"
+)
+"""What mends a training that ends in numbers that are none."""
+
+
 class NotFinite(ArithmeticError):
     """Training produced a number that is none; the message names the step and the mend."""
 
@@ -27,7 +34,6 @@ def require_finite(row: Mapping[str, Any]) -> None:
         if name in row and (row[name] is None or not math.isfinite(row[name])):
             value = "nan" if row[name] is None else row[name]
             raise NotFinite(
-                f"{name} is {value} at step {row['step']}: the weights are spoilt and are not written. Lower "
-                "training.learning_rate or training.gradient_clip, raise training.warmup_share, or set "
-                "training.bf16 to false; the last checkpoint is from before"
+                f"{name} is {value} at step {row['step']}: the weights are spoilt and are not written. "
+                f"{DIVERGED}"
             )

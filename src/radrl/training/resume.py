@@ -10,12 +10,14 @@ from typing import Any, Final
 
 import numpy as np
 import torch
-from peft import PeftModel
+from peft import PeftModel, get_peft_model_state_dict
+from peft.utils import SAFETENSORS_WEIGHTS_NAME
 from torch.utils.data import Sampler
 from transformers.trainer_pt_utils import safe_globals
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from radrl.policy import folder
+from radrl.storage import complete_weights
 from radrl.storage.whole_files import whole_file
 from radrl.training.seals import SEAL, altered, is_sealed
 
@@ -23,6 +25,8 @@ CHECKPOINT = "checkpoint-*"
 FIRST_ALONE: Final = "rng_state.pth"
 FIRST_OF_SEVERAL: Final = "rng_state_0.pth"
 """transformers' names of the first process' generators, in a checkpoint."""
+
+GO_ON: Final = "Delete the checkpoint: training goes on from the one before, or from its start"
 
 
 class CheckpointError(RuntimeError):
@@ -83,14 +87,32 @@ class RestoresWeights:
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         target = self.model if model is None else model  # type: ignore[attr-defined]
+        folder = Path(resume_from_checkpoint)
         if isinstance(target, PeftModel) or self.is_fsdp_enabled:  # type: ignore[attr-defined]
+            if isinstance(target, PeftModel):
+                check_adapters(target, folder)
             # adapters and shards are written and read under the names they have in memory
             super()._load_from_checkpoint(resume_from_checkpoint, model)  # type: ignore[misc]
+            complete_weights.check_numbers(target, str(folder), mend=GO_ON)
             return
-        folder = resume_from_checkpoint
         # float32 holds every dtype's numbers; each weight is cast back to its own
-        saved = type(target).from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+        saved = complete_weights.load(type(target), folder, mend=GO_ON, dtype=torch.float32)
         target.load_state_dict(saved.state_dict())
+
+
+def check_adapters(model: PeftModel, checkpoint: Path) -> None:
+    """Refuse a checkpoint whose adapters are not a model's: PEFT would go on with those it began with.
+
+    Args:
+        model: with adapters, as they begin.
+        checkpoint: its folder.
+
+    Raises:
+        WeightsError: naming file and tensors.
+    """
+    file = checkpoint / SAFETENSORS_WEIGHTS_NAME
+    wanted = get_peft_model_state_dict(model)
+    complete_weights.check_state(complete_weights.read(file, mend=GO_ON), wanted, file, mend=GO_ON)
 
 
 class RestoresDraws:

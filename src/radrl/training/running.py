@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from radrl.policy.folder import Policy
+from radrl.storage import complete_weights
 from radrl.training import shards, tuning
 from radrl.training.callbacks import history
 from radrl.training.resume import last_checkpoint, restore_best
 from radrl.training.seals import Seals
+
+TOO_SMALL: Final = "Set policy.dtype to bfloat16 or float32: float16 is too small for its weights"
+"""What is left where all numbers of its folder are finite."""
 
 
 def trained(
@@ -32,6 +36,8 @@ def trained(
         radrl.training.preflight.SettingsError: when processes share weights in a way that is refused, or not
             as those that wrote the last checkpoint.
         radrl.training.resume.CheckpointError: when the checkpoint of the best look is not what was written.
+        radrl.storage.complete_weights.WeightsError: when the checkpoint is not all there, or it, the policy
+            or its frozen start holds what is no number.
     """
     accelerator, kind = trainer.accelerator, type(policy.model)  # which parting the weights changes
     shards.check(accelerator, tunes, keep_best=keep_best)
@@ -39,6 +45,9 @@ def trained(
     last = last_checkpoint(workspace) if accelerator.is_main_process else None
     checkpoint = shards.of_first(accelerator, last)
     shards.check_checkpoint(accelerator, checkpoint)
+    for who, own in (("policy", trainer.model), ("frozen start", getattr(trainer, "ref_model", None))):
+        if own is not None:
+            complete_weights.check_numbers(own, f"the {who}, as it is cast to train,", mend=TOO_SMALL)
     trainer.train(resume_from_checkpoint=checkpoint)
     if keep_best:
         restore_best(trainer, workspace)

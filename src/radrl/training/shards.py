@@ -18,6 +18,7 @@ from accelerate.utils.constants import FSDP_MODEL_NAME
 from transformers import PreTrainedModel
 
 from radrl.policy.families import registry
+from radrl.storage.complete_weights import WeightsError, listed
 from radrl.training.preflight import SettingsError
 
 
@@ -131,7 +132,9 @@ def gathered(
     with torch.device("meta"):
         whole = kind(config)
     whole.load_state_dict(weights, assign=True, strict=False)
-    whole.tie_weights()
+    whole.tie_weights()  # the state has a tied weight once
+    if lacking := [name for name, weight in whole.named_parameters() if weight.is_meta]:
+        raise WeightsError(f"what came together of the policy lacks {listed(lacking)}: nothing is written")
     _restore_buffers(whole, model)
     whole.generation_config = model.generation_config
     return whole

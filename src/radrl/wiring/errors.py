@@ -21,6 +21,7 @@ from radrl.provenance.started import ChangedMeanwhile
 from radrl.rewards.base import RewardError
 from radrl.scoring.base import ScoringError
 from radrl.storage import refused
+from radrl.storage.complete_weights import WeightsError
 from radrl.storage.pointers import PointerError
 from radrl.storage.yaml_files import NoYaml
 from radrl.training.preflight import SettingsError
@@ -34,6 +35,7 @@ MENDABLE = (
     LabelerError,
     PartError,
     PointerError,
+    WeightsError,
     RewardError,
     ScoringError,
     SettingsError,

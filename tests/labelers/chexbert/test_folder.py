@@ -19,6 +19,8 @@ from transformers import BertConfig, BertForSequenceClassification, BertModel, B
 from radrl.labelers.chexbert import checkpoint, folder
 from radrl.labelers.chexbert.checkpoint import CheckpointError
 from radrl.labelers.chexbert.model import CheXbert
+from radrl.labelers.chexbert.stored import stored
+from radrl.storage.pointers import pointing
 
 Weights = dict[str, torch.Tensor]
 
@@ -309,22 +311,53 @@ def test_other_heads_are_named(saved: Path, change: dict[str, int | None], said:
     assert said in refusal(saved, state)
 
 
-def test_one_missing_weight_is_named(saved: Path) -> None:
+@pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf])
+def test_weights_that_are_not_finite_are_refused(saved: Path, value: float) -> None:
     state = state_of(saved)
-    del state["module.bert.encoder.layer.1.output.dense.bias"]
-    assert "without bert.encoder.layer.1.output.dense.bias" in refusal(saved, state)
+    state["module.linear_heads.3.bias"][1] = value
+    assert f"{saved / 'chexbert.pth'}: linear_heads.3.bias is not finite" in refusal(saved, state)
+    for head in range(5):
+        state[f"module.linear_heads.{head}.bias"][0] = value
+    named = ", ".join(f"linear_heads.{head}.bias" for head in range(3))
+    assert f"{named} and 2 more are not finite" in refusal(saved, state)
 
 
-def test_one_odd_shape_is_named(saved: Path) -> None:
-    state = state_of(saved)
-    state["module.bert.pooler.dense.bias"] = torch.zeros(5)
-    assert "bert.pooler.dense.bias of shape (5,), not (24,)" in refusal(saved, state)
-
-
-def test_weights_that_are_not_finite_are_refused(saved: Path) -> None:
-    state = state_of(saved)
-    state["module.linear_heads.3.bias"][1] = torch.nan
-    assert "linear_heads.3.bias is not finite" in refusal(saved, state)
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"module.bert.encoder.layer.1.output.dense.bias": None},
+            "without bert.encoder.layer.1.output.dense.bias",
+        ),
+        ({"module.bert.extra": torch.zeros(2)}, "with unknown bert.extra"),
+        (
+            {"module.bert.pooler.dense.bias": torch.zeros(5)},
+            "bert.pooler.dense.bias of shape (5,), not (24,)",
+        ),
+        (
+            {"module.bert.pooler.dense.bias": torch.full((24,), torch.nan)},
+            "bert.pooler.dense.bias is not finite",
+        ),
+    ],
+    ids=["gone", "more", "odd", "nan"],
+)
+@pytest.mark.parametrize("name", ["chexbert", "chexbert_compact"])
+def test_what_is_not_all_there_is_refused_of_both(
+    saved: Path, tmp_path: Path, name: str, change: Weights, said: str
+) -> None:
+    """The published one behind the stage labeler's pointer, and the one that it has trained."""
+    state = state_of(saved) | change
+    rewrite(saved, {"model_state_dict": {key: own for key, own in state.items() if own is not None}})
+    (tmp_path / "models").mkdir()
+    if name == "chexbert":
+        (tmp_path / "models" / name).mkdir()
+        pointing(saved, saved.iterdir())(tmp_path / "models" / name)
+    else:
+        saved.rename(tmp_path / "models" / name)
+    with pytest.raises(CheckpointError) as refused:
+        stored(tmp_path / "models", name, device="cpu", key=f"labeler.{name}")
+    assert said in str(refused.value)
+    assert str(refused.value).endswith(f"; {checkpoint.MEND}")
 
 
 def test_quantised_weights_are_refused(saved: Path) -> None:

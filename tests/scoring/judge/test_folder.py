@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from damaged_weights import DAMAGES, damage, tensor
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
@@ -210,3 +211,12 @@ def test_unknown_backends_and_chats_are_named(folder):
         build.build({"backend": "openai"})
     with pytest.raises(ScoringError, match="unknown chat 'llama'; valid: own, green"):
         build.build({"backend": "folder", "folder": folder, "chat": "llama"})
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_a_judge_that_is_not_all_there_is_refused(tmp_path, kind):
+    save(tmp_path)
+    damage(*tensor(tmp_path, "layers.1.mlp.down_proj.weight"), kind)
+    said = DAMAGES[kind][1].format("model.layers.1.mlp.down_proj.weight")
+    with pytest.raises(ScoringError, match=rf"model\.safetensors {said}"):
+        judge(tmp_path).answer(["heart"])

@@ -14,6 +14,7 @@ from transformers import BertConfig
 
 from radrl.labelers.base import LabelerError
 from radrl.labelers.chexbert.model import CheXbert
+from radrl.storage.complete_weights import listed, not_finite
 
 Weights = dict[str, torch.Tensor]
 
@@ -28,6 +29,11 @@ EXPECTED: Final = (
     "14 heads under 'linear_heads.'"
 )
 
+MEND: Final = (
+    "copy the file again and compare its digest with its owners', or, for the one that is trained here, run "
+    "the stage labeler anew"
+)
+
 _LEGACY: Final = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19"  # how torch before 1.6 began a file
 _BEGINNINGS: Final = {
     b"version https://git-lfs": "a Git LFS pointer in the place of the file: run git lfs pull",
@@ -36,7 +42,6 @@ _BEGINNINGS: Final = {
     b"\x89HDF": "an HDF5 file",
     b"\x80": "a pickle that torch did not write",
 }
-_SAMPLE: Final = 3  # keys named in a message
 
 
 class CheckpointError(LabelerError):
@@ -88,16 +93,19 @@ def check(weights: Mapping[str, torch.Tensor], config: BertConfig, *, path: Path
     with torch.device("meta"):  # names and shapes alone
         expected = CheXbert(config).state_dict()
     if not expected.keys() & weights.keys():
-        raise CheckpointError(
-            f"{path} has the weights of another model: {_listed(list(weights))}; {EXPECTED}"
-        )
+        raise CheckpointError(f"{path} has the weights of another model: {listed(list(weights))}; {EXPECTED}")
     if differences := _differences(weights, expected):
-        raise CheckpointError(f"{path}: {'; '.join(differences)} (sizes from {sizes_from}); {EXPECTED}")
+        raise CheckpointError(
+            f"{path}: {'; '.join(differences)} (sizes from {sizes_from}); {EXPECTED}; {MEND}"
+        )
     for name, weight in weights.items():
         if not weight.is_floating_point():
             raise CheckpointError(f"{path}: {name} is of {weight.dtype}, as in a quantised copy; {EXPECTED}")
-        if not weight.is_meta and not torch.stack(torch.aminmax(weight)).isfinite().all():
-            raise CheckpointError(f"{path}: {name} is not finite, as after a training that diverged")
+    if bad := not_finite(weights.items()):
+        raise CheckpointError(
+            f"{path}: {listed(bad)} {'is' if len(bad) == 1 else 'are'} not finite, as after a training that "
+            f"diverged or in a damaged copy; {MEND}"
+        )
 
 
 def _other_kind(path: Path) -> str | None:
@@ -125,7 +133,7 @@ def _other_zip(path: Path) -> str | None:
         names = archive.namelist()
     inner = {name.partition("/")[2] for name in names}
     if "data.pkl" not in inner:
-        return f"a zip archive of {_listed(names)}"
+        return f"a zip archive of {listed(names)}"
     return "a TorchScript program" if "constants.pkl" in inner else None
 
 
@@ -152,7 +160,7 @@ def _is_state(content: object) -> bool:
 def _described(content: object) -> str:
     if isinstance(content, Mapping):
         kind = "weights alone" if _is_state(content) else "a dict"
-        return f"{kind} with keys {_listed([str(key) for key in content])}"
+        return f"{kind} with keys {listed([str(key) for key in content])}"
     return f"a {type(content).__name__}"
 
 
@@ -180,16 +188,11 @@ def _differences(weights: Mapping[str, torch.Tensor], expected: Mapping[str, tor
     found, wanted = _sizes(weights), _sizes(expected)
     said = [f"{name} {found[name]}, not {wanted[name]}" for name in wanted if found[name] != wanted[name]]
     if missing := [name for name in expected if name not in weights]:
-        said.append(f"without {_listed(missing)}")
+        said.append(f"without {listed(missing)}")
     if unknown := [name for name in weights if name not in expected]:
-        said.append(f"with unknown {_listed(unknown)}")
+        said.append(f"with unknown {listed(unknown)}")
     shapes = {name: tuple(weight.shape) for name, weight in weights.items()}
     odd = [name for name in expected if name in shapes and shapes[name] != tuple(expected[name].shape)]
     if odd and not said:
         said.append(f"{odd[0]} of shape {shapes[odd[0]]}, not {tuple(expected[odd[0]].shape)}")
     return said
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _SAMPLE} more" if len(names) > _SAMPLE else ""
-    return ", ".join(names[:_SAMPLE]) + more

@@ -80,6 +80,7 @@ class VllmWriter:
         where = place_of(device)
         path = pointers.resolve(path, stage="policy")
         self.policy = folder.outline(path, dtype=dtype)
+        folder.check_weights(path)
         self._talk = Talk(
             interpreter(compute.python, NAME, MEND),
             SCRIPT,
@@ -172,8 +173,13 @@ class VllmWriter:
         """Go on with other weights of the same policy; nothing that was read with the old ones is used again.
 
         Args:
-            weights: a folder with their safetensors, under the names that transformers publishes.
+            weights: a folder with config.json and their safetensors, under the names that transformers
+                publishes; whether they are finite is looked at by who wrote them.
+
+        Raises:
+            radrl.storage.complete_weights.WeightsError: when they are not all there.
         """
+        folder.check_weights(weights, numbers=False)
         self._talk.ask({"load": str(weights.absolute())}, 0)
 
     def _ask(self, films: Sequence[Films], prompt: str, seeds: Sequence[int], **sampling: Any) -> list[Any]:

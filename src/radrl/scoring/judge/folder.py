@@ -14,6 +14,7 @@ from radrl.process.devices import place
 from radrl.scoring.base import ScoringError
 from radrl.scoring.judge.base import Answer, Check, Keep, answer_through_cache
 from radrl.scoring.judge.cache import AnswerCache, cache_key
+from radrl.storage import complete_weights
 from radrl.storage.digests import sha256
 
 DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -97,13 +98,12 @@ class FolderJudge:
 
     @cached_property
     def _model(self) -> Any:
-        model = AutoModelForCausalLM.from_pretrained(
-            self._folder,
-            dtype=DTYPES[self._dtype],
-            use_safetensors=True,
-            local_files_only=True,
-            trust_remote_code=False,
-        )
+        try:
+            model = complete_weights.load(
+                AutoModelForCausalLM, self._folder, device=place(self._device), dtype=DTYPES[self._dtype]
+            )
+        except complete_weights.WeightsError as error:
+            raise ScoringError(str(error)) from None
         tokenizer, given = self._tokenizer, model.generation_config.eos_token_id
         ends = {tokenizer.eos_token_id} | set(given if isinstance(given, list) else [given]) - {None}
         pad = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
@@ -116,7 +116,7 @@ class FolderJudge:
             eos_token_id=sorted(ends),
             pad_token_id=pad,
         )
-        return model.to(place(self._device)).eval()
+        return model.eval()
 
     def _chat(self, prompt: str) -> str:
         return str(

@@ -21,7 +21,7 @@ from trl import GRPOConfig
 
 from radrl.credit.base import Credit
 from radrl.policy.encoding import Films, decode_films
-from radrl.policy.folder import Policy
+from radrl.policy.folder import Policy, check_weights
 from radrl.process.ranks import processes
 from radrl.rewards.base import RewardSum
 from radrl.training import batches, course, placing, tuning
@@ -121,6 +121,9 @@ def optimise(
     counted = {**settings, "steps": course.steps(settings, len(prompts))}
     arguments = _arguments(counted, reward, seed, workspace, device, dtype)
     placing.hold(arguments, device)
+    if settings["tunes"] != "lora" and (settings["kl"] or oracle is not None):
+        # TRL reads the frozen start from there once more, and passes over what is not there
+        check_weights(Path(policy.model.name_or_path), numbers=False)
     trainer = ReportGRPOTrainer(
         reward=reward,
         credit=credit,

@@ -25,7 +25,9 @@ from radrl.policy.writers.sections import Vllm
 from radrl.policy.writers.vllm import MEND, NAME, Drawn, VllmWriter, place_of, seed_of
 from radrl.process.isolated.talk import interpreter
 from radrl.process.ranks import local_rank, processes
+from radrl.storage import complete_weights
 from radrl.storage.whole_folders import replacing
+from radrl.training.finite import DIVERGED
 from radrl.training.preflight import SettingsError
 from radrl.training.reinforcement.settings import ArmSettings
 from radrl.training.tuning import finished
@@ -92,6 +94,7 @@ class VllmSampler:
     def _hand_over(self, model: Any, accelerator: Accelerator) -> None:
         """Let all engines load the weights that the first process writes."""
         if accelerator.is_main_process:
+            complete_weights.check_numbers(model, "the policy that trains", mend=DIVERGED)
             with replacing(self.weights) as folder:
                 write_weights(model, folder)
         accelerator.wait_for_everyone()
