@@ -127,14 +127,12 @@ def tried(name: str, count: int, scratch: Path) -> tuple[Counter[str], list[str]
 
 @pytest.mark.parametrize("name", READERS)
 def test_damaged_files(name, tmp_path):
-    counts, wrong = tried(name, QUICK, tmp_path)
+    _, wrong = tried(name, QUICK, tmp_path)
     assert not wrong, "\n".join(wrong)
-    assert counts["read"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_some_thousand_damaged_files(name, tmp_path):
-    counts, wrong = tried(name, LONG, tmp_path)
+    _, wrong = tried(name, LONG, tmp_path)
     assert not wrong, "\n".join(wrong)
-    assert counts["read"] and counts["said"] or READERS[name].always_reads

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import tarfile
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,7 +46,6 @@ class Reader:
     held: Callable[[bytes], int | None] = lambda data: None
     crafted: Mapping[str, bytes] = field(default_factory=dict)
     looked: bool = False
-    always_reads: bool = False
 
 
 def _put(name: str, content: bytes | str) -> Callable[[Path], Path]:
@@ -91,8 +91,9 @@ def _opened(name: str, folder: Path, **settings: Any) -> int:
     source = open_source({"source": name, name: settings, "image_size": 32}, seed=0)
     records = list(source.records)
     assert source.films in (None, len(records))
-    # films that no report claims are set apart beside the rows of a damaged file of reports
-    return sum(not record.key.startswith("film ") for record in records)
+    # a report has a record a film; films that no report claims are set apart beside the rows of a damaged file
+    rows = Counter(record.key.partition(" film ")[0] for record in records)
+    return len([key for key in rows if not key.startswith("film ")])
 
 
 def _table_rows(data: bytes) -> int | None:

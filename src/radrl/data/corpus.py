@@ -63,9 +63,13 @@ def check(path: Path) -> None:
     """
     try:
         with pa.memory_map(str(path)) as source:
-            pa.ipc.open_file(source).read_all().validate(full=True)
+            shard = pa.ipc.open_file(source).read_all()
+            shard.validate(full=True)
+            rows = shard.num_rows
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path} is no shard of the corpus, or damaged ({error})") from error
+    if rows == 0:  # no stage writes such a shard, and its index of rows may be what is lost
+        raise ValueError(f"{path} is damaged: it holds no row")
 
 
 def read(corpus: ds.Dataset, *, split: str | None = None, columns: Sequence[str] = TEXTS) -> pd.DataFrame:

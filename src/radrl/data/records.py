@@ -239,20 +239,23 @@ class _Parquet:
         return dict(zip(self.schema.names, self.schema.types, strict=True))
 
     def rows(self, columns: Sequence[str] | None = None) -> Iterator[Record | BadRow]:
-        for number, values in enumerate(self._read(columns), 1):
-            if isinstance(values, str):
-                yield BadRow(number, None, values)
-            else:
-                yield Record(number, None, values)
+        number = 0
 
-    def _read(self, columns: Sequence[str] | None) -> Iterator[dict[str, Any] | str]:
+        def damaged(said: str) -> SourceError:
+            return SourceError(f"{said}; rows came out up to {number}")
+
         wanted = None if columns is None else list(columns)
         with (
-            parquet_files.told(self.path, SourceError, mend=_AGAIN),
+            parquet_files.told(self.path, damaged, mend=_AGAIN),
             pq.ParquetFile(self.path, pre_buffer=False) as file,
         ):
             for batch in file.iter_batches(_BATCH, columns=wanted):
-                yield from _values(batch)
+                for values in _values(batch):
+                    number += 1
+                    if isinstance(values, str):
+                        yield BadRow(number, None, values)
+                    else:
+                        yield Record(number, None, values)
 
 
 def _values(batch: pa.RecordBatch) -> list[dict[str, Any] | str]:

@@ -70,6 +70,10 @@ def _require_bounded(text: str) -> None:
         if isinstance(event, yaml.CollectionEndEvent):
             anchor, size = open_ones.pop()
         elif isinstance(event, yaml.AliasEvent):
+            if any(name == event.anchor for name, _ in open_ones):
+                raise yaml.MarkedYAMLError(
+                    problem="an alias of what it stands in", problem_mark=event.start_mark
+                )
             anchor, size = None, sizes.get(event.anchor, 1)
         elif isinstance(event, yaml.ScalarEvent):
             anchor = event.anchor

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
@@ -254,8 +255,9 @@ def _where(path: Path, run: str) -> str:
 
 def _recipe(name: str, path: Path, root: Path) -> Path:
     for folder in (path.parent, root / "conf" / "recipes", root):
-        if (folder / name).is_file():
-            return folder / name
+        with suppress(OSError):  # a name that no system takes
+            if (folder / name).is_file():
+                return folder / name
     there = sorted(
         file.name for file in (root / "conf" / "recipes").glob("*.yaml") if not file.name.startswith("study-")
     )
