@@ -35,7 +35,8 @@ LONG: Final = 100
 OURS: Final = (*MENDABLE, FormError, FilmError, click.ClickException)
 MEND: Final = re.compile(
     r"\b(fetch|mend|save|unpack|pack|rename|close|take|name|give|set|write|run|remove|indent|put|send|leave)\b"
-    r"|did you mean|it has:|there are|expected|should be|valid:|keys:|Field required|writes it|is it the right",
+    r"|did you mean|it has:|there are|expected|should be|valid:|keys:|Field required|writes it"
+    r"|is it the right",
     re.IGNORECASE,
 )
 PLACES: Final = {"a folder in its place": Path.mkdir, "nothing there": lambda path: None}

@@ -59,22 +59,18 @@ def _require_bounded(text: str) -> None:
     sizes: dict[str, int] = {}  # of what each anchor names
     open_ones: list[tuple[str | None, int]] = [(None, 0)]  # anchor and size so far, innermost last
     for event in yaml.parse(text, Loader=_LOADER):
-        size = 1
         if isinstance(event, yaml.CollectionStartEvent):
             open_ones.append((event.anchor, 1))
             if len(open_ones) > _DEEPEST:
-                raise yaml.MarkedYAMLError(
-                    problem="brackets in brackets without end", problem_mark=event.start_mark
-                )
+                raise _at(event, "brackets in brackets without end")
             continue
+        anchor, size = None, 1
         if isinstance(event, yaml.CollectionEndEvent):
             anchor, size = open_ones.pop()
         elif isinstance(event, yaml.AliasEvent):
-            if any(name == event.anchor for name, _ in open_ones):
-                raise yaml.MarkedYAMLError(
-                    problem="an alias of what it stands in", problem_mark=event.start_mark
-                )
-            anchor, size = None, sizes.get(event.anchor, 1)
+            if event.anchor in dict(open_ones):
+                raise _at(event, "an alias of what it stands in")
+            size = sizes.get(str(event.anchor), 1)
         elif isinstance(event, yaml.ScalarEvent):
             anchor = event.anchor
         else:
@@ -84,9 +80,11 @@ def _require_bounded(text: str) -> None:
         outer, before = open_ones[-1]
         open_ones[-1] = outer, before + size
         if before + size > _MOST:
-            raise yaml.MarkedYAMLError(
-                problem=f"aliases that stand for more than {_MOST:,} values", problem_mark=event.start_mark
-            )
+            raise _at(event, f"aliases that stand for more than {_MOST:,} values")
+
+
+def _at(event: yaml.Event, problem: str) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)  # type: ignore[arg-type]
 
 
 def read(path: Path, refuse: Callable[[str], Exception] = NoYaml) -> Any:
