@@ -16,6 +16,7 @@ importing.prepare()
 bars.apply()
 end_with_starter(os.environ)  # before the libraries, which take seconds
 
+from radrl.storage import yaml_files  # noqa: E402
 from radrl.storage.yaml_files import NoYaml  # noqa: E402
 from radrl.wiring import quiet  # noqa: E402
 from radrl.wiring.cpu import CpuHooks  # noqa: E402
@@ -43,6 +44,11 @@ def _read(path: Path, changed: int) -> DictConfig | ListConfig:
     Raises:
         NoYaml: when it is none.
     """
+    # OmegaConf's own reading has no bounds, and no mend
+    if not isinstance(yaml_files.read(path), dict):
+        raise NoYaml(
+            f"{path} holds no mapping of parameters; give a file such as conf/recipes/phantom-quick.yaml"
+        )
     try:
         return OmegaConf.create(_from_home(OmegaConf.to_container(OmegaConf.load(path))))
     except yaml.YAMLError as error:

@@ -233,7 +233,7 @@ BAD = {
             "row 5 (line 6): no JSON: Expecting ',' delimiter at character 25",
             "row 6 (line 7): a list where an object is expected",
             "row 7 (line 8): bytes that are no UTF-8",
-            "row 8 (line 9): half of a surrogate pair (\\ud800 to \\udfff alone), which is no text",
+            "row 8 (line 9): no JSON: half of a surrogate pair (\\ud800 to \\udfff alone), which is no text",
             "row 9 (line 10): 'report' is a list, not text",
         ],
         10,

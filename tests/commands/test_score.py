@@ -315,7 +315,7 @@ def test_settings_of_a_params_file_or_of_its_section(radrl, table, tmp_path, mod
     [
         ("nlg: {meteor: true}\ngreeen: {}\n", "has no use for 'greeen'; keys: eval"),
         ("- a\n", "holds no mapping"),
-        ("a: [\n", "is no YAML"),
+        ("a: [\n", "no valid YAML"),
     ],
 )
 def test_settings_that_are_none(radrl, table, tmp_path, content, message):

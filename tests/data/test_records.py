@@ -89,7 +89,7 @@ def test_a_damaged_parquet_file_says_where(tmp_path):
     middle = len(content) // 2
     content[middle : middle + 200] = b"\0" * 200
     path.write_bytes(content)
-    with pytest.raises(SourceError, match=r"t\.parquet is damaged after row \d+"):
+    with pytest.raises(SourceError, match=r"t\.parquet is no Parquet file, or damaged .*; rows .* up to \d+"):
         list(open_records(path, "parquet").rows())
 
 

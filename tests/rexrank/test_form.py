@@ -50,7 +50,7 @@ def test_a_malformed_study_is_named_by_its_key(written, entry, said):
     with pytest.raises(FormError) as error:
         read(written({"good": ENTRY, "CXR7_IM-1": entry}))
     title, problem = str(error.value).splitlines()
-    assert title == "in.json: 1 studies cannot be read:"
+    assert title == "in.json: 1 studies cannot be read; mend them, or take them out:"
     assert problem.startswith("  study 'CXR7_IM-1': ")
     assert said in problem
 
@@ -61,7 +61,7 @@ def test_a_malformed_study_is_named_by_its_key(written, entry, said):
         ("{", "in.json is no JSON: "),
         ('["a"]', "in.json holds a list, not an object with an entry a study"),
         ("{}", "in.json has no study"),
-        ('{"a": {}, "a": {}}', "in.json: the key 'a' is there twice"),
+        ('{"a": {}, "a": {}}', "in.json is no JSON: the key 'a' is there twice"),
     ],
 )
 def test_what_is_no_file_of_studies(written, text, said):

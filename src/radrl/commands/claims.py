@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from radrl.commands.marked import Marks
+from radrl.storage import csv_files
 from radrl.storage.whole_files import whole_file
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ Examples:
   radrl claims docs/results/*-claims.csv
   radrl claims docs/results/*-claims.csv --into docs/results.md
   radrl claims docs/results/*-claims.csv --figure docs/results/claims.png"""
+
+_GIVE: Final = "give NAME-claims.csv of `radrl study`"
 
 
 @click.command("claims", epilog=_EXAMPLES)
@@ -78,9 +81,9 @@ def _read(files: tuple[Path, ...]) -> DataFrame:
 
     tables = []
     for file in files:
-        own = pd.read_csv(file)
-        if "verdict" not in own:
-            raise click.ClickException(f"{file} has no column verdict: give NAME-claims.csv of `radrl study`")
+        own = csv_files.frame(file, mend=_GIVE)
+        if lacking := [name for name in ("where", "verdict") if name not in own]:
+            raise click.ClickException(f"{file} has no column {' and '.join(lacking)}: {_GIVE}")
         tables.append(own)
     return pd.concat(tables, ignore_index=True).sort_values("where", kind="stable")
 

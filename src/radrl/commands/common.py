@@ -138,7 +138,7 @@ class Tally:
             click.ClickException: listing the first bad rows.
         """
         if not self.rows:
-            raise click.ClickException(f"{given.name} has no rows")
+            raise click.ClickException(f"{given.name} has no rows: is it the right file?")
         if self.bad == self.rows:
             mend = "All are bad: is it the right column, format and encoding?"
         elif self.bad and given.skip_bad is None:

@@ -21,13 +21,14 @@ def trained_arms(ctx: click.Context, param: click.Parameter, incomplete: str) ->
 
 def stages(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The stages as DVC names them: those that run once, and STAGE@ARM."""
-    import yaml
+    from radrl.storage import yaml_files
 
     try:
-        params = yaml.load((_root() / "params.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader) or {}
-    except (OSError, yaml.YAMLError):  # a shell is told nothing; the command itself says what is wrong
+        params = yaml_files.read(_root() / "params.yaml")
+    except yaml_files.NoYaml:  # a shell is told nothing; the command itself says what is wrong
         params = {}
-    of_arms = [f"{stage}@{arm}" for stage in PER_ARM for arm in params.get("arms", {})]
+    arms = params.get("arms") if isinstance(params, dict) else None
+    of_arms = [f"{stage}@{arm}" for stage in PER_ARM for arm in arms or ()]
     return _items([*ONCE, *PER_ARM, *of_arms, LAST], incomplete)
 
 

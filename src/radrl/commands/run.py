@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Any, Final, TypeVar
 
 import click
-import yaml
 
 from radrl.commands.common import build_labeler
 from radrl.commands.metrics import Wanted
@@ -25,6 +24,7 @@ from radrl.scoring.base import Scorer, Scores, ScoringError
 from radrl.scoring.build import build
 from radrl.scoring.course import course_of
 from radrl.scoring.names import WITHOUT_MODEL
+from radrl.storage import yaml_files
 from radrl.storage.digests import sha256
 
 T = TypeVar("T")
@@ -54,10 +54,7 @@ def read_settings(path: Path | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """
     if path is None:
         return dict(EVAL), dict(LABELER)
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise click.BadParameter(f"{path} is no YAML: {error}", param_hint="--settings") from None
+    values = yaml_files.read(path, lambda said: click.BadParameter(said, param_hint="--settings"))
     own: Any = values
     labeler: Any = {}
     if isinstance(values, dict) and "eval" in values:
@@ -70,7 +67,10 @@ def read_settings(path: Path | None) -> tuple[dict[str, Any], dict[str, Any]]:
             f"{path} has no use for {unknown[0]!r}; keys: {valid}", param_hint="--settings"
         )
     if not isinstance(own, dict) or not isinstance(labeler, dict):
-        raise click.BadParameter(f"{path} holds no mapping of settings", param_hint="--settings")
+        raise click.BadParameter(
+            f"{path} holds no mapping of settings; give a params.yaml, or its section eval",
+            param_hint="--settings",
+        )
     return EVAL | own, LABELER | labeler
 
 

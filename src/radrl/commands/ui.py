@@ -75,7 +75,7 @@ def _record(root: Path) -> dict[str, object]:
     for layer in ("base", "local"):
         file = root / "conf" / layer / "mlflow.yml"
         if file.is_file():
-            conf |= yaml_files.load(file.read_text(encoding="utf-8")) or {}
+            conf |= yaml_files.read(file) or {}
     given = os.environ.get("MLFLOW_TRACKING_URI", "off")
     return conf if given == "off" else conf | {"tracking_uri": given}
 

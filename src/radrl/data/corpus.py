@@ -50,6 +50,28 @@ def opened(paths: Path | Sequence[Path]) -> ds.Dataset:
     return ds.dataset(source, format="ipc", filesystem=fs.LocalFileSystem(use_mmap=True))
 
 
+def check(path: Path) -> None:
+    """Look whether a shard is whole: a mapped file that is damaged would give wrong rows, or end the process.
+
+    No film is read for it.
+
+    Args:
+        path: the file.
+
+    Raises:
+        ValueError: it is no shard, or damaged.
+    """
+    try:
+        with pa.memory_map(str(path)) as source:
+            shard = pa.ipc.open_file(source).read_all()
+            shard.validate(full=True)
+            rows = shard.num_rows
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path} is no shard of the corpus, or damaged ({error})") from error
+    if rows == 0:  # no stage writes such a shard, and its index of rows may be what is lost
+        raise ValueError(f"{path} is damaged: it holds no row")
+
+
 def read(corpus: ds.Dataset, *, split: str | None = None, columns: Sequence[str] = TEXTS) -> pd.DataFrame:
     """Read texts of the corpus into memory.
 

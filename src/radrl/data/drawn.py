@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from radrl.storage import json_files
+
 PHANTOM: Final = "phantom"
 DRAWN_FROM: Final = "drawn_from.json"
 """Beside the weights of a policy that was pretrained here."""
@@ -49,7 +51,10 @@ def refuse_seen(weights: Path, *, source: str, seed: int) -> None:
     note = weights / DRAWN_FROM
     if source != PHANTOM:  # the seed of another source draws splits, not films
         return
-    if note.is_file() and json.loads(note.read_text()) == {"source": source, "seed": seed}:
+    if note.is_file() and json_files.read(note, mend="take the policy's folder anew") == {
+        "source": source,
+        "seed": seed,
+    }:
         raise SeenFilms(
             f"seed {seed} is the one that the films of policy.path ({weights}) were drawn from, and a study "
             "on films that its base policy has seen proves nothing: take another seed"

@@ -27,6 +27,7 @@ from radrl.data.schema import CorpusRow
 from radrl.data.sources.base import Source
 from radrl.data.splits import Crossing, PatientSplits
 from radrl.data.study import Record
+from radrl.data.tables import SourceError
 
 Sample = Literal["image", "study"]
 SAMPLES: Final[tuple[Sample, ...]] = get_args(Sample)
@@ -115,7 +116,8 @@ class Ingestion:
         Raises:
             RuntimeError: the pass was already begun.
             TooManyQuarantined: at its end.
-            ValueError: the source gave no record, nothing was kept, or a patient stands in two splits.
+            SourceError: the source gave no record, or nothing was kept.
+            ValueError: a patient stands in two splits.
             AssertionError: a record was lost, which is a defect of this module.
         """
         for study in self.prepared(self.begin()):
@@ -207,12 +209,14 @@ class Ingestion:
         """End the pass with its checks."""
         refused = len(self._quarantine)
         if self.read == 0:
-            raise ValueError("the source gave no record")
+            raise SourceError("the source gave no record; mend what params.yaml names under ingest")
         if self.read != self.kept + refused:
             raise AssertionError(f"{self.read} records, but {self.kept} kept and {refused} quarantined")
         self._quarantine.check_share(self.read, limit=self._limit)
         if self.kept == 0:
-            raise ValueError(f"nothing was kept of {self.read} records:\n{self._quarantine.summary()}")
+            raise SourceError(
+                f"nothing was kept of {self.read} records; mend the source:\n{self._quarantine.summary()}"
+            )
         self._state = "done"
 
     def _studies(self) -> Iterator[Study]:

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from radrl.data import corpus
 from radrl.data.admission import Note, Seen
 from radrl.data.quarantine import Refusal
+from radrl.storage import json_files, parquet_files
 
 _NOTES: Final = pa.schema(
     [
@@ -65,9 +66,13 @@ class Journal:
         notes = self._notes(number)
         if not notes.is_file() or not self._shard(number).is_file():
             return None
-        table = pq.read_table(notes)
-        told = json.loads(table.schema.metadata[b"radrl"])
-        return Shard(self._shard(number), **told, notes=[_note(row) for row in table.to_pylist()])
+        mend = f"remove {self._folder}, and ingest begins anew"
+        table = parquet_files.table(notes, mend=mend)
+        try:
+            told = json_files.parsed((table.schema.metadata or {}).get(b"radrl", b""))
+            return Shard(self._shard(number), **told, notes=[_note(row) for row in table.to_pylist()])
+        except (ValueError, KeyError, TypeError) as error:  # sound Parquet, and not what `write` wrote
+            raise parquet_files.NoParquet(f"{notes} is damaged ({error}); {mend}") from error
 
     def write(self, number: int, rows: pa.Table, notes: Sequence[Note], *, studies: int, digest: str) -> Path:
         """Keep a shard and what became of the records that were read for it; the arguments are a `Shard`'s.

@@ -5,7 +5,6 @@ No file is held as a whole: text is read line by line, Parquet batch by batch.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ import pyarrow.parquet as pq
 
 from radrl.data.spreadsheets import unquoted
 from radrl.data.tables import BrokenRow, SourceError, Table, encoding_name, open_table, unpacked
+from radrl.storage import json_files, parquet_files
 
 ENDINGS: Final[dict[str, str]] = {
     ".csv": "csv",
@@ -31,6 +31,7 @@ ENDINGS: Final[dict[str, str]] = {
 FORMATS: Final = tuple(dict.fromkeys(ENDINGS.values()))
 
 _BATCH: Final = 1024  # rows of Parquet held at once
+_AGAIN: Final = "fetch it again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,17 +211,11 @@ def _object(raw: bytes, encoding: str) -> dict[str, Any] | str:
     """The object on a line, or why there is none."""
     try:
         text = raw.decode(encoding)
-        values = json.loads(text)
-        if "\\ud" in text or "\\uD" in text:
-            json.dumps(values, ensure_ascii=False).encode()
+        values = json_files.parsed(text)
     except UnicodeDecodeError:
         return f"bytes that are no {encoding_name(encoding)}"
-    except UnicodeEncodeError:
-        return "half of a surrogate pair (\\ud800 to \\udfff alone), which is no text"
-    except json.JSONDecodeError as error:
-        return f"no JSON: {error.msg} at character {error.pos + 1}"
-    except (ValueError, RecursionError) as error:
-        return f"no JSON that can be read: {error}"
+    except json_files.NoJson as error:
+        return f"no JSON: {error}"
     return values if isinstance(values, dict) else f"{kind_of(values)} where an object is expected"
 
 
@@ -241,11 +236,10 @@ class _Parquet:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
+        with parquet_files.told(path, SourceError, mend=_AGAIN):
             self.schema: pa.Schema = pq.read_schema(path)
-        except pa.ArrowInvalid as error:
-            raise SourceError(f"{path} is no Parquet file, or damaged: {error}") from error
-        if twice := sorted({name for name in self.schema.names if self.schema.names.count(name) > 1}):
+            names = self.schema.names
+        if twice := sorted({name for name in names if names.count(name) > 1}):
             raise SourceError(f"{path} has several columns {', '.join(map(repr, twice))}; rename all but one")
 
     @property
@@ -254,17 +248,22 @@ class _Parquet:
 
     def rows(self, columns: Sequence[str] | None = None) -> Iterator[Record | BadRow]:
         number = 0
-        try:
-            with pq.ParquetFile(self.path, pre_buffer=False) as file:
-                for batch in file.iter_batches(_BATCH, columns=None if columns is None else list(columns)):
-                    for values in _values(batch):
-                        number += 1
-                        if isinstance(values, str):
-                            yield BadRow(number, None, values)
-                        else:
-                            yield Record(number, None, values)
-        except (pa.ArrowException, OSError) as error:
-            raise SourceError(f"{self.path} is damaged after row {number}: {error}") from error
+
+        def damaged(said: str) -> SourceError:
+            return SourceError(f"{said}; rows came out up to {number}")
+
+        wanted = None if columns is None else list(columns)
+        with (
+            parquet_files.told(self.path, damaged, mend=_AGAIN),
+            pq.ParquetFile(self.path, pre_buffer=False) as file,
+        ):
+            for batch in file.iter_batches(_BATCH, columns=wanted):
+                for values in _values(batch):
+                    number += 1
+                    if isinstance(values, str):
+                        yield BadRow(number, None, values)
+                    else:
+                        yield Record(number, None, values)
 
 
 def _values(batch: pa.RecordBatch) -> list[dict[str, Any] | str]:
@@ -272,7 +271,7 @@ def _values(batch: pa.RecordBatch) -> list[dict[str, Any] | str]:
     try:
         rows: list[dict[str, Any] | str] = batch.to_pylist()
         return rows
-    except ValueError:  # one of the rows; which one shows when each is tried alone
+    except (ValueError, OverflowError):  # one of the rows; which one shows when each is tried alone
         return [_values_alone(batch.slice(i, 1)) for i in range(batch.num_rows)]
 
 
@@ -282,7 +281,7 @@ def _values_alone(row: pa.RecordBatch) -> dict[str, Any] | str:
         return values
     except UnicodeDecodeError:
         return "bytes that are no UTF-8"
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:  # a time beyond the calendar
         return f"a value that cannot be read: {error}"
 
 

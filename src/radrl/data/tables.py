@@ -124,7 +124,7 @@ def open_table(path: Path, *, encoding: str | None = None, delimiter: str | None
         delimiter = "\t" if tabbed else max(_DELIMITERS, key=lambda mark: len(_header(path, encoding, mark)))
     columns = _header(path, encoding, delimiter)
     if not any(columns):
-        raise SourceError(f"{path} has no header row")
+        raise SourceError(f"{path} has no header row; write the columns' names into its first line")
     if twice := sorted({name for name in columns if columns.count(name) > 1}):
         raise SourceError(f"{path} has several columns {', '.join(map(repr, twice))}; rename all but one")
     return Table(path, encoding, delimiter, columns)
@@ -192,7 +192,7 @@ def _mostly_utf8(path: Path) -> bool:
 def _header(path: Path, encoding: str, delimiter: str) -> tuple[str, ...]:
     _, _, cells = next(_parsed(path, encoding, delimiter), (0, 0, []))
     if problem := cells if isinstance(cells, str) else unreadable(cells, encoding):
-        raise SourceError(f"{path}: the header cannot be read: {problem}")
+        raise SourceError(f"{path}: the header cannot be read: {problem}; save it as UTF-8 text")
     return tuple(cell.strip() for cell in cells)
 
 

@@ -52,7 +52,7 @@ def _uri(root: Path) -> str:
     for layer in ("base", "local"):
         file = root / "conf" / layer / "mlflow.yml"
         if file.is_file():
-            conf |= yaml_files.load(file.read_text(encoding="utf-8")) or {}
+            conf |= yaml_files.read(file) or {}
     return os.environ.get("MLFLOW_TRACKING_URI", conf.get("tracking_uri", ""))
 
 

@@ -187,10 +187,9 @@ def read(path: Path) -> Params:
     Raises:
         ParamsError: when the file is no YAML mapping or the schema refuses it.
     """
-    try:
-        values = yaml_files.read(path)
-    except yaml_files.NoYaml as error:
-        raise ParamsError(str(error)) from None
+    values = yaml_files.read(path, ParamsError)
     if not isinstance(values, dict):
-        raise ParamsError(f"{path} holds no mapping of parameters")
+        raise ParamsError(
+            f"{path} holds no mapping of parameters; give a file such as conf/recipes/phantom-quick.yaml"
+        )
     return validate(values, source=path.name)

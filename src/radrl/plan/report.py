@@ -14,6 +14,7 @@ from radrl.plan import films, hours, shapes
 from radrl.plan.memory import GIB, Engine
 from radrl.plan.refusals import Refusal, judged, room
 from radrl.plan.stages import Asked, Planner, Stage
+from radrl.storage import yaml_files
 
 CPU: Final = "cpu"
 """As `device` names it, and throughputs.yml."""
@@ -74,11 +75,11 @@ class Plan:
 
 def _engine(config: str | None) -> Engine:
     """What a configuration of accelerate parts among processes; one that is not there, nothing."""
-    import yaml
-
     if config is None or not Path(config).is_file():
         return "ddp"
-    read = yaml.safe_load(Path(config).read_text(encoding="utf-8"))
+    read = yaml_files.read(Path(config))
+    if not isinstance(read, dict):
+        raise yaml_files.NoYaml(f"{config} holds no mapping of keys; name a configuration of accelerate's")
     return "fsdp2" if read.get("distributed_type") == "FSDP" else "ddp"
 
 

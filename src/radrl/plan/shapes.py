@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from radrl.plan.memory import Weights
 from radrl.plan.sizes import Sizes, of_config
+from radrl.storage import json_files
 
 if TYPE_CHECKING:
     import torch
@@ -294,15 +295,17 @@ def _adapters(model: torch.nn.Module, lora: Mapping[str, Any]) -> tuple[int, dic
 
 def pixels(shape: Shape) -> tuple[int, int | None]:
     """The least and the most pixels of a film, as the policy's image processor has them."""
-    import json
-
     file = shape.folder and shape.folder / "preprocessor_config.json"
     if not file or not file.is_file():
         return 0, None
-    said = json.loads(file.read_text(encoding="utf-8"))
-    size = said.get("size") or {}
-    least = said.get("min_pixels") or size.get("shortest_edge") or 0
-    return int(least), said.get("max_pixels") or size.get("longest_edge")
+    said = json_files.read(file)
+    try:
+        size = said.get("size") or {}
+        least = said.get("min_pixels") or size.get("shortest_edge") or 0
+        most = said.get("max_pixels") or size.get("longest_edge")
+        return int(least), None if most is None else int(most)
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        raise json_files.NoJson(f"{file} holds no sizes of an image processor; fetch it again") from None
 
 
 def prompt_tokens(shape: Shape, prompt: str, pictures: int, image_tokens: int) -> int:

@@ -17,6 +17,7 @@ from radrl.mapping.base import Work
 from radrl.mapping.engines import mapped
 from radrl.policy.encoding import Films
 from radrl.policy.writers.base import Writer
+from radrl.storage import parquet_files
 from radrl.storage.whole_files import whole_file
 
 
@@ -102,7 +103,8 @@ def sample_shards(
         for shard in sampling.shards:
             if shard in left:
                 next(drawn)  # in the order of those left
-            yield pq.read_table(sampling.file(shard))
+            mend = f"remove {sampling.workspace}, and the stage begins anew"
+            yield parquet_files.table(sampling.file(shard), mend=mend)
     shutil.rmtree(sampling.workspace)
 
 

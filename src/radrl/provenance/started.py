@@ -87,7 +87,7 @@ def start(root: Path, stage: str, params: Mapping[str, Any], keys: Sequence[str]
 
 def read_params(root: Path) -> dict[str, Any]:
     """params.yaml as it stands."""
-    read: dict[str, Any] = yaml_files.load((root / PARAMS_FILE).read_text(encoding="utf-8"))
+    read: dict[str, Any] = yaml_files.read(root / PARAMS_FILE)
     return read
 
 
@@ -109,7 +109,7 @@ def value(params: Mapping[str, Any], key: str) -> Any:
 def recorded_digest(root: Path, stage: str) -> Any:
     """A stage's digest as the stage `code` wrote it; `MISSING` where there is none."""
     file = root / CODE_FILE
-    digests = yaml_files.load(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    digests = yaml_files.read(file) if file.is_file() else {}
     return value(digests, stage.replace("@", "."))
 
 

@@ -79,7 +79,9 @@ def shown(path: Path, asked: Asked, *, name: str | None = None) -> bytes:
         film = images.decode(path)
         return images.encode_png(images.fit(film, size=asked.image_size, how=asked.image_fit))  # type: ignore[arg-type]
     except Refused as refused:
-        raise FilmError(f"{name or path}: {refused.detail} ({REASONS[refused.reason]})") from None
+        raise FilmError(
+            f"{name or path}: {refused.detail} ({REASONS[refused.reason]}); mend it, or leave it out"
+        ) from None
 
 
 def batches(given: Sequence[Sample], size: int) -> Iterator[Sequence[Sample]]:

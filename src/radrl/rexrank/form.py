@@ -9,7 +9,6 @@ files that ReXrank publishes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, Final
 from radrl.data.images import locate
 from radrl.data.quarantine import Refused
 from radrl.data.views import WORDS, normalise
+from radrl.storage import json_files
 
 _SHOWN: Final = 10
 """Problems that a message lists."""
@@ -68,7 +68,12 @@ def read(path: Path) -> list[Study]:
         except FormError as error:
             problems.append(f"study {key!r}: {error}")
     if problems:
-        raise FormError(listed(f"{path.name}: {len(problems):,} studies cannot be read:", problems))
+        raise FormError(
+            listed(
+                f"{path.name}: {len(problems):,} studies cannot be read; mend them, or take them out:",
+                problems,
+            )
+        )
     return studies
 
 
@@ -84,18 +89,14 @@ def entries(path: Path) -> dict[str, Any]:
     Raises:
         FormError: it is no JSON object, is empty, or has two entries of one key.
     """
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_twins)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise FormError(f"{path.name} is no JSON: {error}") from None
-    except FormError as error:
-        raise FormError(f"{path.name}: {error}") from None
+    found = json_files.read(path, FormError, mend="a study has one entry of valid JSON: mend or fetch it")
     if not isinstance(found, dict):
         raise FormError(
-            f"{path.name} holds {_kind(found)}, not an object with an entry a study, as ReXrank's files do"
+            f"{path.name} holds {_kind(found)}, not an object with an entry a study: "
+            "give a file in ReXrank's form"
         )
     if not found:
-        raise FormError(f"{path.name} has no study")
+        raise FormError(f"{path.name} has no study; give a file in ReXrank's form")
     return found
 
 
@@ -183,15 +184,6 @@ def _views(words: Any, images: int) -> tuple[str, ...]:
     if not isinstance(words, list) or len(words) != images:
         raise FormError(f"'frontal_lateral' is no list of {images} views, one a film of 'image_path'")
     return tuple(WORDS.get(normalise(str(word)), "unknown") for word in words)
-
-
-def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise FormError(f"the key {key!r} is there twice; a study has one entry")
-        found[key] = value
-    return found
 
 
 def _kind(value: Any) -> str:

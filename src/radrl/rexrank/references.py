@@ -69,7 +69,12 @@ def read(path: Path) -> list[Pair]:
         except FormError as error:
             problems.append(f"study {key!r}: {error}")
     if problems:
-        raise FormError(listed(f"{path.name}: {len(problems):,} studies cannot be scored:", problems))
+        raise FormError(
+            listed(
+                f"{path.name}: {len(problems):,} studies cannot be scored; mend them, or take them out:",
+                problems,
+            )
+        )
     return pairs
 
 

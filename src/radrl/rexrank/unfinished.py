@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from radrl.rexrank.form import FormError
+from radrl.storage import json_files
 
 
 class Unfinished:
@@ -34,7 +35,12 @@ class Unfinished:
         self._stream: IO[bytes]
 
     def __enter__(self) -> Unfinished:
-        self._stream = self._path.open("a+b")
+        try:
+            self._stream = self._path.open("a+b")
+        except OSError as error:
+            raise FormError(
+                f"{self._path} cannot be opened: {error.strerror}. Mend: take away what is there"
+            ) from error
         try:
             self._lock()
             self._read()
@@ -76,12 +82,27 @@ class Unfinished:
         if not whole:
             self._stream.write(_line(self._about))
             self._sync()
-        elif json.loads(whole[0]) != self._about:
+        elif self._said(1, whole[0]) != self._about:
             raise FormError(
                 f"{self._path} has reports of another input, arm or setting, left by a run that was stopped. "
                 "Mend: remove it to begin anew, or name another output"
             )
-        self.reports = dict(map(json.loads, whole[1:]))
+        self.reports = dict(self._report(number, line) for number, line in enumerate(whole[1:], 2))
+
+    def _said(self, number: int, line: bytes) -> Any:
+        try:
+            return json_files.parsed(line)
+        except json_files.NoJson as error:
+            raise self._damaged(number, str(error)) from None
+
+    def _report(self, number: int, line: bytes) -> tuple[str, str]:
+        match self._said(number, line):
+            case [str(key), str(report)]:
+                return key, report
+        raise self._damaged(number, "no study's key and report")
+
+    def _damaged(self, number: int, why: str) -> FormError:
+        return FormError(f"{self._path}, line {number}: {why}. Mend: remove the file to begin anew")
 
     def _sync(self) -> None:
         self._stream.flush()

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from radrl.storage import json_files
 from radrl.storage.whole_files import whole_file
 
 FOLDER: Final = Path("08_reporting/cpu_seconds")
@@ -56,7 +57,11 @@ def of(folder: Path, stage: str, *, since: int = 0) -> dict[str, float]:
     file = _file(folder, stage)
     if not file.is_file() or file.stat().st_mtime_ns < since:
         return {}
-    return dict(json.loads(file.read_text(encoding="utf-8")))
+    mend = "remove it: it is written anew when the stage runs"
+    said = json_files.read(file, mend=mend)
+    if not isinstance(said, dict) or not all(type(value) in (int, float) for value in said.values()):
+        raise json_files.NoJson(f"{file} holds no seconds by kind; {mend}")
+    return said
 
 
 def read(folder: Path) -> dict[str, float]:

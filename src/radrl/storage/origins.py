@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
+from radrl.storage import json_files
 from radrl.storage.whole_files import whole_file
 
 FOLDER: Final = Path("08_reporting/origins")
@@ -58,7 +59,17 @@ def read(folder: Path) -> dict[str, Origin]:
     Returns:
         By stage, in the order of names.
     """
-    return {
-        file.stem: Origin(**json.loads(file.read_text(encoding="utf-8")))
-        for file in sorted(folder.glob("*.json"))
-    }
+    return {file.stem: _noted(file) for file in sorted(folder.glob("*.json"))}
+
+
+def _noted(file: Path) -> Origin:
+    mend = "remove it: it is written anew when the stage runs"
+    match json_files.read(file, mend=mend):
+        case {
+            "commit": str(),
+            "machine": str(),
+            "releases": dict(),
+            "minutes": int() | float() | None,
+        } as said:
+            return Origin(**{name: said[name] for name in Origin.__slots__})
+    raise json_files.NoJson(f"{file} does not say where a stage ran; {mend}")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
+from radrl.storage import json_files
 from radrl.storage.digests import sha256
 
 POINTER: Final = "pointer.json"
@@ -53,11 +54,11 @@ def resolve(folder: Path, *, stage: str) -> Path:
     pointer = folder / POINTER
     if weights == folder:
         return folder
-    content = json.loads(pointer.read_text())
+    _, digests = _said(pointer)
     beside = weights if weights.is_dir() else weights.parent
-    for name, digest in content["sha256"].items():
+    for name, digest in digests.items():
         if not (beside / name).is_file():
-            raise PointerError(f"{beside / name} is gone; {pointer} points at it")
+            raise PointerError(f"{beside / name} is gone; {pointer} points at it: put it back")
         if sha256(beside / name) != digest:
             raise PointerError(
                 f"{beside / name} has changed since the stage {stage} saw it: run that stage again"
@@ -80,11 +81,27 @@ def target(folder: Path) -> Path:
     pointer = folder / POINTER
     if not pointer.is_file():
         return folder
-    weights = Path(json.loads(pointer.read_text())["path"])
+    weights, _ = _said(pointer)
     # a relative path is of the project that the pointer lies in, wherever the process was started
-    found = next(
-        (place / weights for place in pointer.absolute().parents if (place / weights).exists()), None
-    )
+    found = next((place / weights for place in pointer.absolute().parents if _exists(place / weights)), None)
     if found is None:
-        raise PointerError(f"{weights} is gone; {pointer} points at it")
+        raise PointerError(f"{weights} is gone; {pointer} points at it: put it back")
     return found
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that no system takes
+        return False
+
+
+def _said(pointer: Path) -> tuple[Path, dict[str, str]]:
+    """Where a pointer leads, and the digests that it lists."""
+    mend = "run the stage that wrote it again"
+    match json_files.read(pointer, PointerError, mend=mend):
+        case {"path": str(path), "sha256": dict(digests)} if all(
+            isinstance(one, str) for one in digests.values()
+        ):
+            return Path(path), digests
+    raise PointerError(f"{pointer} is no pointer to weights; {mend}")

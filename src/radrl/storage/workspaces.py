@@ -38,7 +38,7 @@ def claim(workspace: Path, work: str) -> None:
         work: from `fingerprint`.
     """
     stamp = workspace / FINGERPRINT
-    if stamp.is_file() and stamp.read_text() == work:
+    if stamp.is_file() and stamp.read_bytes() == work.encode():
         return
     shutil.rmtree(workspace, ignore_errors=True)
     workspace.mkdir(parents=True)

@@ -11,7 +11,8 @@ import pandas as pd
 
 from radrl.params.schema import Params
 from radrl.params.training import Arm
-from radrl.studies.execution import Experiment
+from radrl.storage import csv_files, parquet_files
+from radrl.studies.execution import AGAIN, Experiment
 
 HISTORIES: Final = Path("data/08_reporting/training/arms")
 LABELS: Final = Path("data/03_primary/labels.parquet")
@@ -50,7 +51,8 @@ def over_seeds(given: Sequence[Experiment]) -> pd.DataFrame:
     Returns:
         As `averaged`, without lines where no arm trained.
     """
-    labels = [pd.read_parquet(one.clone / LABELS) for one in given if (one.clone / LABELS).is_file()]
+    files = [one.clone / LABELS for one in given if (one.clone / LABELS).is_file()]
+    labels = [parquet_files.table(file, mend=AGAIN).to_pandas() for file in files]
     return averaged(histories(given), labels)
 
 
@@ -127,7 +129,7 @@ def _differing(one: Arm, other: Arm) -> tuple[bool, int]:
 def _histories(one: Experiment) -> dict[str, pd.DataFrame]:
     """By arm, what its trainer logged; an arm that hands its start on logged nothing."""
     files = {arm: one.clone / HISTORIES / f"{arm}.csv" for arm in one.params["arms"]}
-    tables = {arm: pd.read_csv(file) for arm, file in files.items() if file.is_file()}
+    tables = {arm: csv_files.frame(file, mend=AGAIN) for arm, file in files.items() if file.is_file()}
     return {arm: table for arm, table in tables.items() if len(table)}
 
 

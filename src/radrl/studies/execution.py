@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 import pandas as pd
 
 from radrl.process.programs import duration, tail
+from radrl.storage import csv_files
 
 COMPARISON: Final = Path("data/08_reporting/comparison/comparison.csv")
 PAIRS: Final = COMPARISON.with_name("pairs.csv")
@@ -24,6 +25,9 @@ COMPARE: Final = "compare"
 ANALYSES: Final = "analyses"
 GIVES: Final[Mapping[str, tuple[Path, ...]]] = {COMPARE: (COMPARISON,), ANALYSES: (MASKING, REWARDS)}
 """The stages that an experiment may run up to, and what each must have written."""
+
+AGAIN: Final = "run the study again, which writes it anew"
+"""What mends an output of an experiment that cannot be read."""
 
 _STAGE_FAILED: Final = re.compile(r"the stage (\S+) ended with (-?\d+); the end of (.+):$", re.MULTILINE)
 """What `radrl repro` says of a stage that failed (`radrl.reproduction.stage`)."""
@@ -195,7 +199,9 @@ def collect(given: Sequence[Experiment], table: Path) -> pd.DataFrame:
     Returns:
         Their lines with `run` and `seed`.
     """
-    frames = [pd.read_csv(one.clone / table).assign(run=one.run, seed=one.seed) for one in given]
+    frames = [
+        csv_files.frame(one.clone / table, mend=AGAIN).assign(run=one.run, seed=one.seed) for one in given
+    ]
     return pd.concat(frames, ignore_index=True)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
-import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from radrl.params.base import ParamsError
@@ -16,6 +16,7 @@ from radrl.params.messages import render
 from radrl.params.schema import Params, validate
 from radrl.parts.near import hint
 from radrl.parts.section import PositiveFloat, Section
+from radrl.storage import yaml_files
 from radrl.studies import analyses
 from radrl.studies.claims.stated import Claim, Hypothesis, hypotheses
 from radrl.studies.compared import Compared, of_arms
@@ -254,8 +255,9 @@ def _where(path: Path, run: str) -> str:
 
 def _recipe(name: str, path: Path, root: Path) -> Path:
     for folder in (path.parent, root / "conf" / "recipes", root):
-        if (folder / name).is_file():
-            return folder / name
+        with suppress(OSError):  # a name that no system takes
+            if (folder / name).is_file():
+                return folder / name
     there = sorted(
         file.name for file in (root / "conf" / "recipes").glob("*.yaml") if not file.name.startswith("study-")
     )
@@ -263,10 +265,9 @@ def _recipe(name: str, path: Path, root: Path) -> Path:
 
 
 def _mapping(path: Path) -> dict[str, Any]:
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise ParamsError(f"{path.name} is no valid YAML: {error}") from None
+    values = yaml_files.read(path, ParamsError)
     if not isinstance(values, dict):
-        raise ParamsError(f"{path.name} holds no mapping of keys")
+        raise ParamsError(
+            f"{path.name} holds no mapping of keys; give a file such as conf/recipes/study-phantom-arms.yaml"
+        )
     return values

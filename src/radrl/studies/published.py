@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import csv
+import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
+from radrl.data.tables import BrokenRow, SourceError, open_table
 from radrl.params.base import ParamsError
 from radrl.parts.near import hint
 from radrl.parts.section import Section
+
+_COLUMNS: Final = ("paper", "table", "dataset", "protocol", "method", "rl_train_size", "metric", "value")
 
 
 class PaperRow(Section):
@@ -175,8 +178,7 @@ def _merged(parts: Iterator[Mapping[str, float]]) -> dict[str, float]:
 
 def _lines(table: PaperTable, results: Path, where: str, other: str | None = None) -> list[dict[str, str]]:
     """The lines of the table, or of another one of the paper's."""
-    with results.open(encoding="utf-8", newline="") as stream:
-        lines = list(csv.DictReader(stream))
+    lines = _read(results)
     number = ("others", other) if other is not None else ("table", table.table)
     chosen = {"paper": ("name", table.name), "table": number, "dataset": ("dataset", table.dataset)}
     for column, (key, value) in chosen.items():
@@ -185,6 +187,30 @@ def _lines(table: PaperTable, results: Path, where: str, other: str | None = Non
         if not lines:
             raise ParamsError(f"{where}.{key}: {results.name} has no {value!r}{hint(value, known)}")
     return lines
+
+
+def _read(results: Path) -> list[dict[str, str]]:
+    """All lines of the papers' numbers, of which none is passed over."""
+    table = open_table(results, encoding="utf-8", delimiter=",")
+    if lacking := [name for name in _COLUMNS if name not in table.columns]:
+        raise SourceError(f"{results} has no column {', '.join(lacking)}; mend its first line")
+    lines = []
+    for row in table.rows():
+        if isinstance(row, BrokenRow):
+            raise SourceError(f"{results} row {row.number}: {row.problem}; mend the row")
+        if not _is_number(row.cells["value"]):
+            raise SourceError(
+                f"{results} row {row.number}: {row.cells['value']!r} is no number; mend the row"
+            )
+        lines.append(row.cells)
+    return lines
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _require_metrics(

@@ -11,6 +11,7 @@ import torch
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
+from radrl.storage import json_files
 from radrl.storage.whole_files import whole_file
 
 SEAL: Final = "seal.json"
@@ -63,8 +64,10 @@ def altered(checkpoint: Path) -> list[str]:
         count: `radrl.training.resume` puts the generators' state there under another name.
     """
     try:
-        sealed: dict[str, list[int]] = json.loads((checkpoint / SEAL).read_text(encoding="utf-8"))
-    except ValueError:
+        sealed = json_files.read(checkpoint / SEAL)
+    except json_files.NoJson:
+        return [SEAL]
+    if not isinstance(sealed, dict):
         return [SEAL]
     held = _held(checkpoint)
     return sorted(name for name, own in sealed.items() if held.get(name) != own)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -16,9 +16,12 @@ import pyarrow.parquet as pq
 from kedro.io import AbstractDataset, DatasetError
 
 from radrl.data import corpus
+from radrl.storage import parquet_files
 from radrl.storage.links import link
 from radrl.storage.whole_files import whole_file
 from radrl.storage.whole_folders import replacing
+
+_AGAIN: Final = "run the stage that writes it again (`dvc dag` shows which), or `dvc checkout` it"
 
 Writer = Callable[[Path], None]
 """Writes an artifact into the empty folder it is given."""
@@ -69,6 +72,13 @@ class _Shards(_Local):
                 else:
                     self._write(shard, target)
 
+    def _files(self) -> list[Path]:
+        """The shards, in order, of which there is at least one."""
+        found = sorted(self._require().glob(f"part-*{self._suffix}"))
+        if not found:
+            raise DatasetError(f"{self._filepath} holds no shard; {_AGAIN}")
+        return found
+
     @staticmethod
     @abstractmethod
     def _write(table: pa.Table, target: Path) -> None:
@@ -82,6 +92,10 @@ class ParquetShards(_Shards):
 
     def load(self) -> ds.Dataset:
         """Open the shards as one pyarrow dataset; nothing is read yet."""
+        for shard in self._files():
+            with parquet_files.told(shard, DatasetError, mend=_AGAIN), pq.ParquetFile(shard) as file:
+                for _ in file.iter_batches():  # damage is known before a node works for hours
+                    pass
         return ds.dataset(self._require(), format="parquet")
 
     @staticmethod
@@ -96,6 +110,11 @@ class ArrowShards(_Shards):
 
     def load(self) -> ds.Dataset:
         """Open the shards as one pyarrow dataset; nothing is read yet."""
+        for shard in self._files():
+            try:
+                corpus.check(shard)
+            except ValueError as error:
+                raise DatasetError(f"{error}; {_AGAIN}") from error
         return corpus.opened(self._require())
 
     @staticmethod
@@ -147,7 +166,10 @@ class HtmlPage(_Local):
 
     def load(self) -> str:
         """The page's text."""
-        return self._require().read_text(encoding="utf-8")
+        try:
+            return self._require().read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise DatasetError(f"{self._filepath} holds bytes that are no UTF-8; {_AGAIN}") from error
 
     def save(self, data: str) -> None:
         """Write the page."""

@@ -10,6 +10,7 @@ from types import TracebackType
 from kedro.config import MissingConfigException
 from kedro.io import DatasetError
 
+from radrl.data.drawn import SeenFilms
 from radrl.data.quarantine import TooManyQuarantined
 from radrl.data.splits import PatientInTwoSplits
 from radrl.data.tables import SourceError
@@ -22,6 +23,9 @@ from radrl.rewards.base import RewardError
 from radrl.scoring.base import ScoringError
 from radrl.storage import refused
 from radrl.storage.complete_weights import WeightsError
+from radrl.storage.csv_files import NoTable
+from radrl.storage.json_files import NoJson
+from radrl.storage.parquet_files import NoParquet
 from radrl.storage.pointers import PointerError
 from radrl.storage.yaml_files import NoYaml
 from radrl.training.preflight import SettingsError
@@ -43,6 +47,10 @@ MENDABLE = (
     RecordError,
     DeviceError,
     NoYaml,
+    NoJson,
+    NoParquet,
+    NoTable,
+    SeenFilms,
     MissingConfigException,
     DatasetError,
 )
@@ -69,8 +77,15 @@ def plain_words(error: BaseException) -> str:
     if not mendable:
         return ""
     cause = mendable[-1].__cause__
-    hint = f" ({cause})" if isinstance(mendable[-1], DatasetError) and cause else ""
+    hint = f" ({cause}){_mend(mendable[-1])}" if isinstance(mendable[-1], DatasetError) and cause else ""
     return f"{mendable[-1]}{hint}"
+
+
+def _mend(error: BaseException) -> str:
+    """What mends an artifact that one of Kedro's own datasets could not read."""
+    if not str(error).startswith("Failed while loading"):
+        return ""
+    return "; run the stage that writes it again (`dvc dag` shows which), or `dvc checkout` it"
 
 
 def _hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

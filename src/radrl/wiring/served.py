@@ -7,7 +7,6 @@ folder and how it is asked. Nothing in the model is code, and no pickle is read.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import tempfile
 from pathlib import Path
@@ -95,7 +94,7 @@ def _decoded(name: str, value: Any) -> bytes:
         raise FilmError(f"{name}: the film's file has more than {MOST_BYTES >> 20} MiB")
     try:
         return base64.b64decode(value, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:  # binascii's own error, or of letters beyond ASCII
         raise FilmError(f"{name}: {IMAGE!r} is no base64 ({error}); send the file in base64") from None
 
 

@@ -48,7 +48,7 @@ def test_rulings_are_read_and_renumbered():
 BROKEN = [
     ("", "it is no JSON"),
     ("I'm sorry, I cannot help with that.", "it is no JSON"),
-    ('{"facts": ["no ede', "it is no JSON .*character 11 of 18"),
+    ('{"facts": ["no ede', "it is no JSON .*character 12, of 18 characters"),
     ('Here they are: {"facts": []}', "it is no JSON"),
     ('```json\n{"facts": []}\n```\nThese are all.', "it is no JSON"),
     ('{"facts": []} {"facts": []}', "it is no JSON"),
@@ -61,9 +61,9 @@ BROKEN = [
     ('{"facts": ["a", 1]}', "facts.1: Input should be a valid string"),
     ('{"facts": [null]}', "facts.0: Input should be a valid string"),
     ('{"facts": ["a", " "]}', "facts.1 is blank"),
-    ('{"facts": ["a"], "facts": ["b"]}', "facts is there twice"),
-    ('{"facts": [' + "1" * 5000 + "]}", "a number or a nesting without end"),
-    ('{"facts": ' + "[" * 100_000, "a number or a nesting without end"),
+    ('{"facts": ["a"], "facts": ["b"]}', "the key 'facts' is there twice"),
+    ('{"facts": [' + "1" * 5000 + "]}", "a number of more digits than can be read"),
+    ('{"facts": ' + "[" * 100_000, "brackets in brackets without end"),
 ]
 
 
@@ -92,7 +92,7 @@ def test_what_is_no_list_of_facts_is_refused(answer, message):
         (rulings(Edema={"facts": [], "verdict": "contradicted"}), "Edema is contradicted by no fact"),
         (rulings(Edema={"facts": [3], "verdict": "supported"}), "Edema rests on fact 3 of 2"),
         (rulings(Edema={"facts": [0], "verdict": "supported"}), "Edema rests on fact 0 of 2"),
-        (rulings()[:-1] + ', "Edema": {"facts": [1], "verdict": "supported"}}', "Edema is there twice"),
+        (rulings()[:-1] + ', "Edema": {"facts": [1], "verdict": "supported"}}', "'Edema' is there twice"),
         (rulings()[:-40], "it is no JSON"),
     ],
 )  # fmt: skip

@@ -12,6 +12,8 @@ from typing import Final
 import torch
 from transformers import BertConfig
 
+from radrl.data.archives import ZipMembers
+from radrl.data.tables import SourceError
 from radrl.labelers.base import LabelerError
 from radrl.labelers.chexbert.model import CheXbert
 from radrl.storage.complete_weights import listed, not_finite
@@ -129,8 +131,10 @@ def _other_kind(path: Path) -> str | None:
 def _other_zip(path: Path) -> str | None:
     if not zipfile.is_zipfile(path):
         return f"a zip archive (as torch writes them) cut short at {path.stat().st_size} bytes"
-    with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
+    try:
+        names = ZipMembers(path).names
+    except SourceError:
+        return "a zip archive (as torch writes them) with a damaged table of contents"
     inner = {name.partition("/")[2] for name in names}
     if "data.pkl" not in inner:
         return f"a zip archive of {listed(names)}"

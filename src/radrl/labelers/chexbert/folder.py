@@ -125,7 +125,9 @@ def _config(path: Path) -> tuple[BertConfig, str]:
         content = json.loads(path.read_text(encoding="utf-8"))
         kind = content.get("model_type", "bert")
         if kind != "bert":
-            raise CheckpointError(f"{path} says model_type {kind!r}; CheXbert is a 'bert'")
+            raise CheckpointError(
+                f"{path} says model_type {kind!r}; CheXbert is a 'bert': put its own config there"
+            )
         sizes = BertConfig(**{name: content[name] for name in SIZES if name in content})
         with torch.device("meta"):  # no weights: whether these sizes make a BERT at all
             CheXbert(sizes)

@@ -21,6 +21,7 @@ from radrl.observations import POSITIVE
 from radrl.pages.caveats import NOT_OURS
 from radrl.params.base import ParamsError
 from radrl.parts.near import near
+from radrl.storage import json_files
 
 KIND: Final = "system"
 
@@ -86,8 +87,8 @@ def _read(path: Path, key: str, metrics: Sequence[str]) -> System:
         there = sorted(file.name for file in path.parent.glob("*.json"))
         raise ParamsError(f"{key}: {path.parent} has no {path.name!r}{near(path.name, there)} {again}")
     try:
-        system = _system(path.name, json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, KeyError, TypeError, AttributeError):
+        system = _system(path.name, json_files.read(path))
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         raise ParamsError(f"{key}: {path} holds no scores of `radrl score --json`; {again}") from None
     if not system.figures.keys() & {*metrics}:
         has = ", ".join(system.figures) or "none"
@@ -99,7 +100,7 @@ def _system(file: str, found: Mapping[str, Any]) -> System:
     """Take what `radrl.commands.result.Result.as_json` writes; another form ends in the access's error."""
     source = {name: kind(found["source"][name]) for name, kind in _SOURCE.items()}
     figures = {
-        name: {at: float(one[at]) for at in ("value", "low", "high") if one.get(at) is not None}
+        name: {at: _finite(one[at]) for at in ("value", "low", "high") if one.get(at) is not None}
         for name, one in found["metrics"].items()
         if one["value"] is not None
     }
@@ -108,6 +109,12 @@ def _system(file: str, found: Mapping[str, Any]) -> System:
         for labeler, rows in found["per_label"].items()
     }
     return System(file, source, figures, dict(found["settings"]), positives)
+
+
+def _finite(value: Any) -> float:
+    if not math.isfinite(found := float(value)):
+        raise ValueError(value)
+    return found
 
 
 _SOURCE: Final = {"file": str, "sha256": str, "reports": int}

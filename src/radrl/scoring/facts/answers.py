@@ -7,7 +7,6 @@ an answer, because it may quote the report.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeVar
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from radrl.observations import OBSERVATIONS
 from radrl.scoring.facts.base import Facts, Ruling, Rulings, Verdict
+from radrl.storage import json_files
 
 _FENCED: Final = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 """JSON alone in a Markdown block, which models without structured output like to write."""
@@ -106,25 +106,12 @@ def _read(answer: str, model: type[_Model]) -> _Model:
     if fenced := _FENCED.fullmatch(text):
         text = fenced[1]
     try:
-        given = json.loads(text, object_pairs_hook=_each_once)
-    except json.JSONDecodeError as error:
-        raise AnswerError(f"it is no JSON ({error.msg}, character {error.pos} of {len(text)})") from None
-    except AnswerError:
-        raise
-    except (ValueError, RecursionError):
-        raise AnswerError("it is JSON that cannot be read: a number or a nesting without end") from None
+        given = json_files.parsed(text)
+    except json_files.NoJson as error:
+        raise AnswerError(f"it is no JSON ({error}, of {len(text)} characters)") from None
     try:
         return model.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         place = ".".join(str(part)[:_KEY_LENGTH] for part in first["loc"]) or "the whole"
         raise AnswerError(f"{place}: {first['msg']} ({error.error_count()} such faults)") from None
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object none of whose keys is there twice: of two verdicts neither is the judge's."""
-    given = dict(pairs)
-    if len(given) != len(pairs):
-        keys = [key for key, _ in pairs]
-        raise AnswerError(f"{next(key for key in keys if keys.count(key) > 1)[:_KEY_LENGTH]} is there twice")
-    return given

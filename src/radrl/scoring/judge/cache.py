@@ -51,9 +51,12 @@ class AnswerCache:
         except OSError as error:
             raise ScoringError(f"no cache of answers at {path}: {error.strerror}") from error
         # without isolation_level every statement is a transaction of its own, on disk when it returns
-        self._connection = sqlite3.connect(
-            path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
-        )
+        try:
+            self._connection = sqlite3.connect(
+                path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
+            )
+        except sqlite3.Error as error:
+            raise self._broken(error) from error
         self._run(
             "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL) WITHOUT ROWID"
         )
@@ -90,6 +93,9 @@ class AnswerCache:
             with self._lock:
                 return self._connection.execute(statement, values).fetchall()
         except sqlite3.Error as error:
-            raise ScoringError(
-                f"cache of answers {self._path}: {error}; mend or delete the file, or name another"
-            ) from error
+            raise self._broken(error) from error
+
+    def _broken(self, error: sqlite3.Error) -> ScoringError:
+        return ScoringError(
+            f"cache of answers {self._path}: {error}; mend or delete the file, or name another"
+        )

@@ -23,6 +23,7 @@ import httpx2
 from radrl.scoring.base import ScoringError
 from radrl.scoring.judge.base import Answer, Check, Keep, answer_through_cache
 from radrl.scoring.judge.cache import AnswerCache, cache_key
+from radrl.storage import json_files
 
 _PASSING: Final = (httpx2.TimeoutException, httpx2.NetworkError, httpx2.RemoteProtocolError)
 _PASSING_STATUS: Final = frozenset({408, 429})  # and every 5xx
@@ -281,6 +282,6 @@ def _retry_after(response: httpx2.Response, otherwise: float) -> float:
 
 def _is_object(text: str) -> bool:
     try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):  # the second where it is nested without end
+        return isinstance(json_files.parsed(text), dict)
+    except json_files.NoJson:
         return False

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from radrl.storage import parquet_files
 from radrl.studies.claims.stated import Hypothesis
-from radrl.studies.execution import Experiment
+from radrl.studies.execution import AGAIN, Experiment
 
 if TYPE_CHECKING:
     from radrl.evaluation.summed import Metrics
@@ -64,8 +65,9 @@ def _of_seed(
     there = {name: file for name, file in sorted(files.items()) if file.is_file()}
     if len(there) < 2:
         return
+    reports = {name: parquet_files.table(file, mend=AGAIN).to_pandas() for name, file in there.items()}
     try:
-        tables = gather_reports(**{name: pd.read_parquet(file) for name, file in there.items()})
+        tables = gather_reports(**reports)
     except ValueError:  # other films or other references
         return
     metrics = list(dict.fromkeys(one.metric for one in asked))

@@ -55,7 +55,7 @@ def test_missing_and_wrong_files_are_named_before_anything_is_read(tree):
         ),
         ({**phantom, "projections": "table.csv"}, "no column 'filename', 'projection'"),
         ({**phantom, "labels": "table.csv"}, "no column 'filename', 'Atelectasis'"),
-        ({**phantom, "annotation": "bad.json"}, "cannot be read as JSON"),
+        ({**phantom, "annotation": "bad.json"}, r"bad\.json is no JSON: .*; expected"),
         ({**phantom, "annotation": "list.json"}, "is not R2Gen's annotation.json"),
         ({"reports": "ecgen-radiology", "films": "empty"}, "holds no film of this dataset"),
         ({"reports": "ecgen-radiology", "films": "table.csv"}, "is no folder"),

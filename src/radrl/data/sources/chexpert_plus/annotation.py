@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from radrl.data.quarantine import Refusal
 from radrl.data.sources.chexpert_plus.names import film_of
 from radrl.data.tables import SourceError
+from radrl.storage import json_files
 
 
 class Annotation:
@@ -67,11 +67,7 @@ class Annotation:
 def _load(path: Path) -> dict[str, list[Any]]:
     if not path.is_file():
         raise SourceError(f"{path} is no file; split mambaxray needs the benchmark's annotation file")
-    try:
-        with path.open(encoding="utf-8") as stream:
-            content = json.load(stream, object_hook=_without_report)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise SourceError(f"{path} is no JSON ({error}); fetch it again") from error
+    content = json_files.read(path, SourceError, each=_without_report)
     splits = {"train", "val", "test"}
     if not isinstance(content, dict) or not splits <= set(content):
         raise SourceError(

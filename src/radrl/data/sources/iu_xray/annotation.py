@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from radrl.data.quarantine import Refusal
 from radrl.data.sources.iu_xray.study import study_id
 from radrl.data.splits import canonical
 from radrl.data.tables import SourceError
+from radrl.storage import json_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +67,7 @@ def read_annotation(path: Path) -> Annotation:
 
 def _raw(path: Path) -> Iterator[tuple[str, int, Any]]:
     expected = 'expected {"train": [{"id": ..., "report": ..., "image_path": [...], "split": ...}], ...}'
-    try:
-        content = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise SourceError(f"{path} is no file; {expected}") from None
-    except (OSError, ValueError) as error:
-        raise SourceError(f"{path} cannot be read as JSON ({error}); {expected}") from error
+    content = json_files.read(path, SourceError, mend=expected)
     if not isinstance(content, dict) or not all(isinstance(entries, list) for entries in content.values()):
         raise SourceError(f"{path} is not R2Gen's annotation.json; {expected}")
     for name, entries in content.items():

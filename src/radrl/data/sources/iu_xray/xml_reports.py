@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-import tarfile
 import xml.etree.ElementTree as ElementTree
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from radrl.data.archives import tar_entries
 from radrl.data.images import locate
 from radrl.data.quarantine import Reason, Refusal, Refused
 from radrl.data.sources.iu_xray.study import Study, study_id
@@ -20,7 +17,6 @@ from radrl.data.tables import SourceError
 
 ARCHIVES: Final = (".tgz", ".tar.gz", ".tar")
 _LARGEST: Final = 1 << 20  # the published ones have at most some 30 kB
-_DAMAGE: Final = (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error)
 
 
 def check_reports(path: Path) -> None:
@@ -29,7 +25,11 @@ def check_reports(path: Path) -> None:
     Raises:
         SourceError: naming it and the mend.
     """
-    names = [file.name for file in _files(path)] if path.is_dir() else _names(path)
+    names = (
+        [file.name for file in _files(path)]
+        if path.is_dir()
+        else [entry.name for entry in tar_entries(path, largest=0)]
+    )
     if not any(map(_is_report, names)):
         raise SourceError(
             f"{path} holds no reports; expected XML files as in NLMCXR_reports.tgz (1.xml, ...)"
@@ -62,16 +62,15 @@ def read_archive(path: Path, *, xxxx: Removed) -> Iterator[Study | Refusal]:
     Raises:
         SourceError: the archive is damaged.
     """
-    with _opened(path) as archive:
-        for member in archive:
-            if not _is_report(member.name):
-                continue
-            stream = archive.extractfile(member) if member.isreg() else None
-            if stream is None:
-                yield Refusal(member.name, "missing_report", "a link in the archive, not a file")
-            else:
-                large = _too_large(member.name, member.size)
-                yield large or parse_report(stream.read(), member.name, xxxx=xxxx)
+    for entry in tar_entries(path, largest=_LARGEST):
+        if not _is_report(entry.name):
+            continue
+        if large := _too_large(entry.name, entry.size):
+            yield large
+        elif entry.content is None:
+            yield Refusal(entry.name, "missing_report", "a link in the archive, not a file")
+        else:
+            yield parse_report(entry.content, entry.name, xxxx=xxxx)
 
 
 def parse_report(content: bytes, key: str, *, xxxx: Removed) -> Study | Refusal:
@@ -126,18 +125,3 @@ def _too_large(key: str, size: int) -> Refusal | None:
     if size <= _LARGEST:
         return None
     return Refusal(key, "malformed_report", f"{size} bytes; a report has at most {_LARGEST}")
-
-
-def _names(path: Path) -> list[str]:
-    with _opened(path) as archive:
-        return archive.getnames()
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[tarfile.TarFile]:
-    """An archive to be read from front to back; damage, which may show on the way, names the file."""
-    try:
-        with tarfile.open(path) as archive:
-            yield archive
-    except (*_DAMAGE, OSError) as error:
-        raise SourceError(f"{path} is no tar archive, or damaged ({error}); fetch it again") from error

@@ -11,6 +11,7 @@ from typing import IO, Any, Final, NoReturn
 from radrl.data.quarantine import Refusal, Refused
 from radrl.data.sources.mimic_cxr.layout import dicom_bytes, dicom_text
 from radrl.data.tables import SourceError
+from radrl.storage import json_files
 
 _CHUNK: Final = 1 << 20
 _LONGEST: Final = 1 << 22  # characters of one entry
@@ -96,10 +97,11 @@ class Annotation:
             stream.seek(self._start[place])
             data = stream.read(self._length[place])
         try:
-            report = json.loads(data.decode("utf-8")).get("report")
-            str(report).encode()  # halves of surrogate pairs are no text
-        except ValueError as error:
-            raise Refused("malformed_report", f"the entry in {self._path.name} is no UTF-8") from error
+            report = json_files.parsed(data).get("report")
+        except json_files.NoJson as error:
+            raise Refused(
+                "malformed_report", f"the entry in {self._path.name} is no text: {error}"
+            ) from error
         if not isinstance(report, str):
             raise Refused("missing_report", f"the entry in {self._path.name} has no text in `report`")
         return report
@@ -181,7 +183,7 @@ class _Scanner:
     def __init__(self, path: Path, stream: IO[bytes]) -> None:
         self._path, self._stream = path, stream
         self._text, self._at, self._before = "", 0, 0
-        self._decoder = json.JSONDecoder()
+        self._decoder = json.JSONDecoder(object_pairs_hook=json_files.each_once)
         self._fill()
         if self._text.startswith("\xef\xbb\xbf"):
             self._at = 3
@@ -219,6 +221,10 @@ class _Scanner:
             except json.JSONDecodeError as error:
                 if len(self._text) - self._at > _LONGEST or not self._fill():
                     self.fail(error.msg)
+            except json_files.NoJson as error:
+                self.fail(str(error))
+            except ValueError:
+                self.fail("a number of more digits than can be read")
             else:
                 length, self._at = end - self._at, end
                 return value, length

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 import re
-import zipfile
-import zlib
 from itertools import islice
 from pathlib import Path
-from typing import IO, Final, Protocol
+from typing import Final, Protocol
 
+from radrl.data.archives import DamagedMember, ZipMembers
 from radrl.data.quarantine import Refused
 from radrl.data.sources.mimic_cxr.layout import study_path
 from radrl.data.tables import SourceError
@@ -76,7 +75,7 @@ class _Folder:
             if not real.is_file():
                 raise Refused("missing_report", f"{path.name} is not a regular file")
             with real.open("rb") as stream:
-                return decode(stream, path.name)
+                return decode(stream.read(_MOST_BYTES + 1), path.name)
         except FileNotFoundError as error:
             raise Refused("missing_report", f"no {path.name} in the patient's folder of reports") from error
         except (OSError, RuntimeError) as error:  # no rights, a damaged disk, links in a circle
@@ -86,11 +85,8 @@ class _Folder:
 
 class _Zip:
     def __init__(self, path: Path) -> None:
-        try:
-            self._file = zipfile.ZipFile(path)
-        except (zipfile.BadZipFile, OSError) as error:
-            raise SourceError(f"{path} is no zip file, or damaged ({error}); fetch it again") from error
-        matches = (_MEMBER.fullmatch(member) for member in self._file.namelist())
+        self._members = ZipMembers(path)
+        matches = (_MEMBER.fullmatch(name) for name in self._members.names)
         if (match := next(filter(None, matches), None)) is None:
             raise SourceError(f"{path} holds no files/p10/p10000032/s50414267.txt and so on; fetch {ZIP}")
         self._prefix = match[1]
@@ -98,29 +94,21 @@ class _Zip:
     def text(self, subject: int, study: int) -> str:
         member = f"{self._prefix}{study_path(subject, study)}.txt"
         try:
-            with self._file.open(member) as stream:
-                return decode(stream, f"s{study}.txt")
+            data = self._members.read(member, _MOST_BYTES + 1)
         except KeyError as error:
             raise Refused("missing_report", f"no {member} in the zip file") from error
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            EOFError,
-            NotImplementedError,
-            RuntimeError,
-            OSError,
-        ) as error:
-            detail = f"{member} is damaged in the zip file ({type(error).__name__}); fetch the zip file again"
+        except DamagedMember as error:
+            detail = f"{member} is damaged in the zip file ({error}); fetch the zip file again"
             raise Refused("malformed_report", detail) from error
+        return decode(data, f"s{study}.txt")
 
 
-def decode(stream: IO[bytes], name: str) -> str:
+def decode(data: bytes, name: str) -> str:
     """Read a report's bytes as UTF-8, or as Latin-1 where they are none.
 
     Raises:
         Refused: `malformed_report`: no text, or far too long for a report.
     """
-    data = stream.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
         raise Refused("malformed_report", f"{name} is longer than {_MOST_BYTES} bytes, which no report is")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
