@@ -240,3 +240,44 @@ def test_is_more_even_than_chance_on_a_long_tail():
     found = balanced_subset(labels, everything(labels), 200, seed=1)
     by_chance = labels[np.random.default_rng(1).choice(2000, 200, replace=False)].sum(axis=0).min()
     assert found.counts.min() >= 14 > by_chance
+
+
+def test_greedy_adds_the_fewest_squares():
+    """A label of n studies adds (n + 1)^2 - n^2 = 2 n + 1; the neediest is the first label without one."""
+    # first {B}, 1, before {A, B}, 2; then for A: {A, B} adds 3 + 1, {A, C, D} 3 times 1
+    sets = np.array([[1, 1, 0, 0], [0, 1, 1, 1], [1, 0, 0, 0]])  # over B, A, C, D
+    assert greedy(Pool(sets, np.array([1, 1, 1]), 2)).tolist() == [0, 1, 1]
+    # {A, B} adds 3 + 1, {A, C, D, E} 4 times 1: as much, and the first of the two is taken
+    sets = np.array([[1, 1, 0, 0, 0], [0, 1, 1, 1, 1], [1, 0, 0, 0, 0]])  # over B, A, C, D, E
+    assert greedy(Pool(sets, np.array([1, 1, 1]), 2)).tolist() == [1, 0, 1]
+
+
+def test_levels_are_left_by_ever_larger_steps_where_the_nodes_run_out(monkeypatch):
+    labels = np.repeat(np.eye(2, dtype=int), 30, axis=0)  # (60, 2)
+    asked = []
+
+    def without_an_answer(pool, level, nodes):
+        asked.append(level)
+        return Answer(None, 1, False)
+
+    monkeypatch.setattr(balanced, "level_limit", lambda pool, least: 20)
+    monkeypatch.setattr(balanced, "lowest_peak", without_an_answer)
+    found = balanced_subset(labels, everything(labels), 4, seed=0, goal=AS_HIGH_AS_POSSIBLE)
+    # 1, 2, 4 and 8 down from the bound, and not below the greedy choice's two studies a label
+    assert asked == [20, 19, 17, 13, 5, 2]
+    assert (found.counts.tolist(), found.level, found.level_bound) == ([2, 2], 2, 20)
+
+
+def test_levels_that_cannot_be_had_are_left_one_by_one_and_lower_the_bound(monkeypatch):
+    labels = np.repeat(np.eye(2, dtype=int), 30, axis=0)
+    asked = []
+
+    def out_of_reach(pool, level, nodes):
+        asked.append(level)
+        return Answer(None, 1, True)
+
+    monkeypatch.setattr(balanced, "level_limit", lambda pool, least: 6)
+    monkeypatch.setattr(balanced, "lowest_peak", out_of_reach)
+    found = balanced_subset(labels, everything(labels), 4, seed=0, goal=AS_HIGH_AS_POSSIBLE)
+    assert asked == [6, 5, 4, 3, 2]
+    assert (found.level, found.level_bound) == (2, 2)

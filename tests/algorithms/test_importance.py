@@ -43,3 +43,8 @@ def test_a_step_without_a_token_has_no_numbers() -> None:
     none = ratios(POLICY, SAMPLER, np.zeros((2, 3)), mode="token_mask", cap=2.0)
     assert none == Ratios(0.0, 0.0, 0, 0)
     assert numbers([none]) == {}
+
+
+def test_a_ratio_at_the_cap_is_not_above_it() -> None:
+    same = np.log([[0.5, 0.25]])  # pi = mu: ratios of exactly 1
+    assert ratios(same, same, [[1, 1]], mode="token_truncate", cap=1.0) == Ratios(2.0, 1.0, 0, 2)

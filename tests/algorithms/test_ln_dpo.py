@@ -99,3 +99,8 @@ def test_refuses_what_does_not_fit():
         ln_dpo_loss([0], [0], [[0, 0]], [[0, 0]], np.ones((2, 2)), tau=1)
     with pytest.raises(ValueError, match=r"positives have shape \(2,\), negatives \(1, 2\)"):
         ln_dpo_loss([0, 0], [0, 0], [[0, 0]], [[0, 0]], [[1, 1]], tau=1)
+
+
+def test_a_rollout_that_lost_something_is_no_zero_reward_rollout():
+    """Below 0 is not "without reward" (OraPO, eq. 12's text), and nothing is clipped to it."""
+    assert negatives([[-0.5, 0.0, -1e-12, 0.5]]).tolist() == [[False, True, False, False]]

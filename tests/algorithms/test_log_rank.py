@@ -109,3 +109,21 @@ def test_draw_refuses_what_is_no_share(fraction):
 def test_draw_refuses_an_empty_corpus():
     with pytest.raises(ValueError, match="0 studies"):
         draw_log_rank(np.zeros(0), fraction=0.5, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("studies", "fraction", "count"),
+    [
+        (10, 0.29, 3),
+        (10, 0.21, 2),
+        (7, 0.5, 4),
+        (9, 0.5, 4),
+        (3, 0.01, 1),
+    ],  # 2.9, 2.1, 3.5, 4.5 (to even), 0.03
+)
+def test_a_share_of_the_studies_is_rounded_and_at_least_one(studies, fraction, count):
+    diversity = np.arange(float(studies))
+    assert len(draw_log_rank(diversity, fraction=fraction, seed=0).drawn) == count
+    assert len(take_top(diversity, fraction=fraction, seed=0)) == count
+    top = log_rank_probabilities(studies)[:count]
+    assert mass_of_top(studies, fraction=fraction) == pytest.approx(top.sum())

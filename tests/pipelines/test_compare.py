@@ -40,6 +40,7 @@ from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, U
 from radrl.pages import examples, run_notes
 from radrl.params.base import ParamsError
 from radrl.params.data import Ingest
+from radrl.params.rows import row_digests
 from radrl.parts.builtin import BUILTIN
 from radrl.pipelines.compare import (
     agreement,
@@ -57,7 +58,7 @@ from radrl.pipelines.compare.cells import described as describe_row
 from radrl.pipelines.compare.facts import facts_of
 from radrl.pipelines.compare.few import too_few, too_short
 from radrl.pipelines.compare.page import CONTENTS, draw_films
-from radrl.pipelines.compare.pipeline import create_pipeline
+from radrl.pipelines.compare.pipeline import DECIDING, create_pipeline
 from radrl.pipelines.compare.ranking import rank
 from radrl.pipelines.compare.rows import Row
 from radrl.pipelines.compare.settings import ComparisonSettings
@@ -80,7 +81,8 @@ EDEMA = "There is pulmonary edema."
 NORMAL = "The lungs are clear. There is no pleural effusion."
 REFERENCES = [EFFUSION, EDEMA, NORMAL, f"{EDEMA} {EFFUSION}", EFFUSION, NORMAL, EDEMA, f"{EFFUSION} {EDEMA}"]
 
-INGEST = yaml.safe_load((Path(__file__).parents[2] / "params.yaml").read_text())["ingest"]
+SHIPPED = yaml.safe_load((Path(__file__).parents[2] / "params.yaml").read_text())
+INGEST = SHIPPED["ingest"]
 LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}
 INGESTED = {
     "source": "phantom",
@@ -287,6 +289,7 @@ SEEDS = pd.DataFrame(
         "corpus": Ingest.model_validate(INGEST).digest(),
     }
 )
+SEEDS["settings"] = [row_digests(SHIPPED)(line.arm, line.metric) for line in SEEDS.itertuples()]
 """What a study over seeds gave."""
 
 
@@ -1470,15 +1473,19 @@ def run_stage(
         "systems": systems,
         "labeler_models": NO_MODELS,
         "selected": reads(LEFT),
-        "params:training": TRAINING,
+        "params:training": SHIPPED["training"] | TRAINING,
         "labels": LABELS,
         "labeler_report": {"labeler": "rules"},
-        "params:arms": ARMS,
-        "params:generate": {"split": "test"},
+        "params:arms": {name: SHIPPED["arms"][name] for name in ARMS},
+        "params:generate": SHIPPED["generate"],
+        **{
+            f"params:{name}": SHIPPED[name]
+            for name in ("prompts", "policy", "sft", "rollouts", "selection", "ceilings")
+        },
         "params:ingest": INGEST,
         "params:compare": COMPARE | {"systems": {"MAIRA 2": "maira.json"}},
         "params:eval": EVAL,
-        "params:labeler": LABELER,
+        "params:labeler": SHIPPED["labeler"],
         "params:seed": 0,
         "params:device": "cpu",
     }
@@ -1562,6 +1569,18 @@ def test_outputs_have_the_same_bytes_whoever_makes_them_and_whenever(
 class TestSeeds:
     METRIC = "ce_rules_sample14_f1"
 
+    def shown(
+        self,
+        comparison: pd.DataFrame,
+        results: pd.DataFrame = SEEDS,
+        ingest: dict[str, Any] = INGEST,
+        params: dict[str, Any] = SHIPPED,
+    ) -> list[dict[str, Any]]:
+        settings = COMPARE | {"metrics": [self.METRIC]}
+        return nodes.show_seeds(
+            comparison, results, ingest, settings, **{name: params[name] for name in DECIDING}
+        )
+
     def test_page_and_terminal_say_what_one_seed_cannot_and_what_three_gave(
         self,
         comparison: pd.DataFrame,
@@ -1570,7 +1589,7 @@ class TestSeeds:
         corpus: ds.Dataset,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        lines = nodes.show_seeds(comparison, SEEDS, INGEST, COMPARE | {"metrics": [self.METRIC]})
+        lines = self.shown(comparison)
         given = {"metrics": [self.METRIC], "over_seeds": lines}
         text = page(comparison, {"sft": sft, "grpo": grpo}, corpus, **given)
         assert "They are no test of training" in text
@@ -1595,10 +1614,9 @@ class TestSeeds:
     ) -> None:
         harder = INGEST | {"phantom": INGEST["phantom"] | {"severity": [2.0, 3.5]}}
         faster = INGEST | {"workers": 7}
-        settings = COMPARE | {"metrics": [self.METRIC]}
-        assert nodes.show_seeds(comparison, SEEDS, faster, settings)
+        assert self.shown(comparison, ingest=faster)
         capsys.readouterr()
-        assert nodes.show_seeds(comparison, SEEDS, harder, settings) == []
+        assert self.shown(comparison, ingest=harder) == []
         said = capsys.readouterr().out
         assert "no test of training" in " ".join(said.split())
         assert "seeds of the shipped" not in said
@@ -1608,10 +1626,25 @@ class TestSeeds:
 
     def test_another_reference_and_one_seed_have_none(self, comparison: pd.DataFrame) -> None:
         given = {"metric": self.METRIC, "rows": ["sft", "grpo"], "corpus": SEEDS["corpus"].iloc[0]}
+        given["settings"] = row_digests(SHIPPED)
         assert len(seeds.of_shipped(SEEDS, reference="sft", **given)) == 2
         assert seeds.of_shipped(SEEDS, reference="grpo", **given) == []
         assert seeds.of_shipped(SEEDS.assign(seeds=1), reference="sft", **given) == []
         assert seeds.of_shipped(SEEDS.iloc[:0], reference="sft", **given) == []
+
+    def test_the_shipped_table_is_told_of_arms_of_its_own_settings_alone(self, root: Path) -> None:
+        table = pd.read_csv(root / "conf/base/seeds_results.csv")
+        every = {*table.loc[table["metric"] == self.METRIC, "arm"]}
+        comparison = pd.DataFrame({"arm": [*every], "metric": self.METRIC})
+
+        def told(**changed: Any) -> set[str]:
+            return {line["arm"] for line in self.shown(comparison, table, params=SHIPPED | changed)}
+
+        assert told() == every >= {*SHIPPED["arms"]}
+        grpo = SHIPPED["arms"]["grpo"] | {"training": {"steps": 240}}
+        assert told(arms=SHIPPED["arms"] | {"grpo": grpo}) == every - {"grpo"}
+        # a difference from another cold start says nothing of this one
+        assert told(sft=SHIPPED["sft"] | {"epochs": 9}) == set()
 
 
 class TestSystems:

@@ -73,3 +73,14 @@ def test_what_all_have_in_a_part_moves_nobody_against_the_others(scores: np.ndar
     assert (scored == ~np.isnan(scores).all(axis=-1)).all()
     for row, there in zip(shift, scored, strict=True):
         assert row[there] == pytest.approx(row[there][:1].repeat(there.sum()))
+
+
+@pytest.mark.parametrize("score", [0.1, 0.3, 0.6, 0.7, 0.9])
+@pytest.mark.parametrize("others", range(2, 14))
+def test_rounding_takes_a_missing_score_neither_above_nor_below_the_groups_one(
+    score: float, others: int
+) -> None:
+    # the mean of equal scores is that score: 3 times 0.1 sum to more than 0.3, 10 times to less than 1
+    scores = np.array([[[score]] * others + [[np.nan]]])
+    padded = np.concatenate([scores, np.ones_like(scores)], axis=-1)  # without it the rollout had no total
+    assert group_totals(padded, [1.0, 0.5]).tolist() == [[score + 0.5] * (others + 1)]

@@ -240,6 +240,11 @@ def test_the_csv_has_the_same_numbers_unrounded(rows: pd.DataFrame, described: M
     assert pd.isna(lines.loc[("bleu", "grpo"), "paper_value"])
 
 
+def test_the_csv_says_of_each_row_which_settings_decided_it(rows: pd.DataFrame, described: Make) -> None:
+    lines = table(rows, described(settings={"": lambda row, metric: f"{row} by {metric}"}))
+    assert lines["settings"].tolist() == [f"{line.arm} by {line.metric}" for line in lines.itertuples()]
+
+
 @pytest.mark.parametrize(
     ("p", "said"),
     [(0.0004, "< 0.001"), (0.0005, "0.001"), (0.0316, "0.032"), (1.0, "1.000"), (float("nan"), "–")],

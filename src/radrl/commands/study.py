@@ -14,6 +14,7 @@ from pandas import DataFrame, concat
 
 from radrl.commands.project import project, stopped
 from radrl.data.sources.base import drawn
+from radrl.params.rows import row_digests
 from radrl.params.schema import Params
 from radrl.storage.locks import alone
 from radrl.storage.whole_files import whole_file
@@ -154,6 +155,7 @@ def describe(study: Study, command: str) -> Described:
         {} if rows_alone else budgets(study.runs),
         study.published,
         analyses.ABOUT if rows_alone else None,
+        {} if rows_alone else {run: row_digests(one.model_dump()) for run, one in study.runs.items()},
     )
 
 

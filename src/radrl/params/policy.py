@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from radrl.parts.section import LocalPath, PositiveFloat, PositiveInt, Section, Share, Split
+from radrl.parts.section import LocalPath, Neutral, PositiveFloat, PositiveInt, Section, Share, Split
 
 Optimizer = Literal["adamw", "adamw_8bit"]
 """AdamW with its state in 32 bits or, by bitsandbytes, in 8."""
@@ -119,7 +119,7 @@ class Sft(Supervised):
 class Sampling(Section):
     """How reports are drawn from a policy."""
 
-    engine: Literal["hf", "vllm"]
+    engine: Annotated[Literal["hf", "vllm"], Neutral("hf")]
     temperature: Annotated[float, Field(ge=0)]
     top_p: Annotated[float, Field(gt=0, le=1)]
     max_new_tokens: PositiveInt

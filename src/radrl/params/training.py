@@ -17,7 +17,7 @@ from radrl.params.policy import Lora, Optimizer
 from radrl.params.rewards import Reward, clinical_names
 from radrl.parts.builtin import BUILTIN
 from radrl.parts.near import hint
-from radrl.parts.section import PositiveFloat, PositiveInt, Section, Share
+from radrl.parts.section import Neutral, PositiveFloat, PositiveInt, Section, Share
 from radrl.reports.output import Form
 
 
@@ -104,7 +104,7 @@ class Training(Section):
     adam_betas: Annotated[list[Share], Field(min_length=2, max_length=2)]
     weight_decay: Annotated[float, Field(ge=0)]
     gradient_clip: PositiveFloat
-    engine: Literal["hf", "vllm"]
+    engine: Annotated[Literal["hf", "vllm"], Neutral("hf")]
     importance: Importance | None
     temperature: PositiveFloat
     top_p: Annotated[float, Field(gt=0, le=1)]

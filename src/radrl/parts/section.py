@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,6 +13,17 @@ PositiveInt = Annotated[int, Field(ge=1)]
 PositiveFloat = Annotated[float, Field(gt=0)]
 Split = Literal["pretrain", "train", "val", "test"]
 LocalPath = Annotated[str, "a path of this machine, which no record of a run may hold"]
+
+
+@dataclass(frozen=True, slots=True)
+class Neutral:
+    """Marks a key that must be written down: at this value it does what there was before there was the key.
+
+    Digests of parameters leave it out there, so that a new key does not part a study from its results.
+    """
+
+    value: Any
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 

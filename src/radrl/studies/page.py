@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pandas as pd
@@ -46,6 +46,8 @@ class Described:
         budgets: by run and arm; none where the rows are no arms.
         published: the paper's rows, where there are any.
         about: what the rows are, where they are no arms.
+        settings: by run, of a row and a metric the digest of what else decides it (`radrl.params.rows`), in
+            every line of the CSV; none where the rows are no arms.
     """
 
     title: str
@@ -62,6 +64,7 @@ class Described:
     budgets: Mapping[Place, Budget]
     published: Published | None
     about: str | None = None
+    settings: Mapping[str, Callable[[str, str], str]] = field(default_factory=dict)
 
 
 def page(
@@ -139,6 +142,8 @@ def _line(row: PooledRow, study: Described) -> dict[str, Any]:
         "rollouts": budget.rollouts if budget else None,
         "corpus": study.corpus,
     }
+    if row.run in study.settings:
+        line["settings"] = study.settings[row.run](row.arm, row.metric)
     if study.published:
         place = (row.run, row.arm)
         value = study.published.values.get(place, {}).get(row.metric)

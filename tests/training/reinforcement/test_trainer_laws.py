@@ -308,3 +308,14 @@ def test_a_films_rollouts_stay_in_one_part_of_a_step(run: Run, monkeypatch: pyte
         assert all(torch.equal(film, films[0]) for film in films)
     for first, second in (parts[:2], parts[2:]):
         assert not torch.equal(first[0], second[0])
+
+
+def test_what_the_oracle_weighs_is_taken_from_grpo(run: Run, batches: list[dict[str, Any]]) -> None:
+    """OraPO, eq. 11: (1 - w) GRPO + w LN-DPO; the clipped loss is linear in a positive factor."""
+    run(steps=1, workspace="alone")
+    quarter = MIXING | {"w_min": 0.25, "w_max": 0.25, "negatives": "all"}
+    run(steps=1, workspace="mixed", oracle=quarter)
+    alone, mixed = batches
+    assert torch.equal(alone["completion_ids"], mixed["completion_ids"])
+    assert bool(alone["advantages"].any())
+    torch.testing.assert_close(mixed["advantages"], 0.75 * alone["advantages"])

@@ -178,6 +178,7 @@ def show_seeds(
     seeds_results: pd.DataFrame,
     ingest: dict[str, Any],
     settings: dict[str, Any],
+    **sections: dict[str, Any],
 ) -> list[dict[str, Any]]:
     """Print below the table what one seed cannot say, and what several gave.
 
@@ -186,16 +187,25 @@ def show_seeds(
         seeds_results: the table of the study of the shipped parameters over seeds.
         ingest: the section `ingest`; of other films the shipped table says nothing.
         settings: the section `compare`.
+        **sections: those that rows are decided by, `radrl.params.rows.RowSections`.
 
     Returns:
-        The lines of the table that are of these arms and films, of the first metric.
+        The lines of the table that are of these arms, settings and films, of the first metric.
     """
     from radrl.params.data import Ingest
+    from radrl.params.rows import row_digests
     from radrl.pipelines.compare import seeds, table
 
     metric, reference = settings["metrics"][0], settings["reference"]
     corpus = Ingest.model_validate(ingest).digest()
-    lines = seeds.of_shipped(seeds_results, metric, {*comparison["arm"]}, corpus=corpus, reference=reference)
+    lines = seeds.of_shipped(
+        seeds_results,
+        metric,
+        {*comparison["arm"]},
+        corpus=corpus,
+        settings=row_digests(sections),
+        reference=reference,
+    )
     table.show_seeds(lines, metric, reference)
     return lines
 

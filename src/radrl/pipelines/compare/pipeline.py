@@ -1,6 +1,7 @@
 """Wiring of the stage compare."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from kedro.pipeline import Node, Pipeline, node, pipeline
 
@@ -20,6 +21,21 @@ from radrl.pipelines.compare.nodes import (
     write_cards,
     write_page,
 )
+
+DECIDING: Final = (
+    "prompts",
+    "labeler",
+    "policy",
+    "sft",
+    "rollouts",
+    "selection",
+    "training",
+    "arms",
+    "generate",
+    "eval",
+    "ceilings",
+)
+"""The sections that rows are decided by, `radrl.params.rows.RowSections`."""
 
 
 def create_pipeline(arms: Sequence[str]) -> Pipeline:
@@ -46,7 +62,9 @@ def _table() -> list[Node]:
     """What is printed as well."""
     read = ["systems", "arm_reports", "comparison_settings"]
     compared = ["arm_reports", "ceilings", "corpus", "labeler_models", "system_scores", "comparison_settings"]
-    over_seeds = ["comparison", "seeds_results", "params:ingest", "params:compare"]
+    over_seeds = {name: name for name in ("comparison", "seeds_results")}
+    over_seeds |= {"ingest": "params:ingest", "settings": "params:compare"}
+    over_seeds |= {name: f"params:{name}" for name in DECIDING}
     histories = ["comparison", "arm_histories", "params:arms"]
     return [
         node(read_systems, read, "system_scores", name="read_systems"),

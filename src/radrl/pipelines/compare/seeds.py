@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import pandas as pd
@@ -11,7 +11,13 @@ from radrl.pages.numbers import p_value
 
 
 def of_shipped(
-    results: pd.DataFrame, metric: str, rows: Collection[str], *, corpus: str, reference: str
+    results: pd.DataFrame,
+    metric: str,
+    rows: Collection[str],
+    *,
+    corpus: str,
+    settings: Callable[[str, str], str],
+    reference: str,
 ) -> list[dict[str, Any]]:
     """What the shipped study gave over its seeds, of the rows that stand in this comparison too.
 
@@ -20,14 +26,16 @@ def of_shipped(
         metric: the one to tell of.
         rows: of this comparison, arms and others.
         corpus: digest of the parameters of its films and reports.
+        settings: of a row and a metric, digest of what else decides it (`radrl.params.rows`).
         reference: the arm that this comparison tests against.
 
     Returns:
-        Lines of the table in its order; none where films are others, another metric leads, the study tested
-        against another arm, or it has one seed so far.
+        Lines of the table in its order, without rows of other settings; none where films are others, another
+        metric leads, the study tested against another arm or one of other settings, or it has one seed.
     """
     own = (results["metric"] == metric) & (results["corpus"] == corpus) & (results["seeds"] > 1)
     found = results[own & results["arm"].isin(list(rows))]
+    found = found[found["settings"] == found["arm"].map(lambda row: settings(row, metric))]
     arms = found[found["kind"] == "arm"]
     tested_against = arms.loc[arms["difference"].isna(), "arm"].tolist()
     return found.to_dict("records") if tested_against == [reference] else []
