@@ -13,8 +13,9 @@ from kedro.pipeline import node, pipeline
 
 from radrl.provenance import started
 from radrl.provenance.code import CODE_FILE, digests
-from radrl.provenance.started import MISSING, ChangedMeanwhile, read_params, start, value
-from radrl.wiring.hooks import RecordHooks
+from radrl.provenance.started import ChangedMeanwhile, begin
+from radrl.provenance.values import MISSING, read_params, value
+from radrl.wiring.lock_hooks import LockHooks
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,16 +47,16 @@ def change(project: Path) -> Callable[..., None]:
 
 
 @pytest.fixture
-def hooks(project: Path, monkeypatch: pytest.MonkeyPatch) -> RecordHooks:
+def hooks(project: Path, monkeypatch: pytest.MonkeyPatch) -> LockHooks:
     """Those of a stage that DVC has just started."""
     monkeypatch.setenv("DVC_STAGE", "train@grpo")
-    made = RecordHooks(project)
+    made = LockHooks(project)
     inputs = ["params:arms.grpo", "params:training", "params:policy.dtype", "params:seed", "corpus"]
     made.before_pipeline_run(pipeline([node(lambda *_: None, inputs, "policy", name="train")]))
     return made
 
 
-def test_nothing_changed_is_no_reason_to_refuse(hooks: RecordHooks, change: Any) -> None:
+def test_nothing_changed_is_no_reason_to_refuse(hooks: LockHooks, change: Any) -> None:
     change(eval__max_report_words=7)  # no parameter of this stage
     change(arms__deer__selection="random")
     hooks.before_dataset_saved()
@@ -75,7 +76,7 @@ def test_nothing_changed_is_no_reason_to_refuse(hooks: RecordHooks, change: Any)
     ],
 )
 def test_changed_parameters_are_named(
-    hooks: RecordHooks, change: Any, changes: dict[str, Any], named: str
+    hooks: LockHooks, change: Any, changes: dict[str, Any], named: str
 ) -> None:
     change(**changes)
     for look in (hooks.before_dataset_saved, hooks.after_pipeline_run):
@@ -85,7 +86,7 @@ def test_changed_parameters_are_named(
             look()
 
 
-def test_put_back_is_as_never_changed(hooks: RecordHooks, change: Any) -> None:
+def test_put_back_is_as_never_changed(hooks: LockHooks, change: Any) -> None:
     change(seed=3)
     with pytest.raises(ChangedMeanwhile):
         hooks.after_pipeline_run()
@@ -95,19 +96,19 @@ def test_put_back_is_as_never_changed(hooks: RecordHooks, change: Any) -> None:
 
 def test_outside_of_dvc_nobody_looks(project: Path, change: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DVC_STAGE", raising=False)
-    hooks = RecordHooks(project)
+    hooks = LockHooks(project)
     hooks.before_pipeline_run(pipeline([node(lambda seed: seed, "params:seed", "x", name="n")]))
     change(seed=3)
     hooks.after_pipeline_run()
 
 
-def test_code_that_changes_meanwhile_is_refused(hooks: RecordHooks, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_that_changes_meanwhile_is_refused(hooks: LockHooks, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(started, "digest_of", lambda stage, params, arm: "another")
     with pytest.raises(ChangedMeanwhile, match="the code of train@grpo was changed while it ran"):
         hooks.after_pipeline_run()
 
 
-def test_digests_written_anew_for_other_code_are_refused(hooks: RecordHooks, project: Path) -> None:
+def test_digests_written_anew_for_other_code_are_refused(hooks: LockHooks, project: Path) -> None:
     """As when somebody edits the code and asks `radrl repro --dry-run` while the stage runs."""
     written = yaml.safe_load((project / CODE_FILE).read_text())
     written["train"]["grpo"] = "another"
