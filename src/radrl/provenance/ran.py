@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from glob import escape
 from pathlib import Path, PurePath
 from typing import Any, Final
 
@@ -84,16 +85,17 @@ class Ran:
             stream.write(json.dumps(asdict(self)).encode())
 
 
-def notes(root: Path) -> Iterator[tuple[Path, Ran]]:
+def notes(root: Path, only: str = "") -> Iterator[tuple[Path, Ran]]:
     """The notes that nobody has looked at, in the order in which the stages ended.
 
     Args:
         root: the project's folder.
+        only: the one stage whose notes are looked for; without it all are.
 
     Yields:
         The file, and what it says.
     """
-    files = (root / FOLDER).glob("*.json")
+    files = (root / FOLDER).glob(f"{escape(only) or '*'}.*.*.json")
     for file in sorted(files, key=lambda file: int(file.name.split(".")[-3])):
         yield file, Ran(**json.loads(file.read_text(encoding="utf-8")))
 

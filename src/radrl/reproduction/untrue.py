@@ -1,8 +1,8 @@
 """Records of what did not run, taken out of dvc.lock and of DVC's records of earlier runs.
 
 A stage looks whether its parameters and its code are what it began with, and then ends; DVC reads them
-once more, hashes, and writes. What is changed in between stands there as what ran, and from then on a stage of
-those parameters would be up to date, or restored, with outputs that others made. The note that the stage left
+once more, hashes, and writes. What is changed in between stands there as what ran, and from then on a stage
+of those parameters would be up to date, or restored, with outputs that others made. The note the stage left
 at its end (`radrl.provenance.ran`) tells.
 """
 
@@ -23,17 +23,18 @@ _YOUNGER: Final = 300.0
 """Seconds by which the clock of DVC's cache may be behind that of the project's folder."""
 
 
-def take_out(root: Path) -> dict[str, str]:
+def take_out(root: Path, only: str = "") -> dict[str, str]:
     """Hold what DVC wrote against what ran, and take out what did not run.
 
     Args:
         root: the project's folder.
+        only: the one stage to look at, where others may be looked at just now; without it all are.
 
     Returns:
         By stage whose entry of dvc.lock was taken out, what to say of it. A stage that DVC has not written
         down yet is looked at the next time.
     """
-    if not any(notes(root)):
+    if not any(notes(root, only)):
         return {}
     with dvc_lock.held(root):
         file = root / dvc_lock.LOCK_FILE
@@ -41,7 +42,7 @@ def take_out(root: Path) -> dict[str, str]:
         if text and not whole(text):  # of a kill, which is mended first
             return {}
         busy = dvc_lock.written_now(root)
-        ended = {note: ran for note, ran in notes(root) if not busy & ran.outs.keys()}
+        ended = {note: ran for note, ran in notes(root, only) if not busy & ran.outs.keys()}
         found = _untrue(text, [*ended.values()])
         if found:
             _write(file, text, found)

@@ -1,0 +1,494 @@
+"""Edits of params.yaml and of code while a stage runs, and whether dvc.lock says afterwards what ran.
+
+    python bench/faults edits --edits 200 --folder build/bench-edits --write docs/bench/edits.md    # half an hour
+    python bench/faults edits --edits 5 --revision v0.9                  # of an earlier commit
+
+The clone of `faults.project` runs once. Then, a trial each, one stage runs again, because a parameter of it was
+given another value, and at a moment drawn between its start and a little after its usual end something is
+edited: a parameter of that stage, one that names a path in dvc.yaml among them, a parameter of others, or a
+module that every stage's code has. Half of the edits are put back up to two seconds later. The stage runs
+
+    radrl    as `radrl repro` runs one
+    dvc      by `dvc repro --single-item`, whose next command starts with `radrl code`, and so does this
+
+and then every entry of dvc.lock is held against what a Kedro plugin (`faults.witness`) wrote down in the stages'
+processes: the values that nodes were handed, the code that was imported, the paths that were read, the bytes
+that were made. An entry is true where one run of the stage had all of it, and false otherwise. Kill it when you
+like: trials are kept in --folder, and the next start goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path, PurePath
+from typing import Any, Final
+
+import numpy as np
+import yaml
+
+from faults.project import ROOT, clone, stored, variables
+from faults.witness import FOLDER
+from radrl.process.programs import DVC
+from radrl.reproduction.schedule import StageFailed
+from radrl.reproduction.stage import DvcStages
+from radrl.reproduction.warm import server
+
+SEED: Final = {"seed": range(1, 10**6)}
+KEYS: Final[Mapping[str, Mapping[str, Sequence[Any]]]] = {
+    "ingest": {"ingest.max_quarantined_share": [round(0.5 + i / 5000, 4) for i in range(2000)]},
+    "labeler": SEED,
+    "label": {"threads": range(1, 4), "labeler.rules.alternatives": ["uncertain", "positive"]},
+    "policy": SEED,
+    "sft": SEED | {"sft.learning_rate": [i * 1e-6 for i in range(10, 999)]},
+    "rollouts": SEED,
+    "ddsampling": SEED,
+    "selection": SEED,
+    "own_selection@few": SEED | {"selection.own.few.share": [round(0.4 + i / 5000, 4) for i in range(1000)]},
+    "ceilings": SEED | {"ceilings.start": ["sft", "base"]},
+    "analyses": SEED,
+    "train@deer": SEED | {"arms.deer.start": ["sft", "base"], "arms.deer.selection": ["full", "random"]},
+    "generate@deer": SEED | {"generate.max_new_tokens": range(6, 24)},
+    "eval@deer": {"eval.max_report_words": range(20, 2000)},
+    "compare": SEED,
+}
+"""By stage the keys that are edited, with values that it runs with; the first makes it run again."""
+CODE: Final = "src/radrl/pipelines/__init__.py"
+VARIANTS: Final = range(4)
+"""Numbers that the module is given; 0 is the committed one."""
+HEADS: Final = ("", "edits", "refused", "taken out, run again", "true at once", "false")
+FALSE: Final = "false: "
+
+
+# Parameters
+
+
+def get(params: Mapping[str, Any], key: str) -> Any:
+    """What stands under a key with dots."""
+    for part in key.split("."):
+        params = params[part]
+    return params
+
+
+def put(params: dict[str, Any], key: str, value: Any) -> None:
+    """Put a value under a key with dots."""
+    *above, last = key.split(".")
+    for part in above:
+        params = params[part]
+    params[last] = value
+
+
+def write(file: Path, text: str) -> None:
+    """Write as an editor does that saves beside and renames."""
+    partial = file.with_name(f"{file.name}~")
+    partial.write_text(text)
+    partial.replace(file)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One file's text before and after, and when.
+
+    Args:
+        file: params.yaml, or the module.
+        what: the key, or `code`.
+        before: its text.
+        after: its text.
+        moment: seconds from the start of the stage.
+        back: seconds until it is put back; below 0 it is left.
+    """
+
+    file: Path
+    what: str
+    before: str
+    after: str
+    moment: float
+    back: float
+
+    def make(self, at: list[float]) -> None:
+        """Wait for the moment, edit, and put back; notes the time."""
+        time.sleep(self.moment)
+        write(self.file, self.after)
+        at.append(time.time())
+        if self.back >= 0:
+            time.sleep(self.back)
+            write(self.file, self.before)
+
+
+# Whether dvc.lock is true
+
+
+def lock(root: Path) -> dict[str, Any]:
+    """dvc.lock by stage, read as YAML 1.2, which DVC writes."""
+    from ruamel.yaml import YAML
+
+    found: dict[str, Any] = YAML(typ="safe").load((root / "dvc.lock").read_text())["stages"]
+    return found
+
+
+def untrue(root: Path, entry: Mapping[str, Any], runs: Sequence[Mapping[str, Any]], codes: Any) -> list[str]:
+    """What an entry says that no run of its stage had; of the run that is nearest."""
+    return min((differences(root, entry, run, codes) for run in runs), key=len, default=["nothing ran"])
+
+
+def differences(root: Path, entry: Mapping[str, Any], run: Mapping[str, Any], codes: Any) -> list[str]:
+    """In what an entry is not of a run: keys, the code, paths read, files made."""
+    params = dict(entry["params"])
+    code = params.pop("data/08_reporting/code.yaml")
+    found = [
+        key
+        for key, recorded in params.get("params.yaml", {}).items()
+        if json.dumps(handed(run["params"], key), sort_keys=True) != json.dumps(recorded, sort_keys=True)
+    ]
+    found += ["code" for key, digest in code.items() if codes[run["code"]].get(key) != digest]
+    deps = [PurePath(dep["path"]) for dep in entry.get("deps", [])]
+    found += [path for path in run["reads"] if not any(map(PurePath(path).is_relative_to, deps))]
+    made = dict(files(root, entry))
+    return found + [path for path, md5 in made.items() if run["files"].get(path) != md5]
+
+
+def handed(params: Mapping[str, Any], key: str) -> Any:
+    """What nodes were handed under a key, or as a part of what they were handed."""
+    for above in sorted((name for name in params if f"{key}.".startswith(f"{name}.")), key=len):
+        return get(params[above], key[len(above) + 1 :]) if key != above else params[above]
+    return "(not handed)"
+
+
+def files(root: Path, entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The files of an entry's outputs, with their digests."""
+    for out in entry.get("outs", []):
+        if out["md5"].endswith(".dir"):
+            listed = json.loads(stored(root / ".dvc" / "cache", out["md5"]).read_text())
+            yield from ((f"{out['path']}/{one['relpath']}", one["md5"]) for one in listed)
+        else:
+            yield out["path"], out["md5"]
+
+
+def flat(digests: Mapping[str, Any]) -> dict[str, str]:
+    """Digests of code by the key that dvc.lock has for them."""
+    return {
+        f"{name}.{key}" if key else name: digest
+        for name, own in digests.items()
+        for key, digest in (own.items() if isinstance(own, dict) else [("", own)])
+    }
+
+
+# Trials
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """An edit and what came of it.
+
+    Args:
+        stage: that ran.
+        how: `radrl` or `dvc`.
+        what: was edited.
+        moment: seconds from the start of DVC.
+        when: in which part of the run: `start`, `running`, `recording`, `after`, or `nothing ran`.
+        back: whether it was put back.
+        outcome: of `HEADS`, or what failed.
+    """
+
+    stage: str
+    how: str
+    what: str
+    moment: float
+    when: str
+    back: bool
+    outcome: str
+
+
+class Bench:
+    """The clone, in which stages run.
+
+    Args:
+        root: its folder.
+        notes: the folder in which the witness writes.
+    """
+
+    def __init__(self, root: Path, notes: Path) -> None:
+        self.root, self.notes = root, notes
+        self.params, self.module = root / "params.yaml", root / CODE
+        self.committed = subprocess.run(
+            ["git", "show", f"HEAD:{CODE}"], cwd=root, check=True, capture_output=True, text=True
+        ).stdout
+        self._usual: dict[tuple[str, str], float] = {}
+
+    def code(self) -> str:
+        """Let `radrl code` write the digests; what it said."""
+        done = subprocess.run(
+            [sys.executable, "-m", "radrl.commands", "code"], cwd=self.root, capture_output=True, text=True
+        )
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        return done.stderr
+
+    def variant(self, number: int) -> str:
+        """The text of the module with a number."""
+        return self.committed + (f"\nEDITED = {number}\n" if number else "")
+
+    def codes(self) -> list[dict[str, str]]:
+        """The digests of each variant."""
+        found = []
+        for number in [*VARIANTS, 0]:
+            write(self.module, self.variant(number))
+            self.code()
+            found.append(flat(yaml.safe_load((self.root / "data/08_reporting/code.yaml").read_text())))
+        return found[:-1]
+
+    def runs(self) -> dict[str, list[dict[str, Any]]]:
+        """What the witness wrote, by stage."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for file in sorted(self.notes.glob("*.json")):
+            run = json.loads(file.read_text())
+            found.setdefault(run["stage"], []).append(run)
+        return found
+
+    def false(self, codes: Any) -> list[str]:
+        """Entries of dvc.lock that are not true, with what is not."""
+        runs = self.runs()
+        entries = {stage: entry for stage, entry in lock(self.root).items() if stage != "code"}
+        told = {
+            stage: untrue(self.root, entry, runs.get(stage, []), codes) for stage, entry in entries.items()
+        }
+        return [f"{stage} ({', '.join(keys)})" for stage, keys in told.items() if keys]
+
+    def edit(self, stage: str, how: str, rng: np.random.Generator) -> Edit:
+        """Draw an edit, after the stage was given a reason to run."""
+        params = yaml.safe_load(self.params.read_text())
+        first, values = next(iter(KEYS[stage].items()))
+        put(params, first, pick(values, get(params, first), rng))
+        write(self.params, before := yaml.safe_dump(params, sort_keys=False))
+        usual = self._usual.get((stage, how), 6.0 if how == "radrl" else 12.0)
+        drawn = (
+            float(rng.uniform(0, 1.1 * usual)),
+            float(rng.uniform(0.05, 2)) if rng.random() < 0.5 else -1.0,
+        )
+        kind = rng.choice(["own", "other", "code"], p=[0.75, 0.05, 0.2])
+        if kind == "code":
+            text = self.module.read_text()
+            others = [new for number in VARIANTS if (new := self.variant(number)) != text]
+            return Edit(self.module, "code", text, others[int(rng.integers(len(others)))], *drawn)
+        of = stage if kind == "own" else str(rng.choice([name for name in KEYS if name != stage]))
+        key = str(rng.choice([*KEYS[of]]))
+        put(params, key, pick(KEYS[of][key], get(params, key), rng))
+        return Edit(self.params, key, before, yaml.safe_dump(params, sort_keys=False), *drawn)
+
+    def trial(self, stage: str, how: str, runner: DvcStages, codes: Any, rng: np.random.Generator) -> Trial:
+        """Run a stage while something is edited, and look."""
+        if "code" in self._last:
+            self.code()
+        edit, at = self.edit(stage, how, rng), list[float]()
+        editor = threading.Thread(target=edit.make, args=(at,))
+        before, began = len(self.runs().get(stage, [])), time.time()
+        editor.start()
+        said = self.run(stage, how, runner)
+        ended = time.time()
+        editor.join()
+        if how == "dvc":
+            said += self.code()
+        self._last = edit.what
+        ran = self.runs().get(stage, [])[before:]
+        if len(ran) == 1:
+            self._usual[stage, how] = ended - began
+        false = [one for one in self.false(codes) if one]
+        outcome = FALSE + "; ".join(false) if false else outcome_of(said)
+        return Trial(stage, how, edit.what, edit.moment, part(at[0], ran, ended), edit.back >= 0, outcome)
+
+    _last = ""
+
+    def run(self, stage: str, how: str, runner: DvcStages) -> str:
+        """Run a stage; what was said."""
+        if how == "radrl":
+            with contextlib.suppress(StageFailed):
+                runner(stage)
+            return runner.log(stage).read_text(errors="replace")
+        done = subprocess.run(
+            [*DVC, "repro", "--single-item", stage], cwd=self.root, capture_output=True, text=True
+        )
+        return done.stdout + done.stderr
+
+
+def pick(values: Sequence[Any], now: Any, rng: np.random.Generator) -> Any:
+    """Another value."""
+    while (found := values[int(rng.integers(len(values)))]) == now:
+        pass
+    return found
+
+
+def part(edited: float, ran: Sequence[Mapping[str, Any]], ended: float) -> str:
+    """In which part of a stage's run an edit fell."""
+    if not ran:
+        return "no run ended well"
+    first = ran[0]
+    if edited < first["began"]:
+        return "before its process had read them"
+    if edited < first["ended"]:
+        return "while it ran"
+    return "while DVC recorded it" if edited < ended else "after"
+
+
+def outcome_of(said: str) -> str:
+    """In one word what the stage or the next command said."""
+    if "The entry is taken out" in said:
+        return "taken out, run again"
+    if "so its outputs are not recorded" in said or "it was changed after DVC looked" in said:
+        return "refused"
+    if "has read other values than params.yaml" in said:
+        return "refused"
+    if "ERROR" in said or "error:" in said:
+        return f"failed: {said[-1500:]}"
+    return "true at once"
+
+
+# The page
+
+
+def page(found: Sequence[Trial], seed: int, cpu: float) -> str:
+    """What was seen, as a page of the docs."""
+    head = (
+        f"Made by `python bench/faults edits --edits {len(found)} --seed {seed}`; DVC {version('dvc')}, Python "
+        f"{platform.python_version()}, {os.cpu_count()} cores, which other programs used too; {cpu / 60:.0f} CPU "
+        "minutes."
+    )
+    false = [one for one in found if one.outcome.startswith(FALSE)]
+    failed = Counter(one.outcome.splitlines()[-1] for one in found if one.outcome.startswith("failed"))
+    said = (
+        f"{len(found)} edits with seed {seed}: {len(false)} left a false record. {sum(failed.values())} stages "
+        "failed of something else" + (f": {dict(failed)}." if failed else ".")
+    )
+    lines = [head, "", said]
+    for title, of in (
+        ("stage", lambda one: one.stage),
+        ("when", lambda one: one.when),
+        ("edited", lambda one: one.what),
+        ("run by", lambda one: one.how),
+    ):
+        lines += ["", f"| {title} | {' | '.join(HEADS[1:])} |", f"|{'---|' * len(HEADS)}"]
+        for name in sorted({of(one) for one in found}):
+            own = [one.outcome for one in found if of(one) == name]
+            counts = [sum(outcome == head for outcome in own) for head in HEADS[2:5]]
+            counts.append(sum(outcome.startswith(FALSE) for outcome in own))
+            lines.append(f"| {name} | {len(own)} | {' | '.join(map(str, counts))} |")
+    return "\n".join([*lines, ""])
+
+
+# The start
+
+
+def run(folder: Path, edits: int, seed: int, revision: str) -> Iterator[str]:
+    """The first run, or the one that an earlier start left in the folder, then the trials.
+
+    Yields:
+        The page after each of them.
+    """
+    root, notes = folder / "radrl", folder / "witness"
+    prepare(folder, revision)
+    bench = Bench(root, notes)
+    if not (folder / "codes.json").is_file():
+        logged = (folder / "log").open("wb")
+        subprocess.run(
+            [sys.executable, "-m", "radrl.commands", "repro"],
+            cwd=root,
+            check=True,
+            stdout=logged,
+            stderr=logged,
+        )
+        (folder / "codes.json").write_text(json.dumps(bench.codes()))
+    codes = json.loads((folder / "codes.json").read_text())
+    write(bench.module, bench.variant(0))
+    bench.code()
+    if false := bench.false(codes):
+        raise SystemExit(f"false before any edit: {false}")
+    kept = folder / f"trials-{seed}.jsonl"
+    lines = kept.read_text().splitlines() if kept.is_file() else []
+    found = [Trial(**json.loads(line)) for line in lines][:edits]
+    with server(root) as warm:
+        runner = DvcStages(root, root / "build/repro", warm)
+        for number in range(len(found), edits):
+            rng = np.random.default_rng([seed, number])
+            stage = [*KEYS][number % len(KEYS)]
+            how = "dvc" if rng.random() < 0.2 else "radrl"
+            found.append(bench.trial(stage, how, runner, codes, rng))
+            line = json.dumps(asdict(found[-1]))
+            print(f"{number + 1} {line}", file=sys.stderr, flush=True)
+            with kept.open("a") as stream:
+                stream.write(line + "\n")
+            if found[-1].outcome.startswith(FALSE):
+                mend(bench)
+            yield page(found, seed, spent())
+
+
+def mend(bench: Bench) -> None:
+    """Take false entries out by hand, so that each is counted once."""
+    text = yaml.safe_load((bench.root / "dvc.lock").read_text())
+    runs, codes = bench.runs(), json.loads((bench.root.parent / "codes.json").read_text())
+    for stage, entry in lock(bench.root).items():
+        if stage != "code" and untrue(bench.root, entry, runs.get(stage, []), codes):
+            del text["stages"][stage]
+    (bench.root / "dvc.lock").write_text(yaml.safe_dump(text, sort_keys=False))
+
+
+def spent() -> float:
+    """CPU seconds of this process and of its children that have ended."""
+    return sum(os.times()[:4])
+
+
+def prepare(folder: Path, revision: str) -> None:
+    """The clone and the plugin, and this process started again with the clone's own package."""
+    root, plugin = folder / "radrl", folder / "plugin"
+    if not root.is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        clone(root, revision)
+        (folder / "witness").mkdir()
+        shutil.copytree(
+            ROOT / "bench/faults", plugin / "faults", ignore=shutil.ignore_patterns("__pycache__")
+        )
+        described = plugin / "radrl_witness-1.dist-info"
+        described.mkdir(parents=True)
+        (described / "METADATA").write_text("Metadata-Version: 2.1\nName: radrl-witness\nVersion: 1\n")
+        (described / "entry_points.txt").write_text("[kedro.hooks]\nwitness = faults.witness:witness\n")
+    path = os.pathsep.join(map(str, (root / "src", plugin)))
+    if os.environ.get("PYTHONPATH") != path:
+        own = variables(root, MLFLOW_TRACKING_URI="off", **{FOLDER: str(folder / "witness")})
+        given = [sys.executable, str(ROOT / "bench/faults"), "edits", *sys.argv[1:]]
+        if "--folder" not in given:
+            given += ["--folder", str(folder)]
+        os.execve(sys.executable, given, own | {"PYTHONPATH": path})
+
+
+def main() -> None:
+    """Edit, look, and print the page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--edits", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0, help="of the moments")
+    parser.add_argument("--revision", default="HEAD", help="the commit whose code runs")
+    parser.add_argument("--folder", type=Path, help="keeps what has run; default: a temporary folder")
+    parser.add_argument("--write", type=Path, help="write the page here, under its head")
+    given = parser.parse_args()
+
+    text, folder = "", given.folder or Path(tempfile.mkdtemp(prefix="edits-"))
+    for text in run(folder.absolute(), given.edits, given.seed, given.revision):
+        if given.write:
+            given.write.write_text("# bench/edits\n\n" + text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
