@@ -48,6 +48,8 @@ class Witness:
         self._seen["files"] = {
             os.path.relpath(file): hashlib.md5(Path(file).read_bytes()).hexdigest() for file in files
         }
+        own = {os.path.relpath(path) for path in paths if path}  # which its other nodes may read
+        self._seen["reads"] = [path for path in self._seen["reads"] if path not in own]
         self._seen |= {"code": getattr(radrl.pipelines, "EDITED", 0), "ended": time.time()}
         name = f"{time.time_ns()}.{os.getpid()}.json"
         partial = Path(folder) / f".{name}"

@@ -39,8 +39,8 @@ def entries(text: str) -> Mapping[str, str]:
         ['a', 'b@c']
     """
     begins = list(_BEGIN.finditer(text))
-    ends = [found.start() for found in begins[1:]] + [len(text)]
-    return {found[1]: text[found.start() : end] for found, end in zip(begins, ends, strict=True)}
+    ends = [*(found.start() for found in begins[1:]), len(text)]
+    return {found[1]: text[found.start() : end] for found, end in zip(begins, ends, strict=False)}
 
 
 def entry(text: str, stage: str) -> Mapping[str, Any] | None:

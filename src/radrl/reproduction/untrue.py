@@ -8,6 +8,7 @@ at its end (`radrl.provenance.ran`) tells.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -47,7 +48,9 @@ def take_out(root: Path, only: str = "") -> dict[str, str]:
         if found:
             _write(file, text, found)
         for record in _untrue_records(root, ended):
-            record.unlink()
+            record.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # it has others; over an empty folder DVC stumbles
+                record.parent.rmdir()
         for note in ended:
             note.unlink()
     return {stage: said(stage, keys) for stage, keys in found.items()}
