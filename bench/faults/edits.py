@@ -1,20 +1,22 @@
 """Edits of params.yaml and of code while a stage runs, and whether dvc.lock says afterwards what ran.
 
-    python bench/faults edits --edits 200 --folder build/bench-edits --write docs/bench/edits.md    # half an hour
-    python bench/faults edits --edits 5 --revision v0.9                  # of an earlier commit
+    python bench/faults edits --edits 200 --folder build/bench-edits --write docs/bench/edits.md
+    python bench/faults edits --edits 12 --revision HEAD~1           # of an earlier commit
 
 The clone of `faults.project` runs once. Then, a trial each, one stage runs again, because a parameter of it was
-given another value, and at a moment drawn between its start and a little after its usual end something is
-edited: a parameter of that stage, one that names a path in dvc.yaml among them, a parameter of others, or a
-module that every stage's code has. Half of the edits are put back up to two seconds later. The stage runs
+given another value, while edits are made: of a parameter of that stage, one that names a path in dvc.yaml among
+them, of a parameter of others, or of a module that belongs to the code of every stage. Two fall on moments drawn
+from the whole of the run and are put back within two seconds, one in four is left; one falls on a moment up to
+two seconds after the stage's process has made its last look, while DVC hashes and writes, and half of these are
+left. The stage is run
 
     radrl    as `radrl repro` runs one
-    dvc      by `dvc repro --single-item`, whose next command starts with `radrl code`, and so does this
+    dvc      by `dvc repro --single-item`, whose next command begins with `radrl code`, as this trial then does
 
-and then every entry of dvc.lock is held against what a Kedro plugin (`faults.witness`) wrote down in the stages'
+and every entry of dvc.lock is held against what a Kedro plugin (`faults.witness`) wrote down in the stages'
 processes: the values that nodes were handed, the code that was imported, the paths that were read, the bytes
-that were made. An entry is true where one run of the stage had all of it, and false otherwise. Kill it when you
-like: trials are kept in --folder, and the next start goes on.
+that were made. An entry is true where one run of its stage had all of it. Kill it when you like: trials are kept
+in --folder, and the next start goes on.
 """
 
 from __future__ import annotations
@@ -30,7 +32,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -69,8 +70,7 @@ KEYS: Final[Mapping[str, Mapping[str, Sequence[Any]]]] = {
 CODE: Final = "src/radrl/pipelines/__init__.py"
 VARIANTS: Final = range(4)
 """Numbers that the module is given; 0 is the committed one."""
-HEADS: Final = ("", "edits", "refused", "taken out, run again", "true at once", "false")
-FALSE: Final = "false: "
+HEADS: Final = ("refused", "taken out, run again", "true at once", "false record")
 
 
 # Parameters
@@ -100,32 +100,21 @@ def write(file: Path, text: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One file's text before and after, and when.
+    """What is edited, and when.
 
     Args:
-        file: params.yaml, or the module.
-        what: the key, or `code`.
-        before: its text.
-        after: its text.
-        moment: seconds from the start of the stage.
+        key: of params.yaml, or `code`.
+        value: what it gets; of code the number of the variant.
+        moment: seconds from the start of DVC, or from the end of the stage's process.
+        at_end: whether that end is waited for.
         back: seconds until it is put back; below 0 it is left.
     """
 
-    file: Path
-    what: str
-    before: str
-    after: str
+    key: str
+    value: Any
     moment: float
+    at_end: bool
     back: float
-
-    def make(self, at: list[float]) -> None:
-        """Wait for the moment, edit, and put back; notes the time."""
-        time.sleep(self.moment)
-        write(self.file, self.after)
-        at.append(time.time())
-        if self.back >= 0:
-            time.sleep(self.back)
-            write(self.file, self.before)
 
 
 # Whether dvc.lock is true
@@ -191,25 +180,21 @@ def flat(digests: Mapping[str, Any]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """An edit and what came of it.
+    """A run of a stage, the edits made in it, and what came of them.
 
     Args:
         stage: that ran.
         how: `radrl` or `dvc`.
-        what: was edited.
-        moment: seconds from the start of DVC.
-        when: in which part of the run: `start`, `running`, `recording`, `after`, or `nothing ran`.
-        back: whether it was put back.
+        edits: of each that was made what, in which part of the run, and whether it was put back.
         outcome: of `HEADS`, or what failed.
+        false: entries of dvc.lock that are not true, and in what.
     """
 
     stage: str
     how: str
-    what: str
-    moment: float
-    when: str
-    back: bool
+    edits: list[list[str]]
     outcome: str
+    false: list[str]
 
 
 class Bench:
@@ -267,49 +252,84 @@ class Bench:
         }
         return [f"{stage} ({', '.join(keys)})" for stage, keys in told.items() if keys]
 
-    def edit(self, stage: str, how: str, rng: np.random.Generator) -> Edit:
-        """Draw an edit, after the stage was given a reason to run."""
+    def give_reason(self, stage: str, rng: np.random.Generator) -> None:
+        """Give a stage's first key another value, so that it has to run."""
+        key, values = next(iter(KEYS[stage].items()))
+        self.set(key, pick(values, get(yaml.safe_load(self.params.read_text()), key), rng))
+
+    def set(self, key: str, value: Any) -> None:
+        """Edit: params.yaml, or the module."""
+        if key == "code":
+            write(self.module, self.variant(value))
+            return
         params = yaml.safe_load(self.params.read_text())
-        first, values = next(iter(KEYS[stage].items()))
-        put(params, first, pick(values, get(params, first), rng))
-        write(self.params, before := yaml.safe_dump(params, sort_keys=False))
-        usual = self._usual.get((stage, how), 6.0 if how == "radrl" else 12.0)
-        drawn = (
-            float(rng.uniform(0, 1.1 * usual)),
-            float(rng.uniform(0.05, 2)) if rng.random() < 0.5 else -1.0,
-        )
-        kind = rng.choice(["own", "other", "code"], p=[0.75, 0.05, 0.2])
-        if kind == "code":
-            text = self.module.read_text()
-            others = [new for number in VARIANTS if (new := self.variant(number)) != text]
-            return Edit(self.module, "code", text, others[int(rng.integers(len(others)))], *drawn)
-        of = stage if kind == "own" else str(rng.choice([name for name in KEYS if name != stage]))
-        key = str(rng.choice([*KEYS[of]]))
-        put(params, key, pick(KEYS[of][key], get(params, key), rng))
-        return Edit(self.params, key, before, yaml.safe_dump(params, sort_keys=False), *drawn)
+        put(params, key, value)
+        write(self.params, yaml.safe_dump(params, sort_keys=False))
+
+    def now(self, key: str) -> Any:
+        """What stands there."""
+        if key == "code":
+            return next(number for number in VARIANTS if self.module.read_text() == self.variant(number))
+        return get(yaml.safe_load(self.params.read_text()), key)
+
+    def draw(self, stage: str, usual: float, rng: np.random.Generator) -> list[Edit]:
+        """Draw the edits of a trial."""
+        found = []
+        for at_end in (False, False, True):
+            of = stage if rng.random() < 0.9 else str(rng.choice([name for name in KEYS if name != stage]))
+            key = "code" if rng.random() < 0.2 else str(rng.choice([*KEYS[of]]))
+            values = VARIANTS if key == "code" else KEYS[of][key]
+            moment = rng.uniform(0, 2 if at_end else usual)
+            left = rng.random() < (0.5 if at_end else 0.25)
+            back = -1.0 if left else float(rng.uniform(0.05, 2))
+            found.append(Edit(key, pick(values, self.now(key), rng), float(moment), at_end, back))
+        return found
+
+    def make(self, edits: Sequence[Edit], stage: str, over: threading.Event) -> list[tuple[float, Edit]]:
+        """Make edits, one after another, until DVC has ended; with the times."""
+        made, began, known = [], time.monotonic(), len(self.runs().get(stage, []))
+        for edit in sorted(edits, key=lambda edit: (edit.at_end, edit.moment)):
+            if edit.at_end:
+                while len(self.runs().get(stage, [])) == known and not over.is_set():
+                    time.sleep(0.02)
+                over.wait(edit.moment)
+            else:
+                over.wait(max(0.0, began + edit.moment - time.monotonic()))
+            if over.is_set():
+                break
+            before = self.now(edit.key)
+            self.set(edit.key, edit.value)
+            made.append((time.time(), edit))
+            if edit.back >= 0:
+                time.sleep(edit.back)
+                self.set(edit.key, before)
+        return made
 
     def trial(self, stage: str, how: str, runner: DvcStages, codes: Any, rng: np.random.Generator) -> Trial:
         """Run a stage while something is edited, and look."""
-        if "code" in self._last:
+        if self._coded:
             self.code()
-        edit, at = self.edit(stage, how, rng), list[float]()
-        editor = threading.Thread(target=edit.make, args=(at,))
-        before, began = len(self.runs().get(stage, [])), time.time()
+        self.give_reason(stage, rng)
+        edits = self.draw(stage, self._usual.get((stage, how), 8.0), rng)
+        over, made = threading.Event(), list[tuple[float, Edit]]()
+        editor = threading.Thread(target=lambda: made.extend(self.make(edits, stage, over)))
+        known, began = len(self.runs().get(stage, [])), time.monotonic()
         editor.start()
         said = self.run(stage, how, runner)
+        self._usual[stage, how] = time.monotonic() - began
         ended = time.time()
+        over.set()
         editor.join()
+        self._coded = any(edit.key == "code" for _, edit in made)
         if how == "dvc":
             said += self.code()
-        self._last = edit.what
-        ran = self.runs().get(stage, [])[before:]
-        if len(ran) == 1:
-            self._usual[stage, how] = ended - began
-        false = [one for one in self.false(codes) if one]
-        outcome = FALSE + "; ".join(false) if false else outcome_of(said)
-        return Trial(stage, how, edit.what, edit.moment, part(at[0], ran, ended), edit.back >= 0, outcome)
+        ran = self.runs().get(stage, [])[known:]
+        told = [
+            [edit.key, part(at, ran, ended), "put back" if edit.back >= 0 else "left"] for at, edit in made
+        ]
+        return Trial(stage, how, told, outcome_of(said), self.false(codes))
 
-    _last = ""
+    _coded = False
 
     def run(self, stage: str, how: str, runner: DvcStages) -> str:
         """Run a stage; what was said."""
@@ -333,11 +353,10 @@ def pick(values: Sequence[Any], now: Any, rng: np.random.Generator) -> Any:
 def part(edited: float, ran: Sequence[Mapping[str, Any]], ended: float) -> str:
     """In which part of a stage's run an edit fell."""
     if not ran:
-        return "no run ended well"
-    first = ran[0]
-    if edited < first["began"]:
-        return "before its process had read them"
-    if edited < first["ended"]:
+        return "in a run that was refused"
+    if edited < ran[0]["began"]:
+        return "before its process had begun"
+    if edited < ran[0]["ended"]:
         return "while it ran"
     return "while DVC recorded it" if edited < ended else "after"
 
@@ -358,33 +377,36 @@ def outcome_of(said: str) -> str:
 # The page
 
 
-def page(found: Sequence[Trial], seed: int, cpu: float) -> str:
+def page(found: Sequence[Trial], seed: int) -> str:
     """What was seen, as a page of the docs."""
+    edits = [(one, edit) for one in found for edit in one.edits]
+    false = [name for one in found for name in one.false]
+    failed = [f"{one.stage}: {one.outcome}" for one in found if one.outcome.startswith("failed")]
     head = (
-        f"Made by `python bench/faults edits --edits {len(found)} --seed {seed}`; DVC {version('dvc')}, Python "
-        f"{platform.python_version()}, {os.cpu_count()} cores, which other programs used too; {cpu / 60:.0f} CPU "
-        "minutes."
+        f"Made by `python bench/faults edits --edits {len(edits)} --seed {seed}`; DVC {version('dvc')}, Python "
+        f"{platform.python_version()}, {os.cpu_count()} cores, which other programs used too."
     )
-    false = [one for one in found if one.outcome.startswith(FALSE)]
-    failed = Counter(one.outcome.splitlines()[-1] for one in found if one.outcome.startswith("failed"))
     said = (
-        f"{len(found)} edits with seed {seed}: {len(false)} left a false record. {sum(failed.values())} stages "
-        "failed of something else" + (f": {dict(failed)}." if failed else ".")
+        f"{len(edits)} edits in {len(found)} runs of {len({one.stage for one in found})} stages, seed {seed}: "
+        f"{len(false)} false records. {len(failed)} runs failed of something else than what was edited."
     )
-    lines = [head, "", said]
-    for title, of in (
-        ("stage", lambda one: one.stage),
-        ("when", lambda one: one.when),
-        ("edited", lambda one: one.what),
-        ("run by", lambda one: one.how),
-    ):
-        lines += ["", f"| {title} | {' | '.join(HEADS[1:])} |", f"|{'---|' * len(HEADS)}"]
-        for name in sorted({of(one) for one in found}):
-            own = [one.outcome for one in found if of(one) == name]
-            counts = [sum(outcome == head for outcome in own) for head in HEADS[2:5]]
-            counts.append(sum(outcome.startswith(FALSE) for outcome in own))
-            lines.append(f"| {name} | {len(own)} | {' | '.join(map(str, counts))} |")
+    lines = [head, "", said, *(f"- {one}" for one in (*false, *failed))]
+    lines += table("run by", [(one.how, one) for one in found], "runs")
+    lines += table("stage", [(one.stage, one) for one in found], "runs")
+    lines += table("edit", [(f"{edit[1]}, {edit[2]}", one) for one, edit in edits], "edits")
+    lines += table("edited", [(edit[0], one) for one, edit in edits], "edits")
     return "\n".join([*lines, ""])
+
+
+def table(title: str, found: Sequence[tuple[str, Trial]], of: str) -> list[str]:
+    """How often what came of it, by name."""
+    lines = ["", f"| {title} | {of} | {' | '.join(HEADS)} |", f"|{'---|' * (len(HEADS) + 2)}"]
+    for name in sorted({name for name, _ in found}):
+        own = [one for given, one in found if given == name]
+        counts = [sum(one.outcome == head for one in own) for head in HEADS[:-1]]
+        counts.append(sum(bool(one.false) for one in own))
+        lines.append(f"| {name} | {len(own)} | {' | '.join(map(str, counts))} |")
+    return lines
 
 
 # The start
@@ -416,21 +438,21 @@ def run(folder: Path, edits: int, seed: int, revision: str) -> Iterator[str]:
         raise SystemExit(f"false before any edit: {false}")
     kept = folder / f"trials-{seed}.jsonl"
     lines = kept.read_text().splitlines() if kept.is_file() else []
-    found = [Trial(**json.loads(line)) for line in lines][:edits]
+    found = [Trial(**json.loads(line)) for line in lines]
     with server(root) as warm:
         runner = DvcStages(root, root / "build/repro", warm)
-        for number in range(len(found), edits):
-            rng = np.random.default_rng([seed, number])
-            stage = [*KEYS][number % len(KEYS)]
+        while sum(len(one.edits) for one in found) < edits:
+            rng = np.random.default_rng([seed, len(found)])
+            stage = [*KEYS][len(found) % len(KEYS)]
             how = "dvc" if rng.random() < 0.2 else "radrl"
             found.append(bench.trial(stage, how, runner, codes, rng))
             line = json.dumps(asdict(found[-1]))
-            print(f"{number + 1} {line}", file=sys.stderr, flush=True)
+            print(f"{len(found)} {line}", file=sys.stderr, flush=True)
             with kept.open("a") as stream:
                 stream.write(line + "\n")
-            if found[-1].outcome.startswith(FALSE):
+            if found[-1].false:
                 mend(bench)
-            yield page(found, seed, spent())
+            yield page(found, seed)
 
 
 def mend(bench: Bench) -> None:
@@ -441,11 +463,6 @@ def mend(bench: Bench) -> None:
         if stage != "code" and untrue(bench.root, entry, runs.get(stage, []), codes):
             del text["stages"][stage]
     (bench.root / "dvc.lock").write_text(yaml.safe_dump(text, sort_keys=False))
-
-
-def spent() -> float:
-    """CPU seconds of this process and of its children that have ended."""
-    return sum(os.times()[:4])
 
 
 def prepare(folder: Path, revision: str) -> None:
