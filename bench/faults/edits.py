@@ -5,10 +5,10 @@
 
 The clone of `faults.project` runs once. Then, a trial each, one stage runs again, because a parameter of it was
 given another value, while edits are made: of a parameter of that stage, one that names a path in dvc.yaml among
-them, of a parameter of others, or of a module that belongs to the code of every stage. Two fall on moments drawn
-from the whole of the run and are put back within two seconds, one in four is left; one falls on a moment up to
-two seconds after the stage's process has made its last look, while DVC hashes and writes, and half of these are
-left. The stage is run
+them, of a parameter of others, or of a module that belongs to the code of every stage. Three fall on moments
+drawn from the whole of the run, two on moments between the last look of the stage's process and DVC's end, while
+DVC hashes and writes. Of the former one in four is left, of the latter every other one, the rest is put back
+within two seconds; a run that is refused ends before its later edits. The stage is run
 
     radrl    as `radrl repro` runs one
     dvc      by `dvc repro --single-item`, whose next command begins with `radrl code`, as this trial then does
@@ -211,7 +211,7 @@ class Bench:
         self.committed = subprocess.run(
             ["git", "show", f"HEAD:{CODE}"], cwd=root, check=True, capture_output=True, text=True
         ).stdout
-        self._usual: dict[tuple[str, str], float] = {}
+        self._usual: dict[tuple[str, str], tuple[float, float]] = {}
 
     def code(self) -> str:
         """Let `radrl code` write the digests; what it said."""
@@ -272,14 +272,15 @@ class Bench:
             return next(number for number in VARIANTS if self.module.read_text() == self.variant(number))
         return get(yaml.safe_load(self.params.read_text()), key)
 
-    def draw(self, stage: str, usual: float, rng: np.random.Generator) -> list[Edit]:
+    def draw(self, stage: str, how: str, rng: np.random.Generator) -> list[Edit]:
         """Draw the edits of a trial."""
+        usual, recording = self._usual.get((stage, how), (30.0, 4.0))
         found = []
-        for at_end in (False, False, True):
+        for at_end in (False, False, False, True, True):
             of = stage if rng.random() < 0.9 else str(rng.choice([name for name in KEYS if name != stage]))
             key = "code" if rng.random() < 0.2 else str(rng.choice([*KEYS[of]]))
             values = VARIANTS if key == "code" else KEYS[of][key]
-            moment = rng.uniform(0, 2 if at_end else usual)
+            moment = rng.uniform(0, recording if at_end else usual)
             left = rng.random() < (0.5 if at_end else 0.25)
             back = -1.0 if left else float(rng.uniform(0.05, 2))
             found.append(Edit(key, pick(values, self.now(key), rng), float(moment), at_end, back))
@@ -311,20 +312,20 @@ class Bench:
             self.code()
         self.put_in_place()
         self.give_reason(stage, rng)
-        edits = self.draw(stage, self._usual.get((stage, how), 8.0), rng)
+        edits = self.draw(stage, how, rng)
         over, made = threading.Event(), list[tuple[float, Edit]]()
         editor = threading.Thread(target=lambda: made.extend(self.make(edits, stage, over)))
         known, began = len(self.runs().get(stage, [])), time.monotonic()
         editor.start()
         said = self.run(stage, how, runner)
-        self._usual[stage, how] = time.monotonic() - began
-        ended = time.time()
+        took, ended = time.monotonic() - began, time.time()
         over.set()
         editor.join()
         self._coded = any(edit.key == "code" for _, edit in made)
         if how == "dvc":
             said += self.code()
-        ran = self.runs().get(stage, [])[known:]
+        if ran := self.runs().get(stage, [])[known:]:
+            self._usual[stage, how] = took, max(1.0, ended - ran[-1]["ended"])
         told = [
             [edit.key, part(at, ran, ended), "put back" if edit.back >= 0 else "left"] for at, edit in made
         ]

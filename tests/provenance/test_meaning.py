@@ -84,8 +84,8 @@ def test_what_a_node_is_counts_where_its_fields_are_those_of_another(one: str, o
 
 def test_tree_is_written_out_by_hand() -> None:
     # a node with its fields, each closed by ")"; a list closed by "]"; a text with its type
-    target = ["Name", ".id", "str:'x'", ".ctx", "Store", ")"]
-    operand = ["Name", ".id", "str:'y'", ".ctx", "Load", ")"]
+    target = ["Name", ".id", "str:'x'", ".ctx", "Store", ")", ")"]
+    operand = ["Name", ".id", "str:'y'", ".ctx", "Load", ")", ")"]
     value = ["UnaryOp", ".op", "USub", ")", ".operand", *operand, ")"]
     words = ["Module", ".body", "Assign", ".targets", *target, "]", ".value", *value, ")", "]", ")"]
     assert of("x = -y") == hashlib.sha256("".join(f"{word}\0" for word in words).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""A record of what did not run under plain `dvc repro`, in a clone of the project: found by its first stage."""
+"""A record of what did not run, under plain `dvc repro` in a clone of the project: the next one finds it."""
 
 from __future__ import annotations
 
