@@ -1,22 +1,22 @@
 """Edits of params.yaml and of code while a stage runs, and whether dvc.lock says afterwards what ran.
 
     python bench/faults edits --edits 200 --folder build/bench-edits --write docs/bench/edits.md
-    python bench/faults edits --edits 12 --revision HEAD~1           # of an earlier commit
+    python bench/faults edits --edits 18 --revision HEAD~1           # of an earlier commit
 
-The clone of `faults.project` runs once. Then, a trial each, one stage runs again, because a parameter of it was
-given another value, while edits are made: of a parameter of that stage, one that names a path in dvc.yaml among
-them, of a parameter of others, or of a module that belongs to the code of every stage. Three fall on moments
-drawn from the whole of the run, two on moments between the last look of the stage's process and DVC's end, while
-DVC hashes and writes. Of the former one in four is left, of the latter every other one, the rest is put back
-within two seconds; a run that is refused ends before its later edits. The stage is run
+The clone of `faults.project` runs once. Then, a trial each, one stage runs again, because a parameter of it
+was given another value, while edits are made: of a parameter of that stage, one that names a path in dvc.yaml
+among them, of a parameter of others, or of a module that belongs to the code of every stage. Three fall on
+moments drawn from the whole of the run, two on moments between the last look of the stage's process and DVC's
+end, while DVC hashes and writes. Of the former one in four is left, of the latter every other one, the rest is
+put back within two seconds; a run that is refused ends before its later edits. The stage is run
 
     radrl    as `radrl repro` runs one
     dvc      by `dvc repro --single-item`, whose next command begins with `radrl code`, as this trial then does
 
 and every entry of dvc.lock is held against what a Kedro plugin (`faults.witness`) wrote down in the stages'
 processes: the values that nodes were handed, the code that was imported, the paths that were read, the bytes
-that were made. An entry is true where one run of its stage had all of it. Kill it when you like: trials are kept
-in --folder, and the next start goes on.
+that were made. An entry is true where one run of its stage had all of it. Kill it when you like: trials are
+kept in --folder, and the next start goes on.
 """
 
 from __future__ import annotations
@@ -211,6 +211,7 @@ class Bench:
         self.committed = subprocess.run(
             ["git", "show", f"HEAD:{CODE}"], cwd=root, check=True, capture_output=True, text=True
         ).stdout
+        self._entries: dict[str, Any] = {}
         self._usual: dict[tuple[str, str], tuple[float, float]] = {}
 
     def code(self) -> str:
@@ -335,7 +336,8 @@ class Bench:
 
     def put_in_place(self) -> None:
         """Copy outputs that are missing from DVC's cache: of a stage that is refused it has removed them."""
-        for path, md5 in (one for entry in lock(self.root).values() for one in files(self.root, entry)):
+        self._entries |= lock(self.root)  # one that was taken out may have been refused since
+        for path, md5 in (one for entry in self._entries.values() for one in files(self.root, entry)):
             if not (self.root / path).exists():
                 (self.root / path).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(stored(self.root / ".dvc/cache", md5), self.root / path)
