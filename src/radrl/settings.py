@@ -5,9 +5,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from kedro.config import OmegaConfigLoader
-from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from radrl.process import bars, importing
 from radrl.process.ending import end_with_starter
@@ -16,20 +15,21 @@ importing.prepare()
 bars.apply()
 end_with_starter(os.environ)  # before the libraries, which take seconds
 
-from radrl.storage import yaml_files  # noqa: E402
-from radrl.storage.yaml_files import NoYaml  # noqa: E402
-from radrl.wiring import quiet  # noqa: E402
+from radrl.wiring.lock_hooks import LockHooks  # noqa: E402
+
+PROJECT = Path(__file__).resolve().parents[2]
+PARAMS_FILE = PROJECT / "params.yaml"
+_LOCK = LockHooks(PROJECT)  # looks at params.yaml and the code before anybody else reads or imports them
+
+from radrl.wiring import params_file, quiet  # noqa: E402
 from radrl.wiring.cpu import CpuHooks  # noqa: E402
 from radrl.wiring.errors import say_plainly  # noqa: E402
-from radrl.wiring.hooks import ProjectHooks, RecordHooks, TrackingHooks  # noqa: E402  (after the switches)
+from radrl.wiring.hooks import ProjectHooks, TrackingHooks  # noqa: E402  (after the switches)
 from radrl.wiring.last_word import LastWordHooks  # noqa: E402
 from radrl.wiring.selected import SelectedHooks  # noqa: E402
 
 say_plainly()
 quiet.apply()
-
-PROJECT = Path(__file__).resolve().parents[2]
-PARAMS_FILE = PROJECT / "params.yaml"
 
 
 def from_params(key: str) -> Any:
@@ -38,34 +38,13 @@ def from_params(key: str) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _read(path: Path, changed: int) -> DictConfig | ListConfig:
-    """A file's values, parsed once: Kedro asks for thirty keys a run, and parsing takes 0.05 s.
-
-    Raises:
-        NoYaml: when it is none.
-    """
-    # OmegaConf's own reading has no bounds, and no mend
-    if not isinstance(yaml_files.read(path), dict):
-        raise NoYaml(
-            f"{path} holds no mapping of parameters; give a file such as conf/recipes/phantom-quick.yaml"
-        )
-    try:
-        return OmegaConf.create(_from_home(OmegaConf.to_container(OmegaConf.load(path))))
-    except yaml.YAMLError as error:
-        raise NoYaml.of(path, error) from None
+def _read(path: Path, changed: int) -> DictConfig:
+    """A file's values, parsed once: Kedro asks for thirty keys a run, and parsing takes 0.05 s."""
+    return OmegaConf.create(params_file.values(path.read_text(encoding="utf-8"), path))
 
 
-def _from_home(value: Any) -> Any:
-    """Paths below the user's home, ``~/...``, in full, as a shell would give them."""
-    if isinstance(value, dict):
-        return {key: _from_home(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_from_home(inner) for inner in value]
-    return str(Path(value).expanduser()) if isinstance(value, str) and value.startswith("~/") else value
-
-
-# the record first: it reads params.yaml before anybody else does
-HOOKS = (RecordHooks(PROJECT), ProjectHooks(), TrackingHooks(), CpuHooks(), SelectedHooks(), LastWordHooks())
+# the last to be asked at the end of a run: what it notes has run, all other hooks of the run included
+HOOKS = (_LOCK, ProjectHooks(), TrackingHooks(), CpuHooks(), SelectedHooks(), LastWordHooks())
 # kedro-telemetry comes with Kedro and is not even called; kedro-mlflow would open a second run beside ours
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro-telemetry", "kedro-mlflow")
 

@@ -1,4 +1,4 @@
-"""bench/faults: what is forgotten before a trial, how outcomes are told apart, the smallest trial of all."""
+"""bench/faults kills: what is forgotten before a trial, how outcomes are told apart, the smallest trial of all."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import faults
 import pytest
 import yaml
+from faults import kills
 
 from radrl.process.programs import DVC, environment
 
@@ -45,23 +45,23 @@ def folder(base: Path, tmp_path: Path) -> Path:
 
 
 def test_stages_of_the_window_run_again_and_later_ones_are_restored(base: Path, folder: Path) -> None:
-    faults.forget(folder, ["b"], ["c"])
+    kills.forget(folder, ["b"], ["c"])
     assert [(folder / name).exists() for name in "abc"] == [True, False, False]
     said = dvc(folder, "repro")
     assert "Running stage 'b'" in said
     assert "Stage 'c' is cached" in said
     assert "Running stage 'a'" not in said
-    assert faults.compared(base, folder, 0, folder / "log") == "same"
+    assert kills.compared(base, folder, 0, folder / "log") == "same"
 
 
 def test_an_outcome_that_differs_is_told(base: Path, folder: Path, tmp_path: Path) -> None:
     (folder / "b" / "one").write_text("other")
-    assert faults.compared(base, folder, 0, tmp_path / "log").endswith("radrl/b/one")
+    assert kills.compared(base, folder, 0, tmp_path / "log").endswith("radrl/b/one")
     lock = folder / "dvc.lock"
     lock.write_text(lock.read_text().replace("cmd: echo a > a", "cmd: echo"))
-    assert faults.compared(base, folder, 0, tmp_path / "log") == "other: a"
+    assert kills.compared(base, folder, 0, tmp_path / "log") == "other: a"
     (tmp_path / "log").write_text("Error: refused\n")
-    assert faults.compared(base, folder, 1, tmp_path / "log") == "ended with 1:     Error: refused"
+    assert kills.compared(base, folder, 1, tmp_path / "log") == "ended with 1:     Error: refused"
 
 
 def test_what_lies_half_written_is_found(base: Path, folder: Path) -> None:
@@ -82,9 +82,9 @@ def test_what_lies_half_written_is_found(base: Path, folder: Path) -> None:
 
 
 def test_the_page_counts_what_it_shows() -> None:
-    same = faults.Trial(1, "alone", 3, 12.34, ["sft"], ["dvc", "dvc"], [], ["DVC's rwlock"], "same", [])
-    other = faults.Trial(2, "lock", 0, 1.0, [], [], ["kedro"], [], "ended with 1:\n  refused | so", [])
-    text = faults.page([same, other], {"seconds": 99.6, "stages": {"sft": 9.0}}, seed=5, window=2)
+    same = kills.Trial(1, "alone", 3, 12.34, ["sft"], ["dvc", "dvc"], [], ["DVC's rwlock"], "same", [])
+    other = kills.Trial(2, "lock", 0, 1.0, [], [], ["kedro"], [], "ended with 1:\n  refused | so", [])
+    text = kills.page([same, other], {"seconds": 99.6, "stages": {"sft": 9.0}}, seed=5, window=2)
     assert "--kills 2 --seed 5 --window 2" in text
     assert "2 kills with seed 5: 1 ended with the bytes of the unbroken run" in text
     assert "In 1 something ran on" in text
@@ -96,7 +96,7 @@ def test_the_page_counts_what_it_shows() -> None:
 @pytest.mark.slow
 def test_in_miniature(root: Path, tmp_path: Path) -> None:
     written = tmp_path / "faults.md"
-    command = [sys.executable, str(root / "bench/faults.py"), "--kills", "1", "--window", "1"]
+    command = [sys.executable, str(root / "bench/faults"), "kills", "--kills", "1", "--window", "1"]
     subprocess.run([*command, "--write", str(written)], check=True, cwd=tmp_path, capture_output=True)
     assert "1 kills with seed 0: 1 ended with the bytes of the unbroken run" in written.read_text()
     assert "In 0 something ran on" in written.read_text()

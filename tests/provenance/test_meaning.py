@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,32 @@ def test_writing_it_down_otherwise_changes_nothing(same: str) -> None:
 def test_doing_otherwise_changes_it(old: str, new: str) -> None:
     assert old in PLAIN
     assert of(PLAIN.replace(old, new, 1)) != of(PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("x = [a, b]", "x = (a, b)"),
+        ("x = [a, b]", "x = {a, b}"),
+        ("x = a and b", "x = a or b"),
+        ("x = a < b", "x = a <= b"),
+        ("x = [i for i in a]", "x = {i for i in a}"),
+        ("def f():\n    yield x", "def f():\n    yield from x"),
+        ("def f():\n    return g()", "async def f():\n    return g()"),
+        ("while x:\n    break", "while x:\n    continue"),
+    ],
+)
+def test_what_a_node_is_counts_where_its_fields_are_those_of_another(one: str, other: str) -> None:
+    assert of(one) != of(other)
+
+
+def test_tree_is_written_out_by_hand() -> None:
+    # a node with its fields, each closed by ")"; a list closed by "]"; a text with its type
+    target = ["Name", ".id", "str:'x'", ".ctx", "Store", ")", ")"]
+    operand = ["Name", ".id", "str:'y'", ".ctx", "Load", ")", ")"]
+    value = ["UnaryOp", ".op", "USub", ")", ".operand", *operand, ")"]
+    words = ["Module", ".body", "Assign", ".targets", *target, "]", ".value", *value, ")", "]", ")"]
+    assert of("x = -y") == hashlib.sha256("".join(f"{word}\0" for word in words).encode()).hexdigest()
 
 
 def test_order_of_statements_counts() -> None:

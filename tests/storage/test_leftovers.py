@@ -107,6 +107,14 @@ def test_who_is_alone_is_told_of_by_its_number(tmp_path: Path) -> None:
         pass
 
 
+def test_who_has_not_written_its_number_yet_is_alone_all_the_same(tmp_path: Path) -> None:
+    """It holds the lock, and writes just then."""
+    with (tmp_path / ".work.lock").open("a") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(AlreadyRunning, match=r"already running: another `radrl repro` works in .*work"):
+            alone(tmp_path / "work", "radrl repro").__enter__()
+
+
 def test_a_start_waits_for_what_a_killed_one_had_started(tmp_path: Path) -> None:
     """The heir ends when its input does, which is when the start has said that it waits."""
     script = """if True:

@@ -8,21 +8,15 @@ from pathlib import Path
 from typing import Final
 
 import click
-import yaml
 
 import radrl
 from radrl.commands.project import project
 from radrl.parts.near import near
-from radrl.storage.whole_files import whole_file
 
 _EXAMPLES: Final = """\b
 Examples:
   radrl code                     write data/08_reporting/code.yaml; `dvc repro` does this first of all
   radrl code train@grpo          the files whose change runs this stage again"""
-
-_HEADER: Final = (
-    "# A digest of what each stage's code does (`radrl code STAGE` lists its files), for DVC to compare.\n"
-)
 
 
 @click.command("code", epilog=_EXAMPLES)
@@ -35,18 +29,32 @@ def command(stage: str | None) -> None:
     """
     root = project(Path.cwd())
     _be_of(root)
-    from radrl.provenance.code import CODE_FILE, digests, split, stage_code, stages
-    from radrl.provenance.started import read_params
+    from radrl.provenance.code import digests, split, stage_code, stages, write_digests
+    from radrl.provenance.started import again
+    from radrl.provenance.values import read_params
 
     params = read_params(root)
     if stage is None:
-        write(root / CODE_FILE, _HEADER + yaml.safe_dump(digests(params), sort_keys=False))
+        write_digests(root, again(digests(params), _taken_out(root)))
         return
     if stage not in (known := stages(params)):
         raise click.BadParameter(f"no stage {stage!r}{near(stage, known)} `dvc stage list` names all")
     name, key = split(stage)
     for file in sorted({*stage_code(name, params, key).values()}):
         click.echo(file.relative_to(root) if file.is_relative_to(root) else file)
+
+
+def _taken_out(root: Path) -> list[str]:
+    """Stages of which dvc.lock said what did not run, and which the DVC that runs this must run again.
+
+    DVC has read dvc.lock before it starts this first stage of all, and reads no entry a second time.
+    """
+    from radrl.reproduction.untrue import take_out
+
+    found = take_out(root)
+    for said in found.values():
+        click.echo(f"WARNING {said}", err=True)
+    return [*found] if "DVC_STAGE" in os.environ else []
 
 
 def _be_of(root: Path) -> None:
@@ -66,12 +74,3 @@ def _be_of(root: Path) -> None:
         )
     own = os.pathsep.join([str(source), *filter(None, path)])
     os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, "PYTHONPATH": own})
-
-
-def write(file: Path, text: str) -> None:
-    """Write a small file whole; where it has this text already, leave it alone."""
-    if file.is_file() and file.read_text(encoding="utf-8") == text:
-        return
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(file) as stream:
-        stream.write(text.encode())

@@ -29,6 +29,7 @@ from radrl.reproduction.mending import mend
 from radrl.reproduction.restored import was_restored, was_skipped
 from radrl.reproduction.schedule import StageFailed, run_stages
 from radrl.reproduction.stage import DvcStages
+from radrl.reproduction.untrue import take_out
 from radrl.reproduction.warm import pays, server
 from radrl.storage import cpu_seconds, yaml_files
 from radrl.storage.locks import alone
@@ -75,12 +76,14 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool, verbose: 
     params = yaml_files.read(root / "params.yaml")  # before DVC reads it, whose message has no mend
     _refuse_what_is_wrong(root)
     if dry_run:
+        _say_untrue(root)
         graph = stages(root, targets)
         _show(graph, out_of_date(root, graph), jobs or default_jobs(params))
         return
     with alone(root / LOGS, "radrl repro", say=_say) as held:  # from here on, nobody else starts stages
         for mended in mend(root):
             _say(mended)
+        _say_untrue(root)
         graph = stages(root, targets)
         chosen = out_of_date(root, graph)
         _refuse_what_lacks(root, chosen)
@@ -114,6 +117,12 @@ def _run(
                 old = of_an_earlier_run(root / PAGE, root) if LAST in chosen else ""
                 raise StageFailed("\n".join(filter(None, [str(failed), old]))) from None
     _say_end(graph, [runner.log(stage) for stage in chosen], time.monotonic() - began)
+
+
+def _say_untrue(root: Path) -> None:
+    """Take out what dvc.lock says and what did not run: DVC cannot know that such a stage is out of date."""
+    for untrue in take_out(root).values():
+        _say(untrue)
 
 
 def _say(line: str) -> None:

@@ -14,15 +14,23 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Final
 
+import yaml
+
 import radrl.pipelines
 from radrl.parts.find import Part
 from radrl.pipelines.stages import LAST, ONCE, PER_ARM, PER_SELECTION
 from radrl.provenance.imports import closure, parse
 from radrl.provenance.meaning import meaning
 from radrl.provenance.named import named_parts
+from radrl.storage import yaml_files
+from radrl.storage.whole_files import whole_file
 
 CODE_FILE: Final = Path("data/08_reporting/code.yaml")
 """Where the stage `code` writes the digests, from the project's root."""
+
+_HEADER: Final = (
+    "# A digest of what each stage's code does (`radrl code STAGE` lists its files), for DVC to compare.\n"
+)
 
 BY_PATH: Final = {
     "radrl.process.isolated.talk": "radrl.process.isolated",
@@ -54,6 +62,22 @@ def digests(params: Mapping[str, Any]) -> Digests:
     for stage, keys in _keys(params).items():
         found[stage] = {key: digest_of(stage, params, key) for key in keys}
     return found
+
+
+def write_digests(root: Path, found: Digests) -> None:
+    """Write `CODE_FILE`; where it says this already, it is left alone."""
+    file, text = root / CODE_FILE, _HEADER + yaml.safe_dump(found, sort_keys=False)
+    if file.is_file() and file.read_text(encoding="utf-8") == text:
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(file) as stream:
+        stream.write(text.encode())
+
+
+def recorded_digests(root: Path) -> Digests:
+    """What `CODE_FILE` says; nothing where there is none."""
+    file = root / CODE_FILE
+    return yaml_files.read(file) if file.is_file() else {}
 
 
 def stages(params: Mapping[str, Any]) -> list[str]:

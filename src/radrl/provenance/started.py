@@ -6,20 +6,79 @@ changed in between would stand there as what ran.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from radrl.provenance.code import CODE_FILE, digest_of, split
+from radrl.provenance.code import (
+    CODE_FILE,
+    Digests,
+    digest_of,
+    recorded_digests,
+    split,
+    stage_code,
+    write_digests,
+)
+from radrl.provenance.dvc_lock import held
+from radrl.provenance.values import PARAMS_FILE, read_params, value
 from radrl.storage import yaml_files
 
-PARAMS_FILE = Path("params.yaml")
-MISSING = object()
+AGAIN: Final = " again"
+"""Behind the digest of a stage that is to run although dvc.lock, as DVC has read it, says that it has."""
 
 
 class ChangedMeanwhile(RuntimeError):
     """Parameters or code are not what they were when the stage began; the message names them and the mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What was there when a stage's process began, before it imported its code or read a parameter.
+
+    Args:
+        root: the project's folder.
+        stage: its name as DVC has it, such as ``train@grpo``.
+        params: the text of params.yaml.
+        code: time, number and size of each file of its code; empty where that could not be told.
+    """
+
+    root: Path
+    stage: str
+    params: str
+    code: Mapping[Path, tuple[int, int, int]]
+
+    def start(self, keys: Sequence[str], other: Collection[str] = ()) -> Started:
+        """Note what the stage computes with, once it has read and imported all of it.
+
+        Args:
+            keys: of params.yaml, those that the stage computes with, dots between levels.
+            other: those of them whose values, as they were read, are not those that were there when it began.
+
+        Returns:
+            What can be compared at the end.
+
+        Raises:
+            ChangedMeanwhile: when parameters were changed while the stage read them, or the code is not what
+                DVC compared before it started the stage.
+        """
+        if other:
+            raise ChangedMeanwhile(
+                f"{self.stage} has read other values than params.yaml had as it began: {', '.join(other)}. "
+                "Either they were changed just then: start again; or conf/local changes them, of which "
+                "dvc.lock knows nothing: write them in params.yaml"
+            )
+        params = yaml_files.load(self.params)
+        digest = _digest(self.root, self.stage, params)
+        recorded = recorded_digest(self.root, self.stage)
+        if recorded == digest + AGAIN:
+            recorded = _once(self.root, self.stage, digest)
+        if recorded != digest or self.code != _stamps(self.stage, params):
+            raise ChangedMeanwhile(
+                f"the code of {self.stage} is not what {CODE_FILE} says: it was changed after DVC looked, or "
+                "the stage was started alone; run `dvc repro`, which looks again first"
+            )
+        return Started(self.root, self.stage, params, keys, digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,58 +120,63 @@ class Started:
             )
 
 
-def start(root: Path, stage: str, params: Mapping[str, Any], keys: Sequence[str]) -> Started:
-    """Note what a stage begins with.
+def begin(root: Path, stage: str) -> Begun:
+    """Look at what is there before a stage reads or imports any of it.
 
     Args:
         root: the project's folder.
         stage: its name as DVC has it.
-        params: params.yaml as it was before anything was read from it.
-        keys: those that the stage computes with, dots between levels.
-
-    Returns:
-        What can be compared at the end.
-
-    Raises:
-        ChangedMeanwhile: when the code is not what DVC compared before it started the stage.
     """
-    digest = _digest(root, stage, params)
-    if recorded_digest(root, stage) != digest:
-        raise ChangedMeanwhile(
-            f"the code of {stage} is not what {CODE_FILE} says: it was changed after DVC looked, or the "
-            "stage was started alone; run `dvc repro`, which looks again first"
-        )
-    return Started(root, stage, params, keys, digest)
-
-
-def read_params(root: Path) -> dict[str, Any]:
-    """params.yaml as it stands."""
-    read: dict[str, Any] = yaml_files.read(root / PARAMS_FILE)
-    return read
-
-
-def value(params: Mapping[str, Any], key: str) -> Any:
-    """What stands under a key with dots between levels; `MISSING` where there is no such key.
-
-    Example:
-        >>> value({"policy": {"dtype": "float32"}}, "policy.dtype")
-        'float32'
-    """
-    found: Any = params
-    for part in key.split("."):
-        if not isinstance(found, Mapping) or part not in found:
-            return MISSING
-        found = found[part]
-    return found
+    text = (root / PARAMS_FILE).read_text(encoding="utf-8")
+    try:
+        code = _stamps(stage, yaml_files.load(text))
+    except Exception:  # params.yaml is checked, and what is wrong with it said, once it can be
+        code = {}
+    return Begun(root, stage, text, code)
 
 
 def recorded_digest(root: Path, stage: str) -> Any:
     """A stage's digest as the stage `code` wrote it; `MISSING` where there is none."""
-    file = root / CODE_FILE
-    digests = yaml_files.read(file) if file.is_file() else {}
-    return value(digests, stage.replace("@", "."))
+    return value(recorded_digests(root), stage.replace("@", "."))
 
 
 def _digest(root: Path, stage: str, params: Mapping[str, Any]) -> str:
     name, key = split(stage)
     return digest_of(name, params, key)
+
+
+def again(digests: Digests, stages: Iterable[str]) -> Digests:
+    """Digests under which a DVC that read dvc.lock before an entry was taken out runs the stage all the same.
+
+    Args:
+        digests: of every stage.
+        stages: those whose entries were taken out, as DVC names them; some may be there no more.
+
+    Returns:
+        The digests with a mark behind those of these stages, which each takes away when it begins.
+    """
+    marked: Digests = {name: dict(own) if isinstance(own, dict) else own for name, own in digests.items()}
+    for name, key in map(split, stages):
+        own = marked.get(name)
+        if isinstance(own, dict) and key in own:
+            own[key] += AGAIN
+        elif isinstance(own, str) and key is None:
+            marked[name] = own + AGAIN
+    return marked
+
+
+def _once(root: Path, stage: str, digest: str) -> str:
+    """Take the mark of `again` away; the digest."""
+    with held(root):  # another stage may begin just now
+        digests, (name, key) = recorded_digests(root), split(stage)
+        own = digests[name]
+        digests[name] = own | {key: digest} if isinstance(own, dict) and key else digest
+        write_digests(root, digests)
+    return digest
+
+
+def _stamps(stage: str, params: Mapping[str, Any]) -> dict[Path, tuple[int, int, int]]:
+    """What tells whether a file of a stage's code was written, even where it was put back."""
+    name, key = split(stage)
+    found = {file: file.stat() for file in stage_code(name, params, key).values()}
+    return {file: (stat.st_mtime_ns, stat.st_ino, stat.st_size) for file, stat in found.items()}

@@ -5,13 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 from pathlib import Path
+from typing import Final
 
 from radrl.process.programs import Programs, environment, tail
 from radrl.reproduction.graph import CODE
 from radrl.reproduction.restored import take_away_broken, was_restored
 from radrl.reproduction.schedule import StageFailed
+from radrl.reproduction.untrue import take_out
 from radrl.reproduction.warm import Server
 from radrl.storage import cpu_seconds
+
+TRIES: Final = 5
+"""Times that a stage runs until its record is true."""
 
 
 class DvcStages:
@@ -40,11 +45,24 @@ class DvcStages:
         """
         began = time.time_ns()
         cpu = self._run(stage)
-        if was_restored(log := self.log(stage)) and (broken := take_away_broken(self._root, stage)):
+        if was_restored(self.log(stage)) and (broken := take_away_broken(self._root, stage)):
             cpu += self._run(stage, append=True)
-            with log.open("a", encoding="utf-8") as said:
-                said.write(f"{time.strftime('%H:%M:%S')} WARNING {broken}\n")
+            self._warn(stage, broken)
+        tries = 1
+        while untrue := take_out(self._root, stage).get(stage):
+            self._warn(stage, untrue)
+            if tries == TRIES:
+                raise StageFailed(
+                    f"{TRIES} times params.yaml or the code changed just before DVC wrote down {stage}, as "
+                    f"{self.log(stage)} says; dvc.lock has no entry of it. Leave them alone and start again"
+                )
+            cpu, tries = cpu + self._run(stage, append=True), tries + 1
         self._note_cost(stage, cpu, began)
+
+    def _warn(self, stage: str, said: str) -> None:
+        """Add a line to a stage's log that is shown to people."""
+        with self.log(stage).open("a", encoding="utf-8") as log:
+            log.write(f"{time.strftime('%H:%M:%S')} WARNING {said}\n")
 
     def _run(self, stage: str, *, append: bool = False) -> float:
         """Let DVC run or restore a stage, its output in the stage's log; CPU seconds."""

@@ -1,4 +1,4 @@
-"""Kedro hooks: parameters are checked, runs are recorded in MLflow, and what DVC records is what ran.
+"""Kedro hooks: parameters are checked, and runs are recorded in MLflow.
 
 One MLflow run is one stage (of one arm), tagged `stage` and `arm`, so that `tags.stage = 'eval'` lists the
 arms side by side whether they were run by DVC one by one or by Kedro in one process. Nodes know nothing of
@@ -25,11 +25,11 @@ from radrl.params.compute import Compute
 from radrl.parts.near import near
 from radrl.pipelines.stages import ALL, PER_SELECTION
 from radrl.process import started_for
-from radrl.provenance.started import Started, read_params, start
 from radrl.training import course
 from radrl.wiring.datasets import ArrowShards, ParquetShards
 from radrl.wiring.identity import record_root
 from radrl.wiring.interrupted import ClosedAtTheEnd
+from radrl.wiring.lock_hooks import path_of
 from radrl.wiring.metric_names import HEADLINE, STEPS
 from radrl.wiring.record_digests import ByDvc
 from radrl.wiring.tracker import Tracker
@@ -97,46 +97,6 @@ def _require_asked(option: str, valid: Collection[str], *, kind: str) -> None:
             raise ParamsError(f"--{option}={name}: no such {kind}{near(name, valid)} {known}")
 
 
-class RecordHooks:
-    """In a stage that DVC started, refuses to end as if what changed meanwhile had run.
-
-    Args:
-        root: the project's folder; params.yaml is read here, before Kedro reads it.
-    """
-
-    def __init__(self, root: Path) -> None:
-        self._stage = os.environ.get("DVC_STAGE", "").rpartition(":")[2]
-        self._root, self._params = root, read_params(root) if self._stage else {}
-        self._started: Started | None = None
-
-    @hook_impl
-    def before_pipeline_run(self, pipeline: Pipeline) -> None:
-        """Note what the stage begins with.
-
-        Raises:
-            radrl.provenance.started.ChangedMeanwhile: when its code is not what DVC looked at.
-        """
-        if self._stage:
-            named = sorted(name for name in pipeline.inputs() if name.startswith("params:"))
-            keys = [name.removeprefix("params:") for name in named]
-            self._started = start(self._root, self._stage, self._params, keys)
-
-    @hook_impl
-    def before_dataset_saved(self) -> None:
-        """Look before an output takes its place: a training that is refused keeps its checkpoints.
-
-        Raises:
-            radrl.provenance.started.ChangedMeanwhile: naming the keys, or the stage whose code changed.
-        """
-        if self._started:
-            self._started.require_unchanged()
-
-    @hook_impl
-    def after_pipeline_run(self) -> None:
-        """Look once more at the end; see `before_dataset_saved`."""
-        self.before_dataset_saved()
-
-
 class TrackingHooks:
     """Records stages in MLflow: on SQLite at the project's root, or on a server."""
 
@@ -190,12 +150,12 @@ class TrackingHooks:
         self._tracker.enter(stage_of(node), node.namespace or "", self._labels(node))
         self._tracker.parameters(self._parameters(node, inputs))
         for name, data in inputs.items():
-            self._tracker.dataset(name, _path_of(self._catalog, name), "read", data)
+            self._tracker.dataset(name, path_of(self._catalog, name), "read", data)
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
         """Note the digest of what was written, and keep what the catalog marks with `mlflow`."""
-        path = _path_of(self._catalog, dataset_name)
+        path = path_of(self._catalog, dataset_name)
         if not self._tracker or path is None:
             return
         own = self._catalog.get(dataset_name)
@@ -292,10 +252,3 @@ def _private(params: Mapping[str, Any]) -> set[str]:
 def stage_of(node: Node) -> str:
     """The stage a node belongs to: the tag its pipeline gave it."""
     return next((tag.removeprefix("stage.") for tag in sorted(node.tags) if tag.startswith("stage.")), "")
-
-
-def _path_of(catalog: CatalogProtocol, name: str) -> Path | None:
-    if name.startswith("params:") or name == "parameters" or name not in catalog:
-        return None
-    path = getattr(catalog.get(name), "_filepath", None)
-    return Path(str(path)) if path is not None and not name.endswith("workspace") else None

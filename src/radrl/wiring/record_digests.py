@@ -76,6 +76,10 @@ class ByDvc:
             found = None
         return Digest("md5", found) if found else by_sha256(path)
 
+    def runs(self) -> Path | None:
+        """The folder of DVC's records of earlier runs; nothing where there is no DVC."""
+        return Path(self._repo.stage_cache.cache_dir) if (self._root / ".dvc").is_dir() else None
+
     @cached_property
     def _repo(self) -> Repo:
         from dvc.repo import Repo

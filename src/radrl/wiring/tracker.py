@@ -175,7 +175,7 @@ class Tracker:
         return str(run.info.run_id)
 
     def _one_at_a_time(self) -> AbstractContextManager[None]:
-        """A block in which no other process of this machine opens or closes runs of this record."""
+        """A block in which no other process of this machine makes the experiment, opens runs or closes any."""
         return own_record.one_at_a_time(self._root / "mlflow.db")
 
     def _note_cost(self, run: str) -> None:
@@ -314,7 +314,12 @@ class Tracker:
 
     def _experiment(self) -> str:
         if self._experiment_ is None:
-            found = self._found_or_made()
+            client = self._client  # which makes the data base, one process at a time, too
+            with self._one_at_a_time():  # of two that set a tag at once, one fails over the other's row
+                found = self._found_or_made()
+                self._set_views(found)
+                abandoned.close(client, str(found.experiment_id))
+                parents.close_abandoned(client, str(found.experiment_id))
             if self._remote and on_this_machine(found.artifact_location):
                 _LOG.warning(
                     "experiment %s at %s keeps files in %s, a folder of the machine that writes them. Mend: "
@@ -324,10 +329,6 @@ class Tracker:
                     found.artifact_location,
                 )
             self._experiment_ = str(found.experiment_id)
-            self._set_views(found)
-            with self._one_at_a_time():
-                abandoned.close(self._client, self._experiment_)
-                parents.close_abandoned(self._client, self._experiment_)
         return self._experiment_
 
     def _set_views(self, experiment: Experiment) -> None:

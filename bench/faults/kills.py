@@ -1,7 +1,7 @@
 """What is left when `radrl repro` is killed at points drawn from a seed, and whether it then ends the same.
 
-    python bench/faults.py --kills 20 --folder build/bench-faults --write docs/bench/faults.md    # an hour
-    python bench/faults.py --kills 1 --seed 7 --window 1               # the smallest: one trial of one stage
+    python bench/faults kills --kills 20 --folder build/bench-faults --write docs/bench/faults.md    # an hour
+    python bench/faults kills --kills 1 --seed 7 --window 1            # the smallest: one trial of one stage
 
 A clone with few films, one arm and small networks runs once unbroken: its dvc.lock has the bytes of every
 stage. Each trial starts from a copy of it, in which a drawn number of stages stands as finished and the next
@@ -46,10 +46,10 @@ import numpy as np
 import psutil
 import yaml
 
-from radrl.process.programs import environment, tail
+from faults.project import clone, digests, records, stored, variables
+from radrl.process.programs import tail
 from radrl.reproduction.mending import LOCK, RWLOCK, whole
 
-ROOT: Final = Path(__file__).resolve().parents[1]
 KINDS: Final = ("alone", "group", "all", "lock")
 FIRST: Final = Path("build/repro/code.log")
 """Is there when the first stage begins."""
@@ -76,43 +76,7 @@ _DONE: Final = re.compile(r"^(\S+) +((?:\d+ h )?(?:\d+ min )?\d* ?s?)$", re.MULT
 """What `radrl repro` says of a stage that ended."""
 
 
-# The project that is killed
-
-
-def merge(params: dict[str, Any], other: Mapping[str, Any]) -> None:
-    """Put the values of `other` in their places in `params`."""
-    for key, value in other.items():
-        if isinstance(value, Mapping) and isinstance(params.get(key), dict):
-            merge(params[key], value)
-        else:
-            params[key] = value
-
-
-def settings(root: Path) -> dict[str, Any]:
-    """The parameters of the smoke run with one arm, a checkpoint a step, and a selection of one's own."""
-    params: dict[str, Any] = yaml.safe_load((root / "params.yaml").read_text())
-    merge(params, yaml.safe_load((root / "conf/smoke/parameters.yml").read_text()))
-    params["arms"] = {"deer": params["arms"]["deer"] | {"training": {"steps": 6, "watch": None}}}
-    params["selection"]["own"] = {"few": {"part": "radrl.selections.random:random", "share": 0.5}}
-    params["sft"]["checkpoint_every"] = params["policy"]["pretrain"]["checkpoint_every"] = 1
-    params["compare"]["reference"] = "deer"
-    return params
-
-
-def clone(target: Path) -> Path:
-    """The last commit in a folder of its own, with these parameters, and nothing that has run."""
-    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(target)], check=True)
-    (target / "params.yaml").write_text(yaml.safe_dump(settings(target), sort_keys=False))
-    (target / LOCK).unlink(missing_ok=True)
-    return target
-
-
-def variables(folder: Path, mark: str) -> dict[str, str]:
-    """Variables of a start whose temporary folder and DVC's notes are its own."""
-    temporary = folder.with_name("tmp")
-    temporary.mkdir(exist_ok=True)
-    own = {"TMPDIR": str(temporary), "DVC_SITE_CACHE_DIR": str(folder.with_name("site")), MARK: mark}
-    return environment(PYTHONPATH=str(folder / "src"), **own)
+# The start that is killed
 
 
 def start(folder: Path, mark: str, log: Path) -> subprocess.Popen[bytes]:
@@ -121,7 +85,7 @@ def start(folder: Path, mark: str, log: Path) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             REPRO,
             cwd=folder,
-            env=variables(folder, mark),
+            env=variables(folder, **{MARK: mark}),
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=stream,
@@ -169,11 +133,6 @@ def forget(folder: Path, window: Sequence[str], later: Sequence[str]) -> None:
     for md5 in made - kept:
         stored(cache, md5).unlink()
     (folder / LOCK).write_text(yaml.safe_dump(lock, sort_keys=False))
-
-
-def stored(cache: Path, md5: str) -> Path:
-    """Where DVC's cache has an object."""
-    return cache / "files" / "md5" / md5[:2] / md5[2:]
 
 
 def objects(cache: Path, md5: str) -> list[str]:
@@ -366,22 +325,6 @@ def compared(base: Path, folder: Path, status: int, log: Path) -> str:
     return f"other bytes: {', '.join(map(str, broken))}" if broken else "same"
 
 
-def records(lock: Path) -> dict[str, Any]:
-    """dvc.lock by stage."""
-    stages: dict[str, Any] = yaml.safe_load(lock.read_text())["stages"]
-    return stages
-
-
-def digests(folder: Path, stages: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Every file that dvc.lock knows, with its digest."""
-    for out in (out for entry in stages.values() for out in entry.get("outs", [])):
-        if out["md5"].endswith(".dir"):
-            listed = json.loads(stored(folder / ".dvc" / "cache", out["md5"]).read_text())
-            yield from ((folder / out["path"] / entry["relpath"], entry["md5"]) for entry in listed)
-        else:
-            yield folder / out["path"], out["md5"]
-
-
 # The page
 
 
@@ -391,7 +334,7 @@ def page(found: Sequence[Trial], told: Mapping[str, Any], seed: int, window: int
     ran_on = sum(bool(one.ran_on) for one in found)
     options = f"--kills {len(found)} --seed {seed} --window {window}"
     head = (
-        f"Made by `python bench/faults.py {options}`; DVC {version('dvc')}, Python "
+        f"Made by `python bench/faults kills {options}`; DVC {version('dvc')}, Python "
         f"{platform.python_version()}, {os.cpu_count()} cores, which other programs used too. One unbroken "
         f"run of {len(told['stages'])} stages: {told['seconds']:.0f} s."
     )
