@@ -6,12 +6,12 @@
 The clone of `faults.project` runs once. Then, a trial each, one stage runs again, because a parameter of it
 was given another value, while edits are made: of a parameter of that stage, one that names a path in dvc.yaml
 among them, of a parameter of others, or of a module that belongs to the code of every stage. Three fall on
-moments drawn from the whole of the run, two on moments between the last look of the stage's process and DVC's
-end, while DVC hashes and writes. Of the former one in four is left, of the latter every other one, the rest is
-put back within two seconds; a run that is refused ends before its later edits. The stage is run
+moments drawn from the whole of the run, two on moments between the last look of the stage's process and
+DVC's end, while DVC hashes and writes. Of the former one in four is left, of the latter every other one, the
+rest is put back within two seconds; a run that is refused ends before its later edits. The stage is run
 
     radrl    as `radrl repro` runs one
-    dvc      by `dvc repro --single-item`, whose next command begins with `radrl code`, as this trial then does
+    dvc      by `dvc repro --single-item`, whose next command begins with `radrl code`, as this trial does
 
 and every entry of dvc.lock is held against what a Kedro plugin (`faults.witness`) wrote down in the stages'
 processes: the values that nodes were handed, the code that was imported, the paths that were read, the bytes
@@ -394,12 +394,12 @@ def page(found: Sequence[Trial], seed: int) -> str:
     false = [name for one in found for name in one.false]
     failed = [f"{one.stage}: {one.outcome}" for one in found if one.outcome.startswith("failed")]
     head = (
-        f"Made by `python bench/faults edits --edits {len(edits)} --seed {seed}`; DVC {version('dvc')}, Python "
-        f"{platform.python_version()}, {os.cpu_count()} cores, which other programs used too."
+        f"Made by `python bench/faults edits --edits {len(edits)} --seed {seed}`; DVC {version('dvc')}, "
+        f"Python {platform.python_version()}, {os.cpu_count()} cores, which other programs used too."
     )
     said = (
-        f"{len(edits)} edits in {len(found)} runs of {len({one.stage for one in found})} stages, seed {seed}: "
-        f"{len(false)} false records. {len(failed)} runs failed of something else than what was edited."
+        f"{len(edits)} edits in {len(found)} runs of {len({one.stage for one in found})} stages, seed "
+        f"{seed}: {len(false)} false records. {len(failed)} runs failed of something else than what was edited."
     )
     lines = [head, "", said, *(f"- {one}" for one in (*false, *failed))]
     lines += table("run by", [(one.how, one) for one in found], "runs")

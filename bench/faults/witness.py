@@ -1,6 +1,7 @@
 """A Kedro plugin that writes down what a stage's process computes with, as its nodes are handed it.
 
-It is no part of radrl, and knows nothing of what radrl notes itself: `faults.edits` holds dvc.lock against it.
+It is no part of radrl, and knows nothing of what radrl notes itself: `faults.edits` holds dvc.lock against
+it.
 """
 
 from __future__ import annotations

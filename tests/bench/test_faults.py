@@ -1,4 +1,4 @@
-"""bench/faults kills: what is forgotten before a trial, how outcomes are told apart, the smallest trial of all."""
+"""bench/faults kills: what is forgotten before a trial, how outcomes are told apart, the smallest trial."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ def test_an_outcome_that_differs_is_told(base: Path, folder: Path, tmp_path: Pat
 def test_what_lies_half_written_is_found(base: Path, folder: Path) -> None:
     for own in (base, folder):
         own.with_name("tmp").mkdir(exist_ok=True)
-    assert faults.half_written(folder, base) == []
+    assert kills.half_written(folder, base) == []
     (folder / "data").mkdir()
     (folder / "data" / ".x.1.partial").touch()
     (folder.with_name("tmp") / "radrl.abcdefgh").touch()
     (folder / "dvc.lock").write_text("schema")
     (folder / ".dvc/tmp/rwlock").write_text("{")
-    assert faults.half_written(folder, base) == [
+    assert kills.half_written(folder, base) == [
         "DVC's rwlock",
         "TMPDIR/radrl.*",
         "data/.x.1.partial",

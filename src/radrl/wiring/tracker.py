@@ -175,7 +175,7 @@ class Tracker:
         return str(run.info.run_id)
 
     def _one_at_a_time(self) -> AbstractContextManager[None]:
-        """A block in which no other process of this machine makes the experiment, opens runs or closes any."""
+        """A block in which no other process of this machine makes the experiment or opens or closes runs."""
         return own_record.one_at_a_time(self._root / "mlflow.db")
 
     def _note_cost(self, run: str) -> None:
