@@ -195,7 +195,11 @@ WRONG = [
         "arms.grpo.training.steps: Input should be a valid integer (it is '2')",
     ),
     ("arms.grpo.training", {"iterations": 997}, "arms.grpo.training: checkpoint_every"),
-    ("training.epochs", 1.0, "training: steps is 60 and epochs is 1.0; give one of them (updates, or passes"),
+    (
+        "training.epochs",
+        1.0,
+        "training: steps is 150 and epochs is 1.0; give one of them (updates, or passes",
+    ),
     ("training.steps", None, "training: steps is None and epochs is None; give one of them"),
     ("arms.grpo.training", {"steps": 5, "epochs": 1.0}, "arms.grpo.training: steps is 5 and epochs is 1.0"),
     ("arms.grpo.training", {"epochs": 0.0}, "arms.grpo.training.epochs: Input should be greater than 0"),
@@ -211,7 +215,7 @@ def test_how_trainings_are_run_may_be_left_out_and_is_checked(values: Values) ->
 
 
 def test_an_arms_epochs_stand_in_for_the_sections_steps(values: Values) -> None:
-    assert validate(put(values, "arms.grpo.training", {"epochs": 0.5})).training.steps == 60
+    assert validate(put(values, "arms.grpo.training", {"epochs": 0.5})).training.steps == 150
 
 
 @pytest.mark.parametrize(
@@ -389,6 +393,11 @@ def test_smoke_environment_changes_keys_of_params_and_stays_valid(
     smoke = load_environment("smoke")
     validate(smoke, source="conf/smoke/parameters.yml")
     assert smoke != values
+    # arms with a length of their own are as brief as `training` here
+    brief = {name: smoke["arms"][name].pop("training") for name in ("orapo", "mrg_r1")}
+    for name, training in brief.items():
+        own = values["arms"][name].pop("training")
+        assert training == own | {"steps": smoke["training"]["steps"], "epochs": None}
     assert smoke["arms"] == values["arms"]
     assert smoke["policy"]["tiny"] == values["policy"]["tiny"] | {
         "vocab_size": smoke["policy"]["tiny"]["vocab_size"]

@@ -175,6 +175,8 @@ def study(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path
     del params["ingest"]["phantom"]
     params["selection"]["balanced"]["studies"] = 8
     params["arms"] = {name: params["arms"][name] for name in case.arms}
+    for arm in params["arms"].values():
+        arm.get("training", {}).pop("steps", None)
     if case.adapter == "chexpert_plus":
         params["compare"]["metrics"] += ["ce_rules_gold_macro14_f1"]
     (project / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))

@@ -399,7 +399,8 @@ def page(found: Sequence[Trial], seed: int) -> str:
     )
     said = (
         f"{len(edits)} edits in {len(found)} runs of {len({one.stage for one in found})} stages, seed "
-        f"{seed}: {len(false)} false records. {len(failed)} runs failed of something else than what was edited."
+        f"{seed}: {len(false)} false records. {len(failed)} runs failed of something else than what was "
+        "edited."
     )
     lines = [head, "", said, *(f"- {one}" for one in (*false, *failed))]
     lines += table("run by", [(one.how, one) for one in found], "runs")

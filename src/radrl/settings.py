@@ -37,6 +37,18 @@ def from_params(key: str) -> Any:
     return OmegaConf.select(_read(PARAMS_FILE, PARAMS_FILE.stat().st_mtime_ns), key, throw_on_missing=True)
 
 
+def own_lengths(steps: int) -> dict[str, Any]:
+    """Resolve ``${own_lengths:N}``: N updates for each arm that has a length of its own, and no other.
+
+    An environment in which everything is brief (conf/smoke) lays it over ``arms``; `training.steps` alone
+    would leave such arms as long as params.yaml has them.
+    """
+    arms = from_params("arms")
+    own = {name: arm.get("training") or {} for name, arm in arms.items()}
+    brief = {"training": {"steps": int(steps), "epochs": None}}
+    return {name: brief for name, training in own.items() if {"steps", "epochs"} & {*training}}
+
+
 @lru_cache(maxsize=1)
 def _read(path: Path, changed: int) -> DictConfig:
     """A file's values, parsed once: Kedro asks for thirty keys a run, and parsing takes 0.05 s."""
@@ -52,7 +64,7 @@ CONFIG_LOADER_CLASS = OmegaConfigLoader
 CONFIG_LOADER_ARGS = {
     "base_env": "base",
     "default_run_env": "local",
-    "custom_resolvers": {"params": from_params},
+    "custom_resolvers": {"params": from_params, "own_lengths": own_lengths},
     # an environment (conf/smoke) changes single keys of a section and keeps the others
     "merge_strategy": {"parameters": "soft"},
     "config_patterns": {"tracking": ["mlflow*"]},

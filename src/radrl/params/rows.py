@@ -153,5 +153,7 @@ def _selection(sections: RowSections, name: str) -> dict[str, Any]:
 
 
 def _not_read(training: Training | Sft) -> set[str]:
-    """Keys that change no training: those of what looks on, and of adapters where there are none."""
-    return {"checkpoint_every", "watch"} | ({"lora"} if training.tunes != "lora" else set())
+    """Keys that change no training: looks that decide nothing, and adapters where there are none."""
+    watch = training.watch if isinstance(training, Training) else None
+    looks = set() if watch and watch.decides else {"watch"}
+    return {"checkpoint_every"} | looks | ({"lora"} if training.tunes != "lora" else set())

@@ -65,9 +65,14 @@ class Watch(Section):
     patience: PositiveInt | None
     keep: Literal["last", "best"]
 
+    @property
+    def decides(self) -> bool:
+        """Whether looks decide when training ends or which weights it hands on."""
+        return self.patience is not None or self.keep == "best"
+
     @model_validator(mode="after")
     def _looks_where_it_decides(self) -> Watch:
-        if not self.every and (self.patience is not None or self.keep == "best"):
+        if not self.every and self.decides:
             raise ValueError(
                 f"patience is {self.patience} and keep is {self.keep}, but every is 0: no film is looked at; "
                 "set every to a number of updates, or patience to null and keep to last"
