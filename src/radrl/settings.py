@@ -21,6 +21,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 PARAMS_FILE = PROJECT / "params.yaml"
 _LOCK = LockHooks(PROJECT)  # looks at params.yaml and the code before anybody else reads or imports them
 
+from radrl.storage import yaml_files  # noqa: E402
 from radrl.wiring import params_file, quiet  # noqa: E402
 from radrl.wiring.cpu import CpuHooks  # noqa: E402
 from radrl.wiring.errors import say_plainly  # noqa: E402
@@ -52,7 +53,7 @@ def own_lengths(steps: int) -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def _read(path: Path, changed: int) -> DictConfig:
     """A file's values, parsed once: Kedro asks for thirty keys a run, and parsing takes 0.05 s."""
-    return OmegaConf.create(params_file.values(path.read_text(encoding="utf-8"), path))
+    return OmegaConf.create(params_file.values(yaml_files.text(path), path))
 
 
 # the last to be asked at the end of a run: what it notes has run, all other hooks of the run included

@@ -86,7 +86,7 @@ def described() -> Callable[..., Described]:
 
 @pytest.fixture(scope="session")
 def recipe(root: Path) -> dict[str, Any]:
-    values: dict[str, Any] = yaml.safe_load((root / "conf/recipes/phantom-laptop.yaml").read_text())
+    values: dict[str, Any] = yaml.safe_load((root / "conf/recipes/phantom-60-updates.yaml").read_text())
     return values
 
 

@@ -44,7 +44,9 @@ def test_a_dataset_error_of_its_own_is_said(capsys):
 
 def test_a_missing_artifact_is_said_with_its_path(capsys):
     wrapped = raised(DatasetError("Failed while loading data"), FileNotFoundError("data/reports.parquet"))
-    assert said(capsys, wrapped) == "\nerror: Failed while loading data (data/reports.parquet)\n"
+    again = "run the stage that writes it again (`dvc dag` shows which), or `dvc checkout` it"
+    expected = f"\nerror: Failed while loading data (data/reports.parquet); {again}\n"
+    assert said(capsys, wrapped) == expected
 
 
 @pytest.mark.parametrize(

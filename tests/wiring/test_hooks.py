@@ -473,7 +473,13 @@ def test_records_of_an_experiment_in_a_copy_go_to_the_real_project(
 
 @pytest.mark.parametrize(
     ("env", "said"),
-    [(None, "params.yaml is"), ("smoke", "params.yaml, as conf/smoke/parameters.yml changes it, is")],
+    [
+        (None, "params.yaml is"),
+        (
+            "smoke",
+            "params.yaml, as conf/smoke/parameters.yml and conf/smoke/parameters_lengths.yml changes it, is",
+        ),
+    ],
 )
 def test_wrong_parameters_are_refused_before_anything_loads(root: Path, env: str | None, said: str) -> None:
     context = SimpleNamespace(params={"sed": 0}, project_path=root, env=env)

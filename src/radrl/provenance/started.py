@@ -127,7 +127,7 @@ def begin(root: Path, stage: str) -> Begun:
         root: the project's folder.
         stage: its name as DVC has it.
     """
-    text = (root / PARAMS_FILE).read_text(encoding="utf-8")
+    text = yaml_files.text(root / PARAMS_FILE)
     try:
         code = _stamps(stage, yaml_files.load(text))
     except Exception:  # params.yaml is checked, and what is wrong with it said, once it can be

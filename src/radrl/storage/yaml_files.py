@@ -97,10 +97,25 @@ def read(path: Path, refuse: Callable[[str], Exception] = NoYaml) -> Any:
     Raises:
         NoYaml: or what `refuse` makes in its place: there is no such file, or no YAML in it.
     """
+    said = text(path, refuse)
     try:
-        return load(path.read_text(encoding="utf-8"))
+        return load(said)
     except yaml.YAMLError as error:
         raise refuse(str(NoYaml.of(path, error))) from None
+
+
+def text(path: Path, refuse: Callable[[str], Exception] = NoYaml) -> str:
+    """The text of a YAML file.
+
+    Args:
+        path: the file.
+        refuse: makes what is raised of the message.
+
+    Raises:
+        NoYaml: or what `refuse` makes in its place: there is no such file, or it holds no text.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise refuse(f"{path} holds bytes that are no UTF-8; save it as UTF-8") from None
     except OSError as error:

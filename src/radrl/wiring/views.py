@@ -26,7 +26,7 @@ _WORKFLOW: Final = "workflowType=machine_learning"
 _LABELS: Final = {"selection": 95, "reward": 112, "credit": 75, "oracle": 75, "seed": 50}
 """By tag the pixels that its values take: with the metrics as many as a window of 1680 has."""
 
-_WIDE: Final = 198
+_WIDE: Final = 222
 """Pixels that the name of a metric takes."""
 
 _SHOWN: Final = 3

@@ -215,7 +215,7 @@ class TestRequests:
         self, worker: RecordedVllm, policy_folder: Path, films: Any, tmp_path: Path
     ) -> None:
         policy, shown = folder.load(policy_folder), [decode_films([film]) for film in films(4)]
-        (tmp_path / samplers.WEIGHTS).mkdir()  # as the first process has left it for the second
+        folder.save(policy, tmp_path / samplers.WEIGHTS)  # as the first process has left it for the second
         with closing(VllmWriter(policy_folder, **ON_CPU, draws=True)) as writer:
             sampler = VllmSampler(writer, ASK, SETTINGS, seed=3, workspace=tmp_path)
             sampler.draw(policy.model, shown[2:], accelerator=alone(1), step=5)
