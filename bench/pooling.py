@@ -359,9 +359,9 @@ studies a cell, SciPy {version("scipy")}. The standard error of a share of 5 % i
 {100 * math.sqrt(0.05 * 0.95 / rounds):.2f} points where the worst is a single hypothesis, and less elsewhere.
 
 Drawn numbers, of the sizes found in [the shipped arms](../results/phantom-60-updates.md): a seed's patients \
-leave a standard error of {PATIENTS}; seeds spread beyond it by what a column says. "1:10": some hypotheses \
-have 10 times the between-seed variance of the others (sd {WIDE} and {NARROW:.4f}). "Two without cold start": sd \
-{COLD}, the others 0.004.
+leave a standard error of {PATIENTS}; seeds spread beyond it by what a column says. "1:10": some \
+hypotheses have 10 times the between-seed variance of the others (sd {WIDE} and {NARROW:.4f}). "Two without \
+cold start": sd {COLD}, the others 0.004.
 
 - patients alone: the normal test by the patients of all seeds. Hierarchical bootstrap: seeds, then their \
 patients, by its variance. DerSimonian-Laird, Hartung-Knapp: random-effects meta-analysis of the S \
