@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Final
 
-FIRST: Final = frozenset("=@\t\r+-'")
+FIRST: Final = frozenset("=@+-' \t\r\n")
 """What a text begins with that may have a quote before it: cheaper to look at than the whole."""
 
-_ALWAYS: Final = ("=", "@", "\t", "\r")
+_ALWAYS: Final = ("=", "@")
 _SIGNS: Final = ("+", "-")
 _CALLS: Final = frozenset("(|!")
 
@@ -39,4 +39,5 @@ def unquoted(cell: str) -> str:
 
 def _runs(text: str) -> bool:
     """Whether a spreadsheet would do more than sums: a sign before a number or a list's item does none."""
-    return text.startswith(_ALWAYS) or (text.startswith(_SIGNS) and not _CALLS.isdisjoint(text))
+    begun = text.lstrip(" \t\r\n")  # some programs take blanks away before they look
+    return begun.startswith(_ALWAYS) or (begun.startswith(_SIGNS) and not _CALLS.isdisjoint(begun))
