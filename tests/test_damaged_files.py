@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import re
 import shutil
-import signal
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -22,6 +20,7 @@ from typing import Final
 import click
 import pytest
 from damaged_readers import READERS, Reader
+from time_limits import limited
 
 from radrl.reporting.films import FilmError
 from radrl.rexrank.form import FormError
@@ -40,22 +39,6 @@ MEND: Final = re.compile(
     re.IGNORECASE,
 )
 PLACES: Final = {"a folder in its place": Path.mkdir, "nothing there": lambda path: None}
-
-
-@contextmanager
-def limited() -> Iterator[None]:
-    """End what waits for ever, on systems that have alarms."""
-
-    def stop(*_: object) -> None:
-        raise AssertionError(f"nothing came of it in {SECONDS} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(SECONDS)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def damaged(name: str, kind: str, number: int, sound: bytes) -> bytes | None:
@@ -89,7 +72,7 @@ def outcome(reader: Reader, folder: Path, file: Path, kind: str, data: bytes | N
         PLACES[kind](file)
     there = set(folder.rglob("*"))
     try:
-        with limited(), warnings.catch_warnings():
+        with limited(SECONDS), warnings.catch_warnings():
             warnings.simplefilter("error")
             rows = reader.read(folder, file)
     except OURS as error:

@@ -9,22 +9,19 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import signal
 import struct
 import sys
 import zlib
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import dicom_films
 import numpy as np
-import pydicom
 import pytest
 from PIL import Image
 from pydicom.data import get_testdata_file
-from pydicom.dataset import FileMetaDataset
-from pydicom.uid import ExplicitVRLittleEndian, SecondaryCaptureImageStorage
+from time_limits import limited
 
 from radrl.data.ingest import ingest
 from radrl.data.sources import csv
@@ -48,30 +45,11 @@ def folder(tmp_path, noise):
     return tmp_path
 
 
-@contextmanager
-def limited():
-    """End what waits for ever, on systems that have alarms."""
-    if not hasattr(signal, "SIGALRM"):
-        yield
-        return
-
-    def stop(*_):
-        raise AssertionError(f"nothing came of it in {SECONDS} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(SECONDS)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def run(folder, table=None, **rules):
     """The corpus and the quarantine of a folder; counts are checked here, for every case."""
     table = table or folder / "reports.csv"
     roles = {role: role for role in ("image", "report", "patient", "study")}
-    with limited():
+    with limited(SECONDS):
         records = csv.read(path=table, image_root=folder / "films", columns=roles)
         passed = ingest(
             records,
@@ -121,22 +99,7 @@ def with_orientation(image: Image.Image, value: int) -> bytes:
 
 
 def dicom(image: Image.Image, **tags: object) -> bytes:
-    pixels = np.asarray(image).astype(np.uint16)
-    found = pydicom.Dataset()
-    found.file_meta = FileMetaDataset()
-    found.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
-    found.file_meta.MediaStorageSOPClassUID = SecondaryCaptureImageStorage
-    found.file_meta.MediaStorageSOPInstanceUID = "1.2.3.4"
-    found.PatientName = "Doe^Jane"
-    found.Rows, found.Columns = pixels.shape
-    found.SamplesPerPixel, found.PhotometricInterpretation = 1, "MONOCHROME2"
-    found.BitsAllocated, found.BitsStored, found.HighBit, found.PixelRepresentation = 16, 12, 11, 0
-    found.PixelData = pixels.tobytes()
-    for name, value in tags.items():
-        setattr(found, name, value)
-    buffer = io.BytesIO()
-    pydicom.dcmwrite(buffer, found, enforce_file_format=True)
-    return buffer.getvalue()
+    return dicom_films.dicom(np.asarray(image).astype(np.uint16), bits=12, **tags)
 
 
 def bundled(name: str) -> bytes:

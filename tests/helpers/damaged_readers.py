@@ -413,30 +413,12 @@ def film(kind: str) -> bytes:
     """A film of noise."""
     pixels = np.random.default_rng(0).integers(0, 256, (64, 48), dtype=np.uint8)
     if kind == "DICOM":
-        return _dicom(pixels)
+        from dicom_films import dicom
+
+        window = {"WindowCenter": 128, "WindowWidth": 256, "RescaleSlope": 1, "RescaleIntercept": 0}
+        return dicom(pixels, bits=8, **window)
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, kind)
-    return buffer.getvalue()
-
-
-def _dicom(pixels: Any) -> bytes:
-    import pydicom
-    from pydicom.dataset import FileMetaDataset
-    from pydicom.uid import ExplicitVRLittleEndian, SecondaryCaptureImageStorage
-
-    found = pydicom.Dataset()
-    found.file_meta = FileMetaDataset()
-    found.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
-    found.file_meta.MediaStorageSOPClassUID = SecondaryCaptureImageStorage
-    found.file_meta.MediaStorageSOPInstanceUID = "1.2.3.4"
-    found.PatientName = "Doe^Jane"
-    found.Rows, found.Columns = pixels.shape
-    found.SamplesPerPixel, found.PhotometricInterpretation = 1, "MONOCHROME2"
-    found.BitsAllocated, found.BitsStored, found.HighBit, found.PixelRepresentation = 8, 8, 7, 0
-    found.WindowCenter, found.WindowWidth, found.RescaleSlope, found.RescaleIntercept = 128, 256, 1, 0
-    found.PixelData = pixels.tobytes()
-    buffer = io.BytesIO()
-    pydicom.dcmwrite(buffer, found, enforce_file_format=True)
     return buffer.getvalue()
 
 

@@ -32,6 +32,21 @@ MIXING: Final[dict[str, Any]] = {
 """Of the oracle; tau is not 1, so that a tau left out is seen."""
 
 
+SUPERVISED: Final[dict[str, Any]] = {
+    "epochs": 3,
+    "batch_size": 3,
+    "examples_at_once": 2,
+    "learning_rate": 1e-2,
+    "optimizer": "adamw",
+    "warmup_share": 0.0,
+    "weight_decay": 0.0,
+    "gradient_clip": 1.0,
+    "bf16": False,
+    "max_tokens": 24,
+    "checkpoint_every": 1,
+}
+"""Of learning from reports; whoever trains adapters adds `lora`."""
+
 TRAINING: Final[dict[str, Any]] = {
     "steps": 4,
     "epochs": None,

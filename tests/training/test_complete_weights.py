@@ -15,7 +15,7 @@ from damaged_weights import DAMAGES, damage, tensor
 from peft import get_peft_model
 from recorded_vllm import RecordedVllm
 from safetensors.torch import load_file
-from small_arms import TRAINING, Letters
+from small_arms import SUPERVISED, TRAINING, Letters
 
 from radrl.credit.uniform import Uniform
 from radrl.policy import folder
@@ -33,20 +33,7 @@ from radrl.training.supervised.fine_tuning import Examples, fine_tune
 from radrl.training.tuning import lora_config
 
 LORA = {"rank": 2, "alpha": 4, "dropout": 0.0, "targets": ["model.language_model.layers.*.mlp.*"]}
-SUPERVISED: dict[str, Any] = {
-    "epochs": 1,
-    "batch_size": 2,
-    "examples_at_once": 2,
-    "learning_rate": 1e-3,
-    "optimizer": "adamw",
-    "warmup_share": 0.0,
-    "weight_decay": 0.0,
-    "gradient_clip": 1.0,
-    "bf16": False,
-    "max_tokens": 24,
-    "checkpoint_every": 1,
-    "lora": LORA,
-}
+SETTINGS = SUPERVISED | {"epochs": 1, "batch_size": 2, "learning_rate": 1e-3, "lora": LORA}
 GRPO = TRAINING | {"steps": 2, "rollouts": 2, "rollouts_at_once": 4, "checkpoint_every": 1, "lora": LORA}
 ONE = {
     "full": ("model.safetensors", "model.layers.1.mlp.down_proj.weight"),
@@ -73,7 +60,7 @@ def taught(start: Path, films: Any, texts: Any, prompt: str, work: Path) -> Run:
         return fine_tune(
             folder.load(start),
             examples,
-            settings=SUPERVISED,
+            settings=SETTINGS,
             seed=3,
             workspace=work,
             tunes=tunes,

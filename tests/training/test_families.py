@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 from accelerate import Accelerator
-from small_arms import MIXING, TRAINING, Letters, Nothing
+from small_arms import MIXING, SUPERVISED, TRAINING, Letters, Nothing
 from trl.trainer.utils import add_fused_lm_head
 
 from radrl.credit.build import build
@@ -39,20 +39,7 @@ LANGUAGE = [f"model.language_model.layers.*.{part}.*_proj" for part in ("self_at
 LORA = {"rank": 4, "alpha": 8, "dropout": 0.0, "targets": LANGUAGE}
 SHARING = ("qwen2_5_vl", "qwen3_vl")
 """Families whose groups read their prompt once in a forward pass of training."""
-SUPERVISED: dict[str, Any] = {
-    "epochs": 3,
-    "batch_size": 3,
-    "examples_at_once": 2,
-    "learning_rate": 1e-2,
-    "optimizer": "adamw",
-    "warmup_share": 0.0,
-    "weight_decay": 0.0,
-    "gradient_clip": 1.0,
-    "bf16": False,
-    "max_tokens": 24,
-    "checkpoint_every": 1,
-    "lora": LORA,
-}
+SETTINGS = SUPERVISED | {"lora": LORA}
 GRPO = TRAINING | {"steps": 2, "rollouts": 3, "rollouts_at_once": 6, "lora": LORA, "checkpoint_every": 1}
 
 
@@ -80,7 +67,7 @@ def taught(
         return fine_tune(
             folder.load(family_folder),
             Examples.asking(prompt, studies, texts(4)),
-            settings=SUPERVISED | settings,
+            settings=SETTINGS | settings,
             seed=3,
             workspace=tmp_path / workspace,
             tunes=tunes,

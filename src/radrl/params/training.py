@@ -19,6 +19,7 @@ from radrl.parts.builtin import BUILTIN
 from radrl.parts.near import hint
 from radrl.parts.section import Neutral, PositiveFloat, PositiveInt, Section, Share
 from radrl.reports.output import Form
+from radrl.training import course
 
 
 class OwnSelections(Parts):
@@ -68,7 +69,7 @@ class Watch(Section):
     @property
     def decides(self) -> bool:
         """Whether looks decide when training ends or which weights it hands on."""
-        return self.patience is not None or self.keep == "best"
+        return course.looks_decide(self.model_dump())
 
     @model_validator(mode="after")
     def _looks_where_it_decides(self) -> Watch:

@@ -8,13 +8,14 @@ they lie.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from radrl.storage import json_files
 
 if TYPE_CHECKING:
     import torch
@@ -237,7 +238,7 @@ class _Files:
         if not path.is_file():
             raise WeightsError(f"{self.folder} has neither {SINGLE} nor {INDEX}. {self.mend}")
         try:
-            return dict(json.loads(path.read_text(encoding="utf-8"))["weight_map"])
+            return dict(json_files.parsed(path.read_bytes())["weight_map"])
         except (ValueError, KeyError, TypeError) as error:
             raise WeightsError(f"{path} is no index of shards ({error!r}). {self.mend}") from None
 

@@ -1,7 +1,7 @@
 """How long an arm trains: by updates, or by passes over its films.
 
 An arm has either `training.steps` or `training.epochs`, its own or the section's. Passes become updates once
-the films are counted, here and nowhere else.
+the films are counted, here and nowhere else. Looks at watched films may end it before.
 """
 
 from __future__ import annotations
@@ -80,3 +80,21 @@ def passes(settings: Mapping[str, Any], films: int) -> float:
         0.2926829268292683
     """
     return float(batches(settings, films) * settings["prompts_per_step"] / films)
+
+
+def looks_decide(watch: Mapping[str, Any] | None) -> bool:
+    """Whether looks at the watched films decide when training ends or which weights it hands on.
+
+    Args:
+        watch: the keys of `radrl.params.training.Watch`; nothing where nobody looks.
+    """
+    return bool(watch) and (watch["patience"] is not None or keeps_best(watch))
+
+
+def keeps_best(watch: Mapping[str, Any] | None) -> bool:
+    """Whether training hands on the weights of its best look, in place of the last ones.
+
+    Args:
+        watch: as `looks_decide` takes it.
+    """
+    return bool(watch) and watch["keep"] == "best"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from radrl.storage import pointers
+from radrl.training import course
 
 if TYPE_CHECKING:
     import torch
@@ -98,20 +99,11 @@ def check_watched(watch: Mapping[str, Any] | None, films: int) -> None:
     Raises:
         SettingsError: naming the keys.
     """
-    if looks_decide(watch) and not films:
+    if course.looks_decide(watch) and not films:
         raise SettingsError(
             "training.watch has a patience or keeps the best look's weights, but the corpus has no film in "
             "the split val: give it some (ingest), or set patience to null and keep to last"
         )
-
-
-def looks_decide(watch: Mapping[str, Any] | None) -> bool:
-    """Whether looks at the watched films decide when training ends or which weights it hands on.
-
-    Args:
-        watch: the keys of `radrl.params.training.Watch`; nothing where nobody looks.
-    """
-    return bool(watch) and (watch["patience"] is not None or watch["keep"] == "best")
 
 
 def check_precision(settings: Mapping[str, Any], key: Callable[[str], str], device: torch.device) -> None:

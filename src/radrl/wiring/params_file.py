@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ from radrl.storage import yaml_files
 from radrl.storage.yaml_files import NoYaml
 
 
-def values(text: str, path: Path) -> dict[str, Any]:
-    """What a file says, paths below the user's home in full.
+@lru_cache(maxsize=1)
+def values(text: str, path: Path) -> Mapping[str, Any]:
+    """What a file says, paths below the user's home in full; parsed once, for settings and hooks both ask.
 
     Args:
         text: of it.

@@ -26,7 +26,7 @@ from radrl.process.ranks import processes
 from radrl.rewards.base import RewardSum
 from radrl.training import batches, course, placing, tuning
 from radrl.training.callbacks import Report, StepReport, silent
-from radrl.training.preflight import check_films, looks_decide
+from radrl.training.preflight import check_films
 from radrl.training.reinforcement.finite import Finite
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.samplers import Sampler
@@ -137,8 +137,8 @@ def optimise(
     )
     _let_observe(trainer, observers)
     tuning.check_masters(trainer.model)
-    kept = {"keep_best": watch is not None and _keeps_best(settings["watch"])}
-    return trained(trainer, policy, tunes=settings["tunes"], workspace=workspace, **kept)
+    keep_best = watch is not None and course.keeps_best(settings["watch"])
+    return trained(trainer, policy, tunes=settings["tunes"], workspace=workspace, keep_best=keep_best)
 
 
 def _looks(
@@ -149,13 +149,10 @@ def _looks(
         return []
     looks: list[TrainerCallback] = [Watching(watch, policy.processor, report)]
     own = settings["watch"]
-    if looks_decide(own):
-        looks.append(EarlyStopping(watch.column(own["metric"]), own["patience"], keep_best=_keeps_best(own)))
+    if course.looks_decide(own):
+        column, keep_best = watch.column(own["metric"]), course.keeps_best(own)
+        looks.append(EarlyStopping(column, own["patience"], keep_best=keep_best))
     return looks
-
-
-def _keeps_best(watch: Mapping[str, Any] | None) -> bool:
-    return bool(watch) and watch["keep"] == "best"
 
 
 def _tuned(policy: Policy, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from scipy.special import stdtr
 from radrl.training.watching.history_rows import Row, at, mean, series
 
 PER: Final = 60
-"""Updates that a slope is told for: so many has a training of the shipped recipes, whatever this one had."""
+"""Updates that a slope is told for, whatever a training had: arms of other lengths are read side by side."""
 LEAST: Final = 0.01
 """Change over the last third that is a movement: the margin that a study's claims take for the least
 difference that matters, and one of 80 watched films from right to wrong."""
