@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +19,7 @@ from radrl.params.rows import row_digests
 from radrl.params.schema import Params
 from radrl.storage.locks import alone
 from radrl.storage.whole_files import whole_file
-from radrl.studies import analyses, clones, levelling
+from radrl.studies import analyses, clones, finished_seeds, levelling
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.claims import across_runs
 from radrl.studies.claims.page import lines, summary
@@ -44,7 +45,9 @@ Examples:
   radrl study conf/recipes/study-deer-table4.yaml --dry-run
   radrl study conf/recipes/study-deer-table4.yaml
   radrl study conf/recipes/study-deer-figure1.yaml --seeds 0 --out figure1.md
-  radrl study my-study.yaml --jobs 2 --allow-dirty"""
+  radrl study my-study.yaml --jobs 2 --allow-dirty
+  radrl study my-study.yaml --seeds 10,11 --pack node-a.zip          # on one machine
+  radrl study my-study.yaml --packed node-a.zip --packed node-b.zip  # on any: the page of all seeds"""
 
 FOLDER: Final = Path("data/.studies")
 
@@ -82,8 +85,26 @@ class _Seeds(click.ParamType[tuple[int, ...]]):
     help="Take uncommitted changes of code and wiring along, instead of refusing them: a clone holds the "
     "last commit.",
 )
+@click.option(
+    "--pack",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="What the page is made of goes into this zip file too, for --packed on another machine.",
+)
+@click.option(
+    "--packed",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    help="Seeds that ran elsewhere are taken from this file of --pack.  [may be given several times]",
+)
 def command(
-    file: Path, seeds: tuple[int, ...] | None, out: Path | None, dry_run: bool, jobs: int, allow_dirty: bool
+    file: Path,
+    seeds: tuple[int, ...] | None,
+    out: Path | None,
+    dry_run: bool,
+    jobs: int,
+    allow_dirty: bool,
+    pack: Path | None,
+    packed: tuple[Path, ...],
 ) -> None:
     """Run the study in FILE: its arms, once for each run and seed, and one table of them all.
 
@@ -100,15 +121,21 @@ def command(
     (NAME-curves.png), and of arms with an oracle or FactS zero rewards and rare labels (NAME-rare.png).
     A study of `stage: analyses` has ways of masking and pools of films for rows, and neither budgets,
     curves nor pictures.
+
+    Seeds may run on several machines: each with --seeds and --pack, then one with --packed. A file of --pack
+    holds tables of numbers, no report and no film.
     """
     root = project(Path.cwd())
     study = read(file, root)
     chosen = seeds or study.seeds
     folder = root / FOLDER / study.name
     planned = experiments(study.values, chosen, folder, study.stage)
-    changed = clones.uncommitted(root)
+    elsewhere = _elsewhere(study, planned, packed, folder / "packed")
+    here = [one for one in planned if one.title not in elsewhere]
+    planned = [elsewhere[one.title].experiment if one.title in elsewhere else one for one in planned]
+    changed = clones.uncommitted(root) if here else []
     if dry_run:
-        _show(study, planned, changed, root, out=out or folder / "results.md")
+        _show(study, here, changed, root, out=out or folder / "results.md")
         return
     if changed and not allow_dirty:
         raise click.ClickException(_dirty(changed))
@@ -118,7 +145,7 @@ def command(
     with alone(folder, "radrl study"):
         try:
             run_all(
-                planned,
+                here,
                 Repro(root, study.name),
                 prepare=_preparing(root, changed),
                 say=lambda line: click.echo(line, err=True),
@@ -126,7 +153,12 @@ def command(
             )
         except (KeyboardInterrupt, SystemExit) as end:
             raise stopped(end) from None
-        _write(study, planned, out, root, pictures=pictures)
+        if pack:
+            finished_seeds.pack(here, clones.commit(root), pack)
+        run = [
+            elsewhere[one.clone.name].experiment if one.clone.name in elsewhere else one for one in planned
+        ]
+        _write(study, run, out, root, pictures=pictures, elsewhere=elsewhere.values())
 
 
 def describe(study: Study, command: str) -> Described:
@@ -159,6 +191,22 @@ def describe(study: Study, command: str) -> Described:
     )
 
 
+def _elsewhere(
+    study: Study, planned: Sequence[Experiment], packed: Sequence[Path], folder: Path
+) -> dict[str, finished_seeds.Finished]:
+    """The experiments that files of finished seeds hold, by their titles."""
+    if packed and any(one.arm[0] != one.over[0] for one in study.hypotheses):
+        raise click.UsageError(
+            f"{study.name} asks for differences between arms of two runs, which need single reports; "
+            "--packed has none: run its seeds on one machine"
+        )
+    try:
+        found = [one for path in packed for one in finished_seeds.unpack(planned, path, folder)]
+    except finished_seeds.PackError as error:
+        raise click.ClickException(str(error)) from None
+    return {one.experiment.title: one for one in found}
+
+
 def _preparing(root: Path, changed: list[str]) -> Callable[[Experiment], None]:
     def prepare(experiment: Experiment) -> None:
         clones.prepare(root, experiment.clone, experiment.params, changed)
@@ -166,10 +214,18 @@ def _preparing(root: Path, changed: list[str]) -> Callable[[Experiment], None]:
     return prepare
 
 
-def _write(study: Study, planned: list[Experiment], out: Path, root: Path, *, pictures: bool) -> None:
+def _write(
+    study: Study,
+    planned: list[Experiment],
+    out: Path,
+    root: Path,
+    *,
+    pictures: bool,
+    elsewhere: Collection[finished_seeds.Finished],
+) -> None:
     file = study.file.resolve()
     shown = file.relative_to(root) if file.is_relative_to(root) else file.name
-    said = describe(study, f"radrl study {shown}")
+    said = replace(describe(study, f"radrl study {shown}"), elsewhere=finished_seeds.by_commit(elsewhere))
     comparisons, curves, drawn = _comparisons(study, planned), DataFrame(), list[Picture]()
     ended = levelling.over_seeds(histories(planned), said.metrics)
     claims = _claims(study, comparisons, planned, said, ended)

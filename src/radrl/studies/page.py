@@ -48,6 +48,7 @@ class Described:
         about: what the rows are, where they are no arms.
         settings: by run, of a row and a metric the digest of what else decides it (`radrl.params.rows`), in
             every line of the CSV; none where the rows are no arms.
+        elsewhere: by commit, the experiments that ran on other machines with its code.
     """
 
     title: str
@@ -65,6 +66,7 @@ class Described:
     published: Published | None
     about: str | None = None
     settings: Mapping[str, Callable[[str, str], str]] = field(default_factory=dict)
+    elsewhere: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def page(
@@ -92,6 +94,9 @@ def page(
     seeds = sorted(comparisons["seed"].unique())
     several = len(study.variations) > 1
     parts = [f"# {study.title}", *([DRAWN_FILMS] if study.drawn else []), _made(study, seeds)]
+    parts += [
+        f"Ran elsewhere, code of {commit[:10]}: {'; '.join(run)}." for commit, run in study.elsewhere.items()
+    ]
     parts += _some(study.about)
     parts += [] if claims is None or claims.empty else claims_page.section(claims)
     parts += pictures
