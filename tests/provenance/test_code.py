@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 GRPO = ["grpo", "deer", "orapo", "mrg_r1"]
 """Arms that train."""
 
-EVERY_ARM = ["base", "sft", *GRPO]
+EVERY_ARM = ["base", "sft", "sft_think", *GRPO]
 DEER = ["grpo", "deer"]
 GRADIENT = ["deer"]
 FACTS = ["orapo"]
