@@ -8,7 +8,8 @@ only one of them needs is imported by that one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -147,12 +148,14 @@ def score(
     given = [labelers] if isinstance(labelers, str) or not isinstance(labelers, Sequence) else labelers
     readers = [one(each) for each in given]
     evaluation = _with_defaults(settings or {}, EVAL)
-    wanted = Wanted(asked, [each.name for each in readers], evaluation)
+    with _of_metrics():
+        wanted = Wanted(asked, [each.name for each in readers], evaluation)
     evaluation["nlg"]["meteor"] &= wanted.has("nlg_meteor", "nlg")  # it starts Java
     found = {
         family: build([family], evaluation, readers)[0].score(truth, generated) for family in wanted.families
     }
-    wanted.require_found({family: [*scores.corpus, *scores.skipped] for family, scores in found.items()})
+    with _of_metrics():
+        wanted.require_found({family: [*scores.corpus, *scores.skipped] for family, scores in found.items()})
     whole = Scores({}, {})
     for family, scores in found.items():
         has = partial(wanted.has, family=family)
@@ -268,6 +271,17 @@ def _pairs(references: Iterable[str], hypotheses: Iterable[str]) -> tuple[list[s
         if says_nothing(text):
             raise ValueError(f"references[{place}] is {text!r}, no report: nothing can be compared with it")
     return truth, found
+
+
+@contextmanager
+def _of_metrics() -> Iterator[None]:
+    """Say of a metric that is none which argument it stands in."""
+    from radrl.scoring.wanted import UnknownMetric
+
+    try:
+        yield
+    except UnknownMetric as error:
+        raise UnknownMetric(f"metrics: {error}") from None
 
 
 def _with_defaults(

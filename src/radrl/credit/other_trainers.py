@@ -123,9 +123,9 @@ def get(
         >>> import radrl
         >>> tokenizer = radrl.load_policy("data/06_models/radrl-tiny").processor.tokenizer
         >>> ids = tokenizer(["No effusion.", "Small effusion."])["input_ids"]
-        >>> credit = radrl.credit.get("tf_idf", tokenizer, alpha=1.0)
+        >>> credit = radrl.credit.get("tf_idf", tokenizer)
         >>> [weights.round(2).tolist() for weights in credit(ids, group=2)]
-        [[1.0]]
+        [[1.92, 1.0, 1.0], [1.69, 1.69, 1.0, 1.0]]
     """
     if output not in FORMS:
         raise ValueError(f"output is {output!r}{hint(output, FORMS, 'Valid')}")

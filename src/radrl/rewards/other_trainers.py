@@ -39,6 +39,9 @@ DEFAULTS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """Settings that `get` need not be told: those of the rows that ship; a test holds them to the recipes."""
 
+_OF_TRL: Final = ("completion_ids", "trainer_state", "log_extra", "log_metric", "environments")
+"""What TRL hands over beside the columns of the data set."""
+
 Completion = str | Sequence[Mapping[str, Any]]
 """What TRL hands over: a text, or messages where prompts are conversations."""
 
@@ -85,10 +88,10 @@ class TrainerReward:
             raise TypeError("completions is one text; give a list of completions")
         outputs = [_text(completion, place) for place, completion in enumerate(completions)]
         if self.column not in columns:
-            near = hint(self.column, columns, "Columns") if columns else "; there are no columns."
+            known = [name for name in columns if name not in _OF_TRL]
             raise ValueError(
                 f"reward {self.__name__} reads the references in column {self.column!r}, which there is not"
-                f"{near} Name another: get({self.__name__!r}, column=...)"
+                f"{hint(self.column, known, 'Columns')}; get({self.__name__!r}, column=...) names another"
             )
         references = texts(self.column, columns[self.column])
         require_equal({"completions": len(outputs), self.column: len(references)})
