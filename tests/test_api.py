@@ -1,4 +1,4 @@
-"""`import radrl`: its names and their signatures, what it imports, its examples, and what is said of mistakes."""
+"""`import radrl`: names and signatures, what it imports, its examples, and what is said of mistakes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ SIGNATURES = {
     "radrl.read_corpus": "(folder: 'Path | str', *, split: 'str | None' = None, "
     "columns: 'Sequence[str] | None' = None) -> 'pd.DataFrame'",
     "radrl.score": "(references: 'Iterable[str]', hypotheses: 'Iterable[str]', "
-    "metrics: 'Sequence[str] | None' = None, *, labelers: 'str | Labeler | Sequence[str | Labeler]' = 'rules', "
+    "metrics: 'Sequence[str] | None' = None, *, "
+    "labelers: 'str | Labeler | Sequence[str | Labeler]' = 'rules', "
     "settings: 'Mapping[str, Mapping[str, Any]] | None' = None) -> 'Scores'",
     "radrl.rewards.for_easyr1": "(*rewards: 'TrainerReward', weights: 'Sequence[float] | None' = None) "
     "-> 'ForEasyR1'",
@@ -87,7 +88,7 @@ def test_import_radrl_imports_nothing_else() -> None:
     assert {name for name in with_radrl if name.startswith("radrl")} == {"radrl"}
     heavy = {"torch", "transformers", "trl", "pandas", "numpy", "pydantic", "kedro", "mlflow", "dvc", "click"}
     assert not with_radrl & heavy
-    assert with_radrl - bare <= {"radrl", "__future__", "typing", *sys.stdlib_module_names}
+    assert {name.partition(".")[0] for name in with_radrl - bare} <= {"radrl", *sys.stdlib_module_names}
 
 
 @pytest.mark.parametrize(
@@ -176,7 +177,7 @@ def test_a_metric_asked_for_by_name_is_there_or_refused(monkeypatch: pytest.Monk
     monkeypatch.setenv("PATH", "")  # no Java
     monkeypatch.delenv("JAVA_HOME", raising=False)
     assert "nlg_meteor" in radrl.score(TRUTH, FOUND, ["nlg"]).skipped
-    with pytest.raises(ScoringError, match="nlg_meteor cannot be had: .*[Jj]ava"):
+    with pytest.raises(ScoringError, match=r"nlg_meteor cannot be had: .*[Jj]ava"):
         radrl.score(TRUTH, FOUND, ["nlg_meteor"])
 
 
@@ -186,7 +187,7 @@ def test_read_corpus_reads_what_ingest_wrote(make_corpus: Callable[..., ds.Datas
     table = radrl.read_corpus(tmp_path, split="test", columns=["study_id", "report"])
     assert table["study_id"].tolist() == ["test0", "test1", "test2"]
     assert len(radrl.read_corpus(str(tmp_path))) == 6
-    with pytest.raises(ValueError, match="no film in split 'val' .it has test, train"):
+    with pytest.raises(ValueError, match=r"no film in split 'val' \(it has test, train"):
         radrl.read_corpus(tmp_path, split="val")
     with pytest.raises(ValueError, match="columns: the corpus has no 'reprt'; did you mean 'report'"):
         radrl.read_corpus(tmp_path, columns=["reprt"])
