@@ -211,3 +211,42 @@ def test_scripts_that_run_by_their_path_are_code_of_who_runs_them(params: dict[s
     worker = "radrl.process.isolated.radgraph_worker"
     assert worker in modules(["ce", "radgraph"])
     assert worker not in modules(["ce"])
+
+
+def test_what_the_package_hands_to_programs_is_no_code_of_its_stages(
+    code_of: dict[str, set[str]], run_again: Callable[..., set[str]]
+) -> None:
+    assert {name for name, own in code_of.items() if own & {*code.FACES.values()}} == set()
+    for face in code.FACES:
+        assert run_again(f"{face}.__init__", otherwise) == set()
+
+
+@pytest.mark.parametrize(
+    ("asked", "handed_on"),
+    [
+        ("import radrl", {"radrl.api", "radrl.rewards.other_trainers", "radrl.credit.other_trainers"}),
+        ("from radrl import score", {"radrl.api", "radrl.rewards.other_trainers"}),
+        (
+            "def mine():\n    from radrl.rewards import get",
+            {"radrl.rewards.other_trainers", "radrl.rewards.mccs"},
+        ),
+        ("from radrl.rewards.bleu2 import Bleu2", set()),
+    ],
+)
+def test_a_part_of_ones_own_that_asks_for_these_names_has_their_code(
+    params: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: str,
+    handed_on: set[str],
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = f"asks_{abs(hash(asked))}"
+    body = "def reward(reports, references, *, words: int = 4):\n    return [0.0] * len(reports)\n"
+    (tmp_path / f"{module}.py").write_text(f"{asked}\n\n\n{body}")
+    grpo = params["arms"]["grpo"] | {"reward": {"own": {"part": f"{module}:reward", "weight": 1.0}}}
+    found = {*stage_code("train", params | {"arms": params["arms"] | {"grpo": grpo}}, "grpo")}
+    assert module in found
+    assert handed_on <= found
+    assert bool(handed_on) == bool(found & {*code.FACES.values()})
+    assert ("radrl.rewards.mccs" in found) == bool(handed_on)
