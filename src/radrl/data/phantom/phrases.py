@@ -308,9 +308,53 @@ BOILERPLATE: Final[tuple[str, ...]] = (
     "Mild degenerative changes are seen in the thoracic spine.",
     "The soft tissues are unremarkable.",
 )
+MORE_BOILERPLATE: Final[tuple[str, ...]] = (
+    "Vertebral body heights are maintained.",
+    "The bony thorax is unremarkable.",
+    "The ribs are intact on both sides.",
+    "The clavicles are intact.",
+    "The trachea lies in the midline and its lumen is not narrowed.",
+    "The carina and both main bronchi have a normal course.",
+    "The visualized large airways are patent.",
+    "The stomach bubble lies in its usual place.",
+    "Bowel gas in the upper abdomen has a normal pattern.",
+    "The liver and the spleen are of usual size.",
+    "The imaged portions of the upper abdomen show no abnormality.",
+    "The soft tissues of the neck and the chest wall are unremarkable.",
+    "The breast shadows are symmetric.",
+    "The scapulae are projected away from the lung fields.",
+    "The clavicles are level and the film is well centered.",
+    "The thoracic spine is in normal alignment.",
+    "The shoulder joints are unremarkable where they are included.",
+    "Exposure and positioning are adequate for interpretation.",
+    "Both domes of the diaphragm have a smooth outline.",
+    "The left hemidiaphragm lies slightly lower than the right, as is usual.",
+    "The azygos vein is of normal caliber.",
+    "The aortic knob has a normal outline.",
+    "The paraspinal lines keep their usual course.",
+    "The right paratracheal stripe is thin.",
+    "The minor fissure is in its usual position.",
+    "The overlying skin folds are of no significance.",
+    "No foreign body projects over the chest.",
+    "No calcified lymph nodes are seen.",
+    "The visualized portions of the neck are unremarkable.",
+    "The sternum is unremarkable on this view.",
+    "The study is of diagnostic quality.",
+    "Further views are not needed at this time.",
+    "Clinical correlation is recommended as usual.",
+    "The results were reviewed together with the referring team.",
+    "The mediastinal fat planes are preserved.",
+    "The pulmonary arteries are of normal caliber.",
+    "The aortopulmonary window is preserved.",
+    "The joints of the spine have a usual appearance for the age of the patient.",
+    "The companion line above each clavicle is preserved.",
+    "The cervical airway is in the midline where it is included.",
+    "The gastric air bubble and the splenic flexure are in their usual places.",
+)
+"""Further stock sentences, for reports in which few words carry findings: all state nothing at all."""
 TORTUOUS: Final = "The aorta is mildly tortuous."
 """Boilerplate for a patient whose aorta is."""
-BONES: Final = frozenset(BOILERPLATE[:3])
+BONES: Final = frozenset({*BOILERPLATE[:3], *MORE_BOILERPLATE[:4]})
 """Boilerplate that may not stand beside a fracture."""
 OTHER_FINDINGS: Final = frozenset({"Mild degenerative changes are seen in the thoracic spine."})
 """Boilerplate that tells of a finding beside the observations, one of those that CheXpert lists."""
