@@ -348,8 +348,8 @@ MORE_BOILERPLATE: Final[tuple[str, ...]] = (
     "The radiograph was obtained in standard position.",
     "The position of the patient is standard.",
 )
-"""Further stock sentences, for reports in which few words carry findings. They state nothing, and have the words of
-the other phrases, of which a vocabulary that was learned from shorter reports has whole tokens."""
+"""Further stock sentences, for reports in which few words carry findings. They state nothing, and have the
+words of the other phrases, of which a vocabulary that was learned from shorter reports has whole tokens."""
 TORTUOUS: Final = "The aorta is mildly tortuous."
 """Boilerplate for a patient whose aorta is."""
 BONES: Final = frozenset({*BOILERPLATE[:3], *MORE_BOILERPLATE[:4]})
