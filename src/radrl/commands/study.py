@@ -228,7 +228,7 @@ def _claims(
 
 
 def _spread(study: Study, comparisons: DataFrame, pairs: DataFrame, said: Described) -> list[spread.Parts]:
-    """Where the spread between seeds comes from; not of analyses, whose rows have no training of their own."""
+    """Where the spread between seeds comes from; not of analyses, whose rows are not trained."""
     if study.stage == ANALYSES:
         return []
     return spread.parts(
