@@ -411,7 +411,9 @@ def test_smoke_environment_changes_keys_of_params_and_stays_valid(
     }
 
 
-@pytest.mark.parametrize("recipe", ["csv-laptop", "openi-laptop", "phantom-hard", "phantom-credit", "phantom-quick"])
+@pytest.mark.parametrize(
+    "recipe", ["csv-laptop", "openi-laptop", "phantom-hard", "phantom-credit", "phantom-quick"]
+)
 def test_smoke_environment_goes_with_the_laptop_recipes_of_any_source(root: Path, recipe: str) -> None:
     own = [root / f"conf/recipes/{recipe}.yaml", root / "conf/smoke/parameters.yml"]
     merged = OmegaConf.merge(*map(OmegaConf.load, own))
