@@ -33,8 +33,9 @@ _REPLACED: Final = 1 / 3
 """The chance of a stock sentence to be another one where a report is reworded."""
 
 Boilerplate = Literal["usual", "more"]
-"""The stock sentences that findings are filled with: those that always were, or about four times as many,
-none of which tells of a finding."""
+"""The stock sentences that findings are filled with: those that always were, in any order, or about four
+times as many, in one order, as a template has them, none of which tells of a finding. Without an order a
+policy that writes the likeliest would write one of them again and again."""
 
 _TOPICS: Final[dict[str, str]] = {
     **dict.fromkeys(_LUNG_FINDINGS, "lungs"),
@@ -124,7 +125,8 @@ def write_report(
     opening = _opening(case, rng, lateral=lateral, prior=prior)
     low, high = words
     target = int(rng.integers(low, high)) - _length(opening)
-    findings = opening + _filled(body, target, _stock(case, boilerplate), case, rng)
+    stock = _stock(case, boilerplate)
+    findings = opening + _filled(body, target, stock, case, rng, ordered=boilerplate == "more")
     return Report(tuple(findings), tuple(_impression(case, findings, rng)))
 
 
@@ -302,6 +304,10 @@ def reword(
     for sentence in report.findings:
         replaced = rng.random() < _REPLACED and sentence.text in plain and spare
         findings.append(Sentence(spare.pop()) if replaced else sentence)
+    if boilerplate == "more":
+        placed = [i for i, sentence in enumerate(findings) if sentence.text in plain]
+        for i, text in zip(placed, sorted((findings[i].text for i in placed), key=plain.index), strict=True):
+            findings[i] = Sentence(text)
     return Report(tuple(findings), report.impression)
 
 
@@ -317,16 +323,29 @@ def _stock(case: Case, boilerplate: Boilerplate) -> list[str]:
 
 
 def _filled(
-    body: list[Sentence], target: int, stock: Sequence[str], case: Case, rng: np.random.Generator
+    body: list[Sentence],
+    target: int,
+    stock: Sequence[str],
+    case: Case,
+    rng: np.random.Generator,
+    *,
+    ordered: bool,
 ) -> list[Sentence]:
-    """Add denials, and stock sentences up to the target's words, then put the whole in a drawn order."""
+    """Add denials, and stock sentences up to the target's words, then put the whole in a drawn order.
+
+    The stock sentences among themselves are in the order of the stock where `ordered`, else as they were
+    drawn.
+    """
     body = body + _denials(case, rng)
-    words = _length(body)
+    words, taken = _length(body), list[str]()
     for text in rng.permutation(np.array(stock, dtype=object)):
         if words >= target:
             break
-        body.append(Sentence(text, (_OTHER_FINDING,) if text in phrases.OTHER_FINDINGS else ()))
+        taken.append(text)
         words += len(text.split())
+    if ordered:
+        taken.sort(key=stock.index)
+    body += [Sentence(text, (_OTHER_FINDING,) if text in phrases.OTHER_FINDINGS else ()) for text in taken]
     return _ordered(body, rng)
 
 
