@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from radrl.data.phantom.film import Drawing
 from radrl.data.phantom.findings import PREVALENCE
@@ -230,6 +232,30 @@ def test_a_near_copy_has_the_findings_of_another_film_and_another_patient(pool: 
         assert copy.gold == original.gold
         assert copy.patient_id != original.patient_id
         assert copy.study_id > original.study_id
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.floats(0, 1).flatmap(lambda near: st.tuples(st.just(near), st.floats(0, 1 - near))),
+    st.sampled_from(["usual", "more"]),
+)
+def test_any_pool_has_copies_of_earlier_studies_that_state_the_same(
+    seed: int, shares: tuple[float, float], boilerplate: str
+) -> None:
+    near, normal = shares
+    if near + normal > 1:  # by rounding
+        normal = 0.0
+    own: dict[str, Any] = {"near_copies": near, "normal_share": normal, "boilerplate": boilerplate}
+    records = drawn({"train": 12}, seed=seed, lateral_share=0.0, **own)
+    found = pairs(records)  # finds the original of each
+    assert all(one.gold == other.gold and one.study_id > other.study_id for one, other in found)
+    assert len({copy.patient_id for copy, _ in found}) == len(found)
+    assert len({record.study_id for record in records}) == 12
+    if normal == 1 - near and near < 1:
+        originals = [record for record in records if "-c" not in record.patient_id]
+        bare = [one for one in originals if isinstance(one.image, Drawing) and not one.image.case.findings]
+        assert len(originals) - len(bare) <= 1  # the first study, which can be no copy, is drawn as ever
 
 
 def test_a_near_copy_is_the_film_slightly_shifted_with_another_grain(pool: list[Record]) -> None:
