@@ -230,6 +230,13 @@ def test_more_hedges_than_the_severity_bears_are_refused(
     assert f"ingest.phantom: hedge_share must lie in [0, {largest}] with severity {severity}, got" in said
 
 
+def test_a_pool_of_more_than_all_studies_is_refused(values: Values) -> None:
+    values = put(values, "ingest.phantom.near_copies", 0.7)
+    validate(put(values, "ingest.phantom.normal_share", 0.3))
+    said = refusal(put(values, "ingest.phantom.normal_share", 0.4))
+    assert "near_copies and normal_share are shares of the same training studies, together at most 1" in said
+
+
 @pytest.mark.parametrize("prevalence", [1, 0.5, {}, {"Pleural Other": 0.5}])
 def test_prevalence_is_a_scale_or_shares_of_single_observations(values: Values, prevalence: Any) -> None:
     validate(put(values, "ingest.phantom.prevalence", prevalence))
@@ -404,7 +411,9 @@ def test_smoke_environment_changes_keys_of_params_and_stays_valid(
     }
 
 
-@pytest.mark.parametrize("recipe", ["csv-laptop", "openi-laptop", "phantom-hard", "phantom-quick"])
+@pytest.mark.parametrize(
+    "recipe", ["csv-laptop", "openi-laptop", "phantom-hard", "phantom-credit", "phantom-quick"]
+)
 def test_smoke_environment_goes_with_the_laptop_recipes_of_any_source(root: Path, recipe: str) -> None:
     own = [root / f"conf/recipes/{recipe}.yaml", root / "conf/smoke/parameters.yml"]
     merged = OmegaConf.merge(*map(OmegaConf.load, own))

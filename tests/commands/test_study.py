@@ -152,6 +152,15 @@ def test_a_claim_that_more_training_could_overturn_was_stopped_early(
     # 0.02 and 0.0201 in 15 updates
     assert "| all | grpo | 60 | sample F1 on the watched films | +0.080 ± 0.000 | rising |" in text
     assert "grpo,watch/ce_rules_sample14_f1,60,2,0.080" in (tmp_path / "page-levelling.csv").read_text()
+    # the arm is 0.01 below in both seeds, and 0.001 is of the test films
+    assert (
+        "| ce_rules_sample14_f1 | all.grpo | all.sft | 0.0000 | 0.0010 | 0.0000 (0.0000 to 0.0000) | 0.0007 |"
+        in text
+    )
+    spread = (tmp_path / "page-spread.csv").read_text().splitlines()
+    assert [line.split(",")[:7] for line in spread[1:]] == [
+        ["ce_rules_sample14_f1", run, "grpo", run, "sft", "2", "False"] for run in ("few", "all")
+    ]
 
 
 def test_seeds_that_ran_on_two_machines_are_one_study(radrl, file, project, tmp_path, monkeypatch):

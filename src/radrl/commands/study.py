@@ -19,7 +19,7 @@ from radrl.params.rows import row_digests
 from radrl.params.schema import Params
 from radrl.storage.locks import alone
 from radrl.storage.whole_files import whole_file
-from radrl.studies import analyses, clones, finished_seeds, levelling
+from radrl.studies import analyses, clones, finished_seeds, levelling, spread
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.claims import across_runs
 from radrl.studies.claims.page import lines, summary
@@ -115,8 +115,9 @@ def command(
 
     The page has for every metric and arm the mean and spread over seeds, the difference from the reference
     arm with interval, p and Holm's p, the rows that need no model and score higher, each arm's budget, and
-    the paper's rows where FILE names them; and whether the arms had levelled off when their training ended
-    (NAME-levelling.csv). NAME-curves.csv has the arms' training curves over the seeds. With
+    the paper's rows where FILE names them; whether the arms had levelled off when their training ended
+    (NAME-levelling.csv); and how much of the spread between seeds is the test films and how much training
+    (NAME-spread.csv). NAME-curves.csv has the arms' training curves over the seeds. With
     --out pictures lie beside the page NAME.md and stand in it: all rows (NAME.png), training curves
     (NAME-curves.png), and of arms with an oracle or FactS zero rewards and rare labels (NAME-rare.png).
     A study of `stage: analyses` has ways of masking and pools of films for rows, and neither budgets,
@@ -228,14 +229,19 @@ def _write(
     said = replace(describe(study, f"radrl study {shown}"), elsewhere=finished_seeds.by_commit(elsewhere))
     comparisons, curves, drawn = _comparisons(study, planned), DataFrame(), list[Picture]()
     ended = levelling.over_seeds(histories(planned), said.metrics)
-    claims = _claims(study, comparisons, planned, said, ended)
+    pairs = _pairs(study, comparisons, planned, said.level)
+    claims = _claims(study, comparisons, pairs, said, ended)
+    taken_apart = _spread(study, comparisons, pairs, said)
     if study.stage != ANALYSES:
         curves = over_seeds(planned)
         drawn = draw(comparisons, curves, study.runs, said, stem=out.stem) if pictures else []
     ends = levelling.section(ended, runs=len(study.runs) > 1) if ended else ()
-    text = page(comparisons, said, claims, section(drawn) if drawn else (), ends)
+    several = len(study.runs) > 1
+    spreads = spread.section(taken_apart, study.hypotheses, said.metrics, runs=several, level=said.level)
+    text = page(comparisons, said, claims, section(drawn) if drawn else (), ends, spreads)
     files = {out: text.encode(), out.with_suffix(".csv"): _csv(table(comparisons, said))}
     tables = {"claims": claims, "curves": curves.round(5), "levelling": levelling.lines(ended)}
+    tables["spread"] = spread.lines(taken_apart)
     for name, lines_of in tables.items():
         if len(lines_of):
             files[out.with_name(f"{out.stem}-{name}.csv")] = _csv(lines_of)
@@ -256,7 +262,10 @@ def _comparisons(study: Study, planned: list[Experiment]) -> DataFrame:
 
 
 def _pairs(study: Study, comparisons: DataFrame, planned: list[Experiment], level: float) -> DataFrame:
-    """The errors over patients of any two rows."""
+    """The errors over patients of any two rows; none of one seed, nor of a study that has not kept them."""
+    kept = study.stage == ANALYSES or all((one.clone / PAIRS).is_file() for one in planned)
+    if len({one.seed for one in planned}) == 1 or not (study.hypotheses or kept):
+        return DataFrame()
     if study.stage == ANALYSES:
         return analyses.errors(comparisons, study.compared.reference, level=level)
     return concat([collect(planned, PAIRS), across_runs.errors(study.hypotheses, planned)])
@@ -265,15 +274,22 @@ def _pairs(study: Study, comparisons: DataFrame, planned: list[Experiment], leve
 def _claims(
     study: Study,
     comparisons: DataFrame,
-    planned: list[Experiment],
+    pairs: DataFrame,
     said: Described,
     ended: Sequence[levelling.Levelled],
 ) -> DataFrame:
     """What became of the study's claims, a line a claim and metric."""
-    asked = study.hypotheses if len({one.seed for one in planned}) > 1 else ()
-    pairs = _pairs(study, comparisons, planned, said.level) if asked else DataFrame()
-    tested = judge(asked, comparisons, pairs, ended, level=said.level)
+    tested = judge(study.hypotheses, comparisons, pairs, ended, level=said.level)
     return lines(tested, study=study.name, command=said.command, drawn=said.drawn, published=study.published)
+
+
+def _spread(study: Study, comparisons: DataFrame, pairs: DataFrame, said: Described) -> list[spread.Parts]:
+    """Where the spread between seeds comes from; not of analyses, whose rows are not trained."""
+    if study.stage == ANALYSES:
+        return []
+    return spread.parts(
+        study.hypotheses, comparisons, pairs, reference=said.reference, metrics=said.metrics, level=said.level
+    )
 
 
 def _csv(table: DataFrame) -> bytes:

@@ -9,13 +9,13 @@ from typing import Any, Final
 import pandas as pd
 
 from radrl.pages import markdown
-from radrl.pages.caveats import DRAWN_FILMS, NOT_OURS, ONE_SEED_STUDY
+from radrl.pages.caveats import DRAWN_FILMS, NOT_OURS, ONE_SEED_STUDY, SHARED_FILMS
 from radrl.pages.effects import effect
 from radrl.pages.numbers import p_value
 from radrl.studies.budget import Budget, Place, unequal
 from radrl.studies.claims import page as claims_page
 from radrl.studies.published import OtherRows, Published
-from radrl.studies.tables import Gain, PooledRow, pooled, without_repeats
+from radrl.studies.tables import Gain, PooledRow, pooled, share_films, without_repeats
 
 POOLING: Final = """\
 Interval and p come from the t test of the S seeds' differences, whose spread is held against that of the
@@ -75,6 +75,7 @@ def page(
     claims: pd.DataFrame | None = None,
     pictures: Sequence[str] = (),
     levelled: Sequence[str] = (),
+    spread: Sequence[str] = (),
 ) -> str:
     """The whole page in Markdown.
 
@@ -84,6 +85,7 @@ def page(
         claims: of `radrl.studies.claims.page.lines`; nothing for a study that asks nothing, or has one seed.
         pictures: paragraphs of `radrl.studies.pictures.section`.
         levelled: paragraphs of `radrl.studies.levelling.section`.
+        spread: paragraphs of `radrl.studies.spread.section`.
 
     Returns:
         The text.
@@ -106,9 +108,11 @@ def page(
     parts += [f"## Over {len(seeds)} seeds" if len(seeds) > 1 else f"## Seed {seeds[0]}"]
     parts += [
         POOLING if len(seeds) > 1 else ONE_SEED_STUDY,
+        *([SHARED_FILMS] if len(seeds) > 1 and share_films(comparisons) else []),
         (FAMILY if study.budgets else FAMILY_OF_ROWS).format(runs=" of all runs" if several else ""),
     ]
     parts += [*_some(_beside(study)), _table(pooled(comparisons, study.level), study, len(seeds))]
+    parts += spread
     if len(seeds) > 1:
         parts += ["## Seed by seed", _intervals(study), _seed_table(comparisons, study, seeds)]
     parts += _others(study)
