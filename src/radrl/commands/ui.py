@@ -21,7 +21,7 @@ import click
 from radrl.commands.project import project
 from radrl.storage import yaml_files
 from radrl.wiring import moved
-from radrl.wiring.views import ARMS, CURVES, address
+from radrl.wiring.views import ARMS, CURVES, MODELS, address
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -46,8 +46,8 @@ _QUIET: Final = {
 def command(port: int, opens: bool | None) -> None:
     """Show every run, on this machine alone, until Ctrl-C.
 
-    Prints the addresses of two pages: the arms with the headline metrics, sorted, and the curves of all
-    trainings. A record on a server has its own pages; their address is printed and nothing is started.
+    Prints the addresses of three pages: the arms with the headline metrics, sorted, the curves of all
+    trainings, and the arms' policies with the scores that are compared. A record on a server has its own pages; their address is printed and nothing is started.
     """
     root = project(Path.cwd())
     conf = _record(root)
@@ -61,7 +61,8 @@ def command(port: int, opens: bool | None) -> None:
     _require_free(port)
     server = f"http://127.0.0.1:{port}"
     arms = f"{server}{address(experiment, ARMS)}"
-    click.echo(f"arms    {arms}\ncurves  {server}{address(experiment, CURVES)}")
+    for view, what in {ARMS: "arms", CURVES: "curves", MODELS: "models"}.items():
+        click.echo(f"{what:8}{server}{address(experiment, view)}")
     with _started(root, file, port, artifacts=root / str(conf["artifacts"])) as running:
         if sys.stdout.isatty() if opens is None else opens:
             _open(arms, port, running)

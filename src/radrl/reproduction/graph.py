@@ -137,7 +137,9 @@ def _beside_digests(why: Any) -> bool:
     """Whether something DVC says has changed is more than the digests, which it reads as last written."""
     if not isinstance(why, Mapping):
         return bool(why not in _ALWAYS)
-    return any(set(paths) - {str(CODE_FILE)} if isinstance(paths, Mapping) else True for paths in why.values())
+    return any(
+        set(paths) - {str(CODE_FILE)} if isinstance(paths, Mapping) else True for paths in why.values()
+    )
 
 
 def _entries(root: Path) -> dict[str, Any]:

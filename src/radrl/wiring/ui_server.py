@@ -1,8 +1,9 @@
 """MLflow's server, whose pages open on runs in a browser that has not been there before.
 
 MLflow's pages begin with the menu of language models' calls, and an experiment with their overview, until
-somebody chooses the other menu; what the experiment's tag says of its kind counts no more. The choice is kept
-in the browser. This makes it where none was made, and leaves any other.
+somebody chooses the other menu; what the experiment's tag says of its kind counts no more. At the first visit
+a quarter of the window is an assistant's, which asks a language model that nobody has here. Both choices are
+kept in the browser. This makes them where none was made, and leaves any other.
 
 `mlflow server --app-name radrl` starts it: `radrl` is an entry point of the group `mlflow.app`.
 """
@@ -16,8 +17,12 @@ if TYPE_CHECKING:
     from flask import Response
 
 _CHOICE: Final = """<script>
-const key = "mlflow.workflowType_v1";
-if (localStorage.getItem(key) === null) localStorage.setItem(key, '"machine_learning"');
+const chosen = {
+  "mlflow.workflowType_v1": '"machine_learning"',
+  "mlflow.assistant.fab.autoOpenedOnFirstLoad_v1": "true",
+};
+for (const [key, value] of Object.entries(chosen))
+  if (localStorage.getItem(key) === null) localStorage.setItem(key, value);
 </script>"""
 
 
