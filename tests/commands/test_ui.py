@@ -195,7 +195,7 @@ def test_charts_begin_with_what_tells_most_and_names_are_whole(ui: Shown, chromi
         shown = one.page.evaluate(
             "() => [...document.querySelectorAll('*')].filter(node => !node.children.length"
             " && node.textContent.startsWith('training/') && getComputedStyle(node).fontWeight >= 600)"
-            ".map(node => [node.textContent, node.parentElement.scrollWidth - node.parentElement.clientWidth])"
+            ".map(({textContent, parentElement: box}) => [textContent, box.scrollWidth - box.clientWidth])"
         )
         assert [name for name, _ in shown][:4] == [f"training/{name}" for name in first]
         assert [beyond for _, beyond in shown][:4] == [0] * 4

@@ -247,7 +247,7 @@ def test_a_policy_of_patients_stays_out_of_the_record_unless_asked(
     logged: bool,
 ) -> None:
     taken: list[str] = []
-    monkeypatch.setattr(Tracker, "policy", lambda self, path, params, arm: taken.append(arm))
+    monkeypatch.setattr(Tracker, "policy", lambda self, path, params, arm, recipe: taken.append(arm))
     monkeypatch.setattr(hooks.schema, "validate", lambda values: values)
     session = context(project, experiment)
     session.config_loader["tracking"]["models"] = models

@@ -33,8 +33,8 @@ class _Local(AbstractDataset[Any, Any]):
     Args:
         filepath: where it lies.
         metadata: for other tools; `mlflow` says what the tracker keeps of it, `mlflow_arms` which of the
-            arms' runs have it as well: those that wrote this output, and `mlflow_model` which of the policies'
-            models do: that which wrote this output (`radrl.wiring.hooks`).
+            arms' runs have it as well: those that wrote this output, and `mlflow_model` which models have
+            it: of the policy that wrote this output (`radrl.wiring.hooks`).
     """
 
     def __init__(self, filepath: str, metadata: dict[str, Any] | None = None) -> None:

@@ -63,7 +63,8 @@ class Tracker:
     Args:
         conf: `tracking_uri`, `experiment`, `artifacts`, a folder for files where the store is no server, and
             `model_megabytes`, up to which policies are logged as models, `headline`, the metrics that the
-            page of arms shows, `watched`, that which looks at validation films go by, and `study`, the name of the run that others stand below.
+            page of arms shows, `watched`, that which looks at validation films go by, and `study`, the name
+            of the run that others stand below.
         root: what paths in `conf` are relative to.
         private: keys of parameters whose values stay out.
         digest: takes the digests of artifacts.

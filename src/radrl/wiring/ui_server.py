@@ -13,8 +13,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from radrl.wiring.guard import Guarded
+
 if TYPE_CHECKING:
     from flask import Response
+
+_MOST: Final = 64 << 20
+"""Bytes of a request: the pages ask in a few hundred; who logs a file through this server sends it whole."""
 
 _CHOICE: Final = """<script>
 const chosen = {
@@ -39,4 +44,4 @@ def create_app() -> Any:
     def opened() -> Response | None:
         return Response(text, mimetype="text/html") if request.path == "/" else None
 
-    return create_fastapi_app(app)
+    return Guarded(create_fastapi_app(app), most_bytes=_MOST, most_held=4 * _MOST, json=True)
