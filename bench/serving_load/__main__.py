@@ -6,8 +6,8 @@
 
 All of it on 127.0.0.1. The kinds take turns in an order drawn by seed, slow ones and those beyond the size
 limits rarer than the others. Every good request has to get a 200, every bad one a 4xx with a reason and no
-stack trace; memory is that of the server and its children, before and after, with a second to settle. `mlflow`
-is `mlflow models serve` with the same model, for comparison; it waits 60 s for a slow client.
+stack trace; memory is that of the server and its children, before and after, with a second to settle.
+`mlflow` is `mlflow models serve` with the same model, for comparison; it waits 60 s for a slow client.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from serving_load import kinds, own  # noqa: E402  (found by the line above)
-from serving_load.load import Asked, Measured, load  # noqa: E402
+from serving_load import kinds, own  # found by the line above
+from serving_load.load import Asked, Measured, load
 
 RARE: Final = 5
 """Kinds that take seconds or hundreds of MB come once in so many turns."""
 
 
 def drawn(asked: Sequence[Asked], number: int, seed: int) -> list[Asked]:
-    """Requests, each kind as often as another, in an order of their own; rare ones in the first turn at least.
+    """Requests, each kind as often as another, but for rare ones, in an order of their own.
 
     Args:
         asked: the kinds.
@@ -83,8 +83,8 @@ def page(found: dict[str, Measured], command: str, at_once: int) -> str:
         f"{platform.machine()}; Python {platform.python_version()}, {libraries}. An untrained policy of some "
         f"thousand weights; {at_once} requests at once on loopback.",
         "",
-        "| server | requests | good, bad, left | not as they have to be | memory before, after, peak, MB | growth "
-        "| seconds, a good one at the median | at most |",
+        "| server | requests | good, bad, left | not as they have to be | memory before, after, peak, MB "
+        "| growth | seconds, a good one at the median | at most |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for server, one in found.items():
@@ -92,8 +92,8 @@ def page(found: dict[str, Measured], command: str, at_once: int) -> str:
         left = sum(each.asked.leaves for each in one.answers)
         memory = ", ".join(f"{size / 1e6:,.0f}" for size in (one.before, one.after, one.peak))
         lines.append(
-            f"| {names[server]} | {len(one.answers)} | {len(good)}, {len(one.answers) - len(good) - left}, {left} "
-            f"| {sum(one.wrong().values())} | {memory} | {one.growth:+.1%} | {median(good):.2f} "
+            f"| {names[server]} | {len(one.answers)} | {len(good)}, {len(one.answers) - len(good) - left}, "
+            f"{left} | {sum(one.wrong().values())} | {memory} | {one.growth:+.1%} | {median(good):.2f} "
             f"| {max(each.seconds for each in one.answers):.1f} |"
         )
     for server, one in found.items():

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
@@ -136,10 +137,8 @@ class Memory:
         """Of all of its processes."""
         found = 0
         for one in (self.process, *self.process.children(recursive=True)):
-            try:
+            with suppress(psutil.NoSuchProcess):
                 found += one.memory_info().rss
-            except psutil.NoSuchProcess:
-                pass
         return found
 
     def __enter__(self) -> Memory:

@@ -1,4 +1,4 @@
-"""A model and a record to serve: an untrained policy of some thousand weights, and runs with a few numbers."""
+"""A model and a record to serve: an untrained policy of some thousand weights, and a run with numbers."""
 
 from __future__ import annotations
 

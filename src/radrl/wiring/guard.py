@@ -63,7 +63,7 @@ class Guarded:
         most_bytes: of one body.
         most_held: of all bodies that are held at once.
         seconds: until a body is there, beside what its length takes at `SLOWEST`.
-        json: whether bodies that say they are JSON have to be.
+        json: whether bodies that say they are JSON have to be objects of it.
     """
 
     def __init__(
@@ -206,9 +206,11 @@ def _header(scope: MutableMapping[str, Any], name: bytes) -> bytes:
 
 def _require_json(body: bytes) -> None:
     try:
-        parsed(body)
+        found = parsed(body)
     except NoJson as error:
         raise Refused(400, f"the request is no JSON: {error}") from None
+    if not isinstance(found, dict):  # MLflow would take it for a request that asks nothing
+        raise Refused(400, "the request is no JSON object")
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

@@ -110,7 +110,8 @@ class Server:
             status = error.get_http_status_code()
             if status >= 500:
                 raise
-            raise Refused(status, error.message) from None
+            # of columns MLflow says what is wrong behind all that it was given
+            raise Refused(status, error.message.rpartition("Error: ")[2]) from None
         text = io.StringIO()
         scoring_server.predictions_to_json(found, text)
         return text.getvalue().encode()

@@ -76,6 +76,8 @@ class Served:
         return [films[start : start + size] for start in range(0, len(films), size)]
 
     def _films(self, given: pd.DataFrame) -> list[bytes]:
+        if not len(given):
+            raise FilmError("no film in the request: a row a film")
         if len(given) > MOST_ROWS:
             raise FilmError(f"{len(given)} films in one request; at most {MOST_ROWS}: send several requests")
         return [self._film(f"row {row}", value) for row, value in enumerate(given[IMAGE].tolist(), start=1)]
