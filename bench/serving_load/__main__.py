@@ -43,15 +43,11 @@ def drawn(asked: Sequence[Asked], number: int, seed: int) -> list[Asked]:
     """
     order, found, turn = random.Random(seed), [], 0
     while len(found) < number:
-        own_turn = [one for one in asked if turn % RARE == 0 or not _rare(one)]
+        own_turn = [one for one in asked if turn % RARE == 0 or not one.rare]
         order.shuffle(own_turn)
         found += own_turn
         turn += 1
     return found[:number]
-
-
-def _rare(asked: Asked) -> bool:
-    return asked.repeat > 1 or (not asked.leaves and min(asked.share, asked.head_share) < 1)
 
 
 def measure(server: str, folder: Path, made: tuple[str, str, str], given: argparse.Namespace) -> Measured:

@@ -104,7 +104,8 @@ def served() -> list[Asked]:
     return [
         *(Asked(name, body=body, good=True) for name, body in good.items()),
         *(Asked(name, body=body) for name, body in bad.items()),
-        Asked("a film beyond 128 MiB", body=large, repeat=3 * SERVED_MOST // (2 * PIECES)),
+        Asked("a film beyond 128 MiB", body=large, repeat=3 * SERVED_MOST // (2 * PIECES), rare=True),
+        Asked("64 MiB that are no film", body=split("A" * (64 << 20)), rare=True),
         Asked(
             "beyond the limit, asked first", body=form, headers=_length(1 << 40) | {"Expect": "100-continue"}
         ),
@@ -135,8 +136,8 @@ def _length(length: int) -> dict[str, str | None]:
 def _of_any(body: bytes, path: str = "/invocations") -> list[Asked]:
     """Kinds that are wrong for any server: slow ones, and those that leave."""
     return [
-        Asked("half of the body, and waits", path=path, body=body, share=0.5),
-        Asked("half of the head, and waits", path=path, body=body, head_share=0.5),
+        Asked("half of the body, and waits", path=path, body=body, share=0.5, rare=True),
+        Asked("half of the head, and waits", path=path, body=body, head_share=0.5, rare=True),
         Asked("half of the body, and leaves", path=path, body=body, share=0.5, leaves=True),
         Asked("half of the head, and leaves", path=path, body=body, head_share=0.5, leaves=True),
     ]
@@ -187,6 +188,6 @@ def of_pages(experiment: str, run: str) -> list[Asked]:
         ),
         Asked("a file that is not there", method="GET", path=f"/get-artifact?path=none.csv&run_uuid={run}"),
         Asked("another method", method="DELETE", path=search),
-        Asked("beyond 64 MiB", path=search, body=b" " * PIECES, repeat=UI_MOST // PIECES + 4),
+        Asked("beyond 64 MiB", path=search, body=b" " * PIECES, repeat=UI_MOST // PIECES + 4, rare=True),
         *_of_any(own, search),
     ]

@@ -39,6 +39,7 @@ class Asked:
         repeat: how often the body is sent in a row, in place of a body as long.
         head_share: of the head that is sent before the client waits.
         share: of the body that is sent before the client waits.
+        rare: whether it takes seconds, or memory of the client's.
         leaves: whether the client closes the connection then, and gets no answer.
     """
 
@@ -51,6 +52,7 @@ class Asked:
     repeat: int = 1
     head_share: float = 1.0
     share: float = 1.0
+    rare: bool = False
     leaves: bool = False
 
     def head(self) -> bytes:

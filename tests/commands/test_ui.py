@@ -6,18 +6,23 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.request import urlopen
 
 import browser
+import pandas as pd
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from mlflow import MlflowClient
 from servers import free_port
 
 from radrl.commands.main import cli
+from radrl.data.writing import whole_table
+from radrl.pages.page import environment
 from radrl.wiring.policy_models import Scored
 from radrl.wiring.record_digests import by_sha256
 from radrl.wiring.tracker import Tracker
@@ -29,6 +34,13 @@ if TYPE_CHECKING:
 WATCHED = "watch/ce_rules_sample14_f1"
 TOLD = ("reward", "kl", "entropy", "completions/mean_length", "completions/clipped_ratio", WATCHED)
 HEADLINE = ("ce_rules_sample14_f1", "ce_rules_macro14_f1", "ce_rules_micro14_f1", "nlg_bleu4")
+HOSTILE = (
+    "<script>window.ran = window.top.ran = 1</script>",
+    '<img src=x onerror="window.ran = window.top.ran = 1">',
+    "[a film](javascript:window.ran=1)",
+    "=cmd|' /C calc'!A0",
+)
+"""Reports that would run something where their texts are taken for more than texts."""
 F1 = {"sft": 0.55, "grpo": 0.60, "deer": 0.65}
 
 
@@ -52,8 +64,25 @@ def recorded(project: Path) -> Path:
         tracker.metrics({f"headline/{name}": f1 for name in HEADLINE})
         (project / "per_label.csv").write_text(arm)
         tracker.artifact(project / "per_label.csv")
+    keep_hostile(tracker, project)
     tracker.leave("FINISHED")
     return project
+
+
+def keep_hostile(tracker: Tracker, folder: Path) -> None:
+    """Hostile texts in all that the record keeps of reports: a table, the page, a card, a CSV."""
+    tracker.enter("generate", "hostile")
+    reports = pd.DataFrame({"report": pd.array(HOSTILE, dtype="string"), "number": range(len(HOSTILE))})
+    tracker.table("reports", reports)
+    page = environment().from_string(
+        "<html><body>{% for one in all %}<p>{{ one }}</p>{% endfor %}</body></html>"
+    )
+    (folder / "page.html").write_text(page.render(all=HOSTILE))
+    (folder / "card.md").write_text("\n\n".join(HOSTILE))  # cards hold no report (test_compare); were it so
+    with whole_table(folder / "reports.csv", "csv", pa.schema([("report", pa.string())])) as table:
+        table.write([{"report": text} for text in HOSTILE])
+    for name in ("page.html", "card.md", "reports.csv"):
+        tracker.artifact(folder / name)
 
 
 def modelled(tracker: Tracker, project: Path, arm: str) -> Scored:
@@ -210,6 +239,35 @@ def test_policies_stand_side_by_side_with_their_scores(ui: Shown, chromium: Brow
             assert said in text
         assert "Ask questions about your experiments" not in text  # the assistant would have a quarter of it
         require_clean(one)
+
+
+def until(look: Callable[[], str], wanted: str) -> str:
+    """What is seen once it has what is waited for."""
+    end = time.monotonic() + 90
+    while wanted not in (seen := look()):
+        assert time.monotonic() < end, seen
+        time.sleep(0.3)
+    return seen
+
+
+@pytest.mark.parametrize("file", ["reports.json", "page.html", "card.md", "reports.csv"])
+def test_reports_with_markup_are_shown_and_run_nothing(
+    ui: Shown, project: Path, chromium: Browser, file: str
+) -> None:
+    client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("radrl").experiment_id
+    (run,) = client.search_runs([experiment], "tags.arm = 'hostile'")
+    with browser.visit(chromium, width=1800) as one:
+        one.page.goto(f"{ui.address}/#/experiments/{experiment}/runs/{run.info.run_id}/artifacts/{file}")
+        wanted = "window.ran = window.top.ran = 1"
+        said = until(lambda: " ".join(frame.inner_text("body") for frame in one.page.frames), wanted)
+        one.page.wait_for_timeout(500)
+        for frame in one.page.frames:
+            assert frame.evaluate("[window.ran, document.querySelectorAll('img[src=x]').length]") == [None, 0]
+            assert frame.locator("a[href^='javascript:']").count() == 0
+        if file == "reports.csv":
+            assert f"'{HOSTILE[3]}" in said  # a spreadsheet, to which it may be saved, would run it
+        assert one.abroad == []
 
 
 def test_addresses_and_mends_are_said(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
