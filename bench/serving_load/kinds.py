@@ -115,12 +115,8 @@ def served() -> list[Asked]:
             "Parquet", body=b"PAR1" + bytes(100), headers={"Content-Type": "application/vnd.apache.parquet"}
         ),
         Asked("no content type", body=form, headers={"Content-Type": None}),
-        Asked(
-            "another charset",
-            body=form,
-            headers={"Content-Type": "application/json; charset=klingon"},
-            good=True,
-        ),
+        Asked("another charset", body=form, headers={"Content-Type": "application/json; charset=latin-1"}),
+        Asked("UTF-8", body=form, headers={"Content-Type": "application/json; charset=UTF-8"}, good=True),
         Asked("GET", method="GET"),
         Asked("an unknown path", path="/../../etc/passwd", body=form),
     ]

@@ -1,4 +1,4 @@
-"""`radrl serve` finds the model that is meant; its answers are looked at in tests/bench/test_serving_load.py."""
+"""`radrl serve` finds the model that is meant; tests/bench/test_serving_load.py looks at its answers."""
 
 from __future__ import annotations
 

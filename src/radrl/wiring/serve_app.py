@@ -86,9 +86,9 @@ class Server:
             raise Refused(404, "nothing is here; requests go to /invocations, by POST")
         if method != "POST":
             raise Refused(405, f"{method} is not taken here; requests go to /invocations by POST")
-        kind = dict(scope["headers"]).get(b"content-type", b"").partition(b";")[0].strip().lower()
-        if kind != b"application/json":
-            raise Refused(415, "the request is taken as JSON: Content-Type: application/json")
+        kind, _, more = dict(scope["headers"]).get(b"content-type", b"").lower().partition(b";")
+        if kind.strip() != b"application/json" or (b"charset" in more and b"utf-8" not in more):
+            raise Refused(415, "the request is taken as JSON in UTF-8: Content-Type: application/json")
         if self._waiting >= MOST_WAITING:
             raise Refused(429, "too many requests wait; send it again in a few seconds")
         self._waiting += 1
