@@ -138,6 +138,7 @@ def main() -> None:
     print(text)
     if given.write:
         given.write.write_text(text)
+    print(*(f"{name}: growth {one.growth:+.1%}" for name, one in found.items()), sep="\n")
     faults = [f"{name}: {one.wrong()}, {one.growth:+.1%}" for name, one in found.items() if name != "mlflow"
               and (one.wrong() or one.growth > 0.1)]  # fmt: skip
     if faults:

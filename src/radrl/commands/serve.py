@@ -19,6 +19,9 @@ APP: Final = "radrl.wiring.serve_app:create_app"
 MODEL: Final = "RADRL_SERVED_MODEL"
 """The variable by which `APP` is told its model."""
 
+ALLOCATOR: Final = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_MMAP_THRESHOLD_": str(1 << 20)}
+"""One allocator for all of a process, which gives large blocks back as they are freed."""
+
 _EXAMPLES: Final = """\b
 Examples:
   radrl serve deer
@@ -50,7 +53,7 @@ def command(model: str, port: int) -> None:
     click.echo(f"serves  http://127.0.0.1:{port}/invocations")
     words = ["--factory", APP, "--host", "127.0.0.1", "--port", str(port), "--http", PROTOCOL]
     words += ["--log-level", "warning", "--no-access-log"]
-    with started(root, "uvicorn", words, {MODEL: address, "MLFLOW_TRACKING_URI": uri}) as running:
+    with started(root, "uvicorn", words, {MODEL: address, "MLFLOW_TRACKING_URI": uri} | ALLOCATOR) as running:
         if code := running.wait():
             raise click.ClickException(f"the server ended with status {code}; its message stands above")
 

@@ -7,6 +7,7 @@ and no thread. What is refused here is answered with a 4xx and its reason, in th
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import time
@@ -25,6 +26,9 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 SLOWEST: Final = 100_000
 """Bytes a second that a body has to keep up with, on average."""
+
+LARGE: Final = 16 << 20
+"""Bytes of a body after which memory is given back at once, which takes tenths of a second."""
 
 LONGEST: Final = 1000
 """Characters of an error's message: those of libraries repeat what they were given."""
@@ -94,7 +98,11 @@ class Guarded:
             if not said.begun:
                 await answer(send, 500, "the server failed; its log says where")
         finally:
+            large = len(body) > LARGE
             self._held -= len(body)
+            body.clear()
+            if large:
+                _let_go()
 
     async def _read(self, scope: MutableMapping[str, Any], receive: Receive, body: bytearray) -> None:
         declared = _header(scope, b"content-length")
@@ -137,6 +145,14 @@ class Guarded:
 
     def _too_large(self) -> Refused:
         return Refused(413, f"the request has more than {self._most >> 20} MiB; send less at once")
+
+
+def _let_go() -> None:
+    """Give back what a body took: copies of it that errors refer to, and what the allocator keeps."""
+    import pyarrow as pa
+
+    gc.collect()
+    pa.default_memory_pool().release_unused()
 
 
 class _Gone(Exception):
