@@ -19,7 +19,11 @@ APP: Final = "radrl.wiring.serve_app:create_app"
 MODEL: Final = "RADRL_SERVED_MODEL"
 """The variable by which `APP` is told its model."""
 
-ALLOCATOR: Final = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_MMAP_THRESHOLD_": str(1 << 20)}
+ALLOCATOR: Final = {
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 20),
+    "MALLOC_ARENA_MAX": "2",
+}
 """One allocator for all of a process, which gives large blocks back as they are freed."""
 
 _EXAMPLES: Final = """\b

@@ -30,6 +30,9 @@ SLOWEST: Final = 100_000
 LARGE: Final = 16 << 20
 """Bytes of a body after which memory is given back at once, which takes tenths of a second."""
 
+AFTER: Final = 1.0
+"""Seconds after which it is given back once more."""
+
 LONGEST: Final = 1000
 """Characters of an error's message: those of libraries repeat what they were given."""
 
@@ -103,6 +106,7 @@ class Guarded:
             body.clear()
             if large:
                 _let_go()
+                asyncio.get_running_loop().call_later(AFTER, _let_go)  # and what the server still held
 
     async def _read(self, scope: MutableMapping[str, Any], receive: Receive, body: bytearray) -> None:
         declared = _header(scope, b"content-length")
