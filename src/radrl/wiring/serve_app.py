@@ -110,8 +110,10 @@ class Server:
             status = error.get_http_status_code()
             if status >= 500:
                 raise
-            # of columns MLflow says what is wrong behind all that it was given
-            raise Refused(status, error.message.rpartition("Error: ")[2]) from None
+            said = error.message
+            if said.startswith("Failed to enforce schema"):  # behind all that it was given
+                said = said.rpartition(" Error: ")[2]
+            raise Refused(status, said) from None
         text = io.StringIO()
         scoring_server.predictions_to_json(found, text)
         return text.getvalue().encode()
