@@ -78,9 +78,14 @@ def digests(params: Mapping[str, Any]) -> Digests:
     return found
 
 
+def written(found: Digests) -> str:
+    """Digests as `CODE_FILE` says them."""
+    return _HEADER + yaml.safe_dump(found, sort_keys=False)
+
+
 def write_digests(root: Path, found: Digests) -> None:
     """Write `CODE_FILE`; where it says this already, it is left alone."""
-    file, text = root / CODE_FILE, _HEADER + yaml.safe_dump(found, sort_keys=False)
+    file, text = root / CODE_FILE, written(found)
     if file.is_file() and file.read_text(encoding="utf-8") == text:
         return
     file.parent.mkdir(parents=True, exist_ok=True)
