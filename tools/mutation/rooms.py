@@ -1,0 +1,101 @@
+"""The rooms that are mutated: `rooms.toml`."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from mutation.sites import modules_of
+
+
+class RoomError(ValueError):
+    """A room that is not there, or a list of rooms that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """A package and the tests that are asked about it.
+
+    Args:
+        name: its own.
+        root: the project's folder.
+        source: where packages are imported from, from the root.
+        folder: the package's, from the root.
+        tests: files and folders, from the root.
+    """
+
+    name: str
+    root: Path
+    source: str
+    folder: str
+    tests: tuple[str, ...]
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Absolute path of every module to its path from the root."""
+        found = modules_of(self.root / self.folder)
+        return {str(file): file.relative_to(self.root).as_posix() for file in found}
+
+    def module(self, file: str) -> str:
+        """The name under which a file of the room is imported."""
+        return Path(file).relative_to(self.source).with_suffix("").as_posix().replace("/", ".")
+
+    def digest_of_tests(self) -> str:
+        """Changes when a test of the room does, or a conftest above it."""
+        files = {file for path in self.tests for file in _python_files(self.root / path)}
+        for path in self.tests:
+            files |= {one for above in (self.root / path).parents for one in above.glob("conftest.py")}
+        inside = sorted(file for file in files if file.is_relative_to(self.root))
+        return digest(*inside)
+
+
+@dataclass(frozen=True)
+class Rooms:
+    """All rooms, and what is imported once for all their tests."""
+
+    rooms: dict[str, Room]
+    source: Path
+    first: str
+    libraries: tuple[str, ...]
+
+
+def read(file: Path, root: Path) -> Rooms:
+    """Read a list of rooms.
+
+    Args:
+        file: of the form of `rooms.toml`.
+        root: the project's folder.
+
+    Raises:
+        RoomError: naming the file and what it lacks.
+    """
+    try:
+        values = tomllib.loads(file.read_text(encoding="utf-8"))
+        rooms = {
+            name: Room(name, root, values["source"], own["folder"], tuple(own["tests"]))
+            for name, own in values["rooms"].items()
+        }
+        found = Rooms(
+            rooms, root / values["source"], values.get("first", ""), tuple(values.get("libraries", ()))
+        )
+    except (OSError, KeyError, tomllib.TOMLDecodeError) as error:
+        raise RoomError(f"{file}: {error!r}; write it as tools/mutation/rooms.toml is") from error
+    for room in found.rooms.values():
+        for path in (room.folder, *room.tests):
+            if not (root / path).exists():
+                raise RoomError(f"{file}: {path} of room {room.name} is not in {root}")
+    return found
+
+
+def digest(*files: Path) -> str:
+    """Of the bytes and names of files."""
+    total = hashlib.sha256()
+    for file in files:
+        total.update(f"{file.name}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()[:16]
+
+
+def _python_files(path: Path) -> list[Path]:
+    return sorted(path.rglob("*.py")) if path.is_dir() else [path]

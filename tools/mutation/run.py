@@ -1,0 +1,178 @@
+"""All mutants of a room that were drawn, one after another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mutation import forks
+from mutation.explained import Reason
+from mutation.ledger import Entry, Ledger
+from mutation.recorder import Recorder
+from mutation.rooms import Room, digest
+from mutation.sites import Mutant, mutants, mutated
+
+Recorded = dict[str, Any]
+
+
+class Unsound(RuntimeError):
+    """The room's tests fail without any mutant, so nothing can be said of mutants."""
+
+
+@dataclass(frozen=True)
+class Tests:
+    """Those that run a mutant's line.
+
+    Args:
+        names: node ids, the shortest first.
+        cpu: seconds they take as a rule, with what they share.
+        cut: how many more there are that would take too long.
+    """
+
+    names: Sequence[str]
+    cpu: float
+    cut: int
+
+
+def everything(room: Room) -> list[Mutant]:
+    """All mutants of a room."""
+    return [
+        one
+        for path, file in room.files.items()
+        for one in mutants(file, Path(path).read_text(encoding="utf-8"))
+    ]
+
+
+def recorded(room: Room, work: Path, libraries: tuple[str, ...]) -> Recorded:
+    """Which test of a room runs which line; read where it was written for the same tests and modules.
+
+    Raises:
+        Unsound: when a test fails, in the usual order or the shortest first.
+    """
+    key = room.digest_of_tests() + digest(*map(Path, room.files))
+    file = work / f"{room.name}.json"
+    if file.exists() and (known := json.loads(file.read_text(encoding="utf-8")))["key"] == key:
+        return known
+    found = _record(room, libraries)
+    found["key"] = key
+    order = sorted(found["tests"], key=lambda name: found["tests"][name]["cpu"])
+    forks.load(found["modules"])
+    outcome = forks.run(order, cpu=20 * _cpu(found, order))
+    if outcome.state != "passed":
+        raise Unsound(
+            f"{room.name}: run the shortest first, {outcome.by} fails without any mutant: {outcome.why}"
+        )
+    work.mkdir(parents=True, exist_ok=True)
+    unfinished = file.with_suffix(".unfinished")
+    unfinished.write_text(json.dumps(found), encoding="utf-8")
+    unfinished.rename(file)
+    return found
+
+
+def tests_of(mutant: Mutant, record: Recorded, seconds: float) -> Tests:
+    """The tests that run a mutant's line, the shortest first.
+
+    Where none is known to run the line, those of the statement; where it is run as the module is imported, all
+    that run any line of the module.
+
+    Args:
+        mutant: the mutant.
+        record: of `recorded`.
+        seconds: CPU seconds that the tests may take together as a rule; the first is run whatever it takes.
+    """
+    own = {name: set(test["lines"].get(mutant.file, ())) for name, test in record["tests"].items()}
+    names: list[str] = []
+    for first, last in (mutant.lines, mutant.statement):
+        names = names or [name for name, lines in own.items() if not lines.isdisjoint(range(first, last + 1))]
+    if not mutant.inside:
+        names = names or [name for name, lines in own.items() if lines]
+    names.sort(key=lambda name: (record["tests"][name]["cpu"], name))
+    total, taken = 0.0, 0
+    for name in names:
+        total += record["tests"][name]["cpu"]
+        if taken and total > seconds:
+            break
+        taken += 1
+    return Tests(names[:taken], _cpu(record, names[:taken]), len(names) - taken)
+
+
+def run_room(
+    room: Room,
+    chosen: Sequence[Mutant],
+    record: Recorded,
+    ledger: Ledger,
+    explained: dict[str, Reason],
+    *,
+    seconds: float,
+    step: Callable[[Entry], None],
+) -> None:
+    """Run the tests on every mutant that is not in the ledger as things are.
+
+    Args:
+        room: the room.
+        chosen: its mutants.
+        record: of `recorded`.
+        ledger: what is known, and where what comes out goes.
+        explained: equivalent ones among them are not run.
+        seconds: as `tests_of` takes them.
+        step: called after each mutant.
+    """
+    forks.load(record["modules"])
+    digests = {file: digest(Path(path)) for path, file in room.files.items()}
+    now = room.digest_of_tests()
+    for mutant in chosen:
+        if mutant.name in explained and explained[mutant.name].kind == "equivalent":
+            continue
+        entry = ledger.entries.get(mutant.name)
+        if entry is None or not _holds(entry, digests[mutant.file], now, room):
+            entry = _try(mutant, room, tests_of(mutant, record, seconds), digests[mutant.file], now)
+            ledger.add(entry)
+        step(entry)
+
+
+def _try(mutant: Mutant, room: Room, tests: Tests, source: str, now: str) -> Entry:
+    if not tests.names:
+        return Entry(mutant.name, source, "unread", "", "", now, 0, 0.0)
+    path = room.root / mutant.file
+    tree = mutated(path.read_text(encoding="utf-8"), mutant)
+    outcome = forks.run(
+        tests.names, cpu=tests.cpu, mutation=forks.Mutated(room.module(mutant.file), path, tree)
+    )
+    state = "cut" if outcome.state == "passed" and tests.cut else outcome.state
+    known = digest(room.root / outcome.by.partition("::")[0]) if outcome.state == "failed" else now
+    return Entry(
+        mutant.name, source, state, outcome.by, outcome.why, known, len(tests.names), round(outcome.cpu, 2)
+    )
+
+
+def _holds(entry: Entry, source: str, now: str, room: Room) -> bool:
+    """Whether what is known still holds: a kill as long as its test is the same, all else while all tests are."""
+    if entry.source != source:
+        return False
+    file = room.root / entry.by.partition("::")[0]
+    return entry.tests == (digest(file) if entry.state == "failed" and file.is_file() else now)
+
+
+def _record(room: Room, libraries: tuple[str, ...]) -> Recorded:
+    recorder = Recorder(room.files)
+
+    def work() -> Recorded:
+        code = pytest.main([*forks.OPTIONS, *room.tests], [recorder])
+        return {**recorder.found(libraries), "code": int(code)}
+
+    found, log = forks.forked(work)
+    if found is None or found["code"] != pytest.ExitCode.OK:
+        failed = ", ".join(found["failed"]) if found else "the run was ended"
+        raise Unsound(f"{room.name}: without any mutant, its tests fail ({failed}):\n{log}")
+    if not found["tests"]:
+        raise Unsound(f"{room.name}: no test of {', '.join(room.tests)} runs a line of {room.folder}")
+    return found
+
+
+def _cpu(record: Recorded, names: Sequence[str]) -> float:
+    return sum(record["tests"][name]["cpu"] for name in names) + record["fixtures"]
