@@ -8,6 +8,7 @@ is on disk: what only they would notice counts as not noticed.
 from __future__ import annotations
 
 import ast
+import gc
 import importlib
 import json
 import os
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.metadata import entry_points
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -122,13 +124,20 @@ class _Chosen:
 
 
 def load(modules: Iterable[str]) -> None:
-    """Import modules of libraries that forks will want; one that does not come alone is left to them."""
+    """Import pytest's plugins and modules of libraries, for all forks; one that does not come alone is left to them.
+
+    They are then out of the collector's reach, which would go through all of them in every fork.
+    """
+    for plugin in entry_points(group="pytest11"):
+        plugin.load()
     for name in modules:
         if name not in sys.modules:
             try:
                 importlib.import_module(name)
             except Exception:
                 continue
+    gc.collect()
+    gc.freeze()
 
 
 def run(tests: Sequence[str], *, cpu: float, mutation: Mutated | None = None) -> Outcome:

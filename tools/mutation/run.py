@@ -77,8 +77,8 @@ def recorded(room: Room, work: Path, libraries: tuple[str, ...]) -> Recorded:
 def tests_of(mutant: Mutant, record: Recorded, seconds: float) -> Tests:
     """The tests that run a mutant's line, the shortest first.
 
-    Where none is known to run the line, those of the statement; where it is run as the module is imported, all
-    that run any line of the module.
+    Where none is known to run the line, those of the statement. What is run as the module is imported may show
+    in any test of the room; those that run a line of the module come first.
 
     Args:
         mutant: the mutant.
@@ -90,8 +90,8 @@ def tests_of(mutant: Mutant, record: Recorded, seconds: float) -> Tests:
     for first, last in (mutant.lines, mutant.statement):
         names = names or [name for name, lines in own.items() if not lines.isdisjoint(range(first, last + 1))]
     if not mutant.inside:
-        names = names or [name for name, lines in own.items() if lines]
-    names.sort(key=lambda name: (record["tests"][name]["cpu"], name))
+        names = list(own)
+    names.sort(key=lambda name: (not own[name], record["tests"][name]["cpu"], name))
     total, taken = 0.0, 0
     for name in names:
         total += record["tests"][name]["cpu"]

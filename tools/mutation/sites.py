@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
-from mutation.operators import changes
+from mutation.operators import LEFT_KEYWORDS, changes
 
 SKIPPED_FIELDS = {"annotation", "returns", "decorator_list", "type_params"}
 LOGGERS = re.compile(r"(log|logger|logging|LOG|LOGGER|warnings)\.\w+$")
@@ -150,7 +150,7 @@ def _nodes(
 
 def _left_alone(node: ast.AST) -> bool:
     """Texts, messages, what is only for type checkers."""
-    if isinstance(node, ast.JoinedStr):
+    if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.keyword) and node.arg in LEFT_KEYWORDS):
         return True
     if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
         return True
