@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -41,6 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     except rooms.RoomError as error:
         return _refuse(str(error))
     os.chdir(root)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the fork that runs ends too
     _prepare(known)
     try:
         results, reasons = _run(own, known, wanted)

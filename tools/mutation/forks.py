@@ -216,6 +216,7 @@ def _child(work: Callable[[], dict[str, Any]], folder: Path, cpu: float | None) 
     status = 1
     try:
         os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         with (folder / "log").open("wb", buffering=0) as log:
             os.dup2(log.fileno(), 1)
             os.dup2(log.fileno(), 2)
