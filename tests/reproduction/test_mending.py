@@ -15,7 +15,9 @@ from radrl.reproduction.mending import BrokenLock, mend, whole
 
 HEAD = "schema: '2.0'\nstages:\n"
 FIRST = f"  a:\n    cmd: one\n    outs:\n    - path: x\n      hash: md5\n      md5: {'0a' * 16}\n"
-SECOND = f"  b@c:\n    cmd: [one, two]\n    deps:\n    - path: y\n      hash: md5\n      md5: {'f' * 32}.dir\n"
+SECOND = (
+    f"  b@c:\n    cmd: [one, two]\n    deps:\n    - path: y\n      hash: md5\n      md5: {'f' * 32}.dir\n"
+)
 
 
 @pytest.fixture

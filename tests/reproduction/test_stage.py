@@ -110,7 +110,9 @@ def test_broken_output_that_was_restored_is_made_anew(
     untrue: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(module, "take_away_broken", lambda root, stage: asked.append(stage) or "it was broken")
+    monkeypatch.setattr(
+        module, "take_away_broken", lambda root, stage: asked.append(stage) or "it was broken"
+    )
     runner, programs = made(tmp_path)
     programs.says = [RESTORED, "made\n"]
     runner("a")

@@ -65,7 +65,9 @@ def test_hedges_count_in_accuracy_when_asked_for(dictated: Any, worth: Callable[
 def test_agreement_is_of_all_labels_and_leaves_hedged_ones_out_where_nothing_is_said() -> None:
     reference, hedged = np.array([[1, 0, 0, 0]]), np.array([[1, 3, 0, 0]])
     assert label_agreement(reference, hedged).tolist() == [1.0]  # 3 is no positive
-    assert label_agreement(reference, hedged, uncertain_as_positive=True).tolist() == [0.0]  # 3 of 4 are alike
+    assert label_agreement(reference, hedged, uncertain_as_positive=True).tolist() == [
+        0.0
+    ]  # 3 of 4 are alike
     assert label_agreement(reference, np.array([[1, 1, 0, 0]])).tolist() == [0.0]
 
 
