@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from mutation.rooms import read
 from mutation.sites import drawn, mutants, mutated
 
 ROOT = Path(__file__).parents[1]
@@ -140,6 +141,15 @@ def test_a_mutant_that_never_ends_is_ended_with_what_it_started(tmp_path: Path) 
     )
     stat = Path(f"/proc/{(tmp_path / 'child').read_text()}/stat")
     assert not stat.exists() or stat.read_text().split()[2] == "Z"  # nobody has collected it yet
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("room", read(ROOT / "tools/mutation/rooms.toml", ROOT).rooms)
+def test_tests_of_a_room_notice_all_but_a_few_mutants(room: str, tmp_path: Path) -> None:
+    """95 of 100 at least, and the others have a reason: docs/bench/mutants.md has the last figures."""
+    command = [sys.executable, str(ROOT / "tools/mutants.py"), room, "--work", str(tmp_path)]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout + found.stderr
 
 
 def changes(source: str) -> set[str]:

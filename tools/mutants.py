@@ -4,8 +4,8 @@ python tools/mutants.py                          all rooms, as docs/bench/mutant
 python tools/mutants.py credit selections        two rooms
 python tools/mutants.py rewards --mutants 0      every mutant of one
 
-A run that was ended goes on where it was: what is known of mutants whose modules and tests are as they were is
-in build/mutants. Exit status 1: a room is below its goal, or a survivor has no reason.
+A run that was ended goes on where it was: build/mutants has what is known of mutants whose modules and tests are
+as they were. Exit status 1: a room is below its goal, or a survivor has no reason.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mutation.page import GOAL, RoomResult, page, unexplained  # noqa: E402
 from mutation.run import Unsound, everything, recorded, run_room  # noqa: E402
 from tqdm import tqdm  # noqa: E402
 
-MUTANTS, SEED, SECONDS = 40, 1, 20.0
+MUTANTS, SEED, SECONDS = 30, 1, 12.0
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         "--seconds",
         type=float,
         default=SECONDS,
-        help=f"CPU seconds that the tests of one mutant may take as a rule; longer ones are left out (default: {SECONDS:.0f})",
+        help=f"CPU seconds that the tests of a mutant take as a rule; no longer ones (default: {SECONDS:.0f})",
     )
     parser.add_argument(
         "--write", type=Path, metavar="FILE", help="write the page, such as docs/bench/mutants.md"
@@ -112,7 +112,7 @@ def _run(
     ledger = Ledger(work / "ledger.jsonl")
     results = []
     for room in wanted:
-        record = recorded(room, work, known.libraries)
+        record = recorded(room, work, known.libraries, own.seconds)
         entries = {}
         left = sum(reasons[one.name].kind == "equivalent" for one in chosen[room.name] if one.name in reasons)
         with tqdm(total=len(chosen[room.name]) - left, desc=room.name, unit="mutant") as bar:

@@ -144,9 +144,7 @@ def test_program_that_fails_is_quoted(
     assert str(caught.value).startswith(said)
 
 
-def test_digests_of_code_are_asked_of_our_own_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_digests_of_code_are_our_own_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
     monkeypatch.setattr(graph, "_said", lambda command, root: asked.append((command, root)))
     graph.digest_code(tmp_path)

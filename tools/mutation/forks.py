@@ -1,8 +1,8 @@
 """Run tests in a fork of this process, in which a module may be another than the one on disk.
 
-What takes seconds, the import of libraries, is done once, here; a fork has it. A mutant is put in by the import
-system as its module is imported, so nothing on disk changes. Processes that a test starts see the module as it
-is on disk: what only they would notice counts as not noticed.
+What takes seconds, the import of libraries, is done once, here; a fork has it. A mutant is put in by the
+import system as its module is imported, so nothing on disk changes. Processes that a test starts see the module
+as it is on disk: what only they would notice counts as not noticed.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class _Chosen:
         self.by = self.why = ""
 
     def pytest_sessionstart(self) -> None:
-        """After the conftest, whose profile this replaces: the same examples for every mutant, none made smaller."""
+        """After the conftest, whose profile this replaces: every mutant has the same examples, as they come."""
         if "hypothesis" in sys.modules:
             from hypothesis import HealthCheck, Phase, settings
 
@@ -124,7 +124,7 @@ class _Chosen:
 
 
 def load(modules: Iterable[str]) -> None:
-    """Import pytest's plugins and modules of libraries, for all forks; one that does not come alone is left to them.
+    """Import pytest's plugins and modules of libraries; what does not come alone is left to the forks.
 
     They are then out of the collector's reach, which would go through all of them in every fork.
     """

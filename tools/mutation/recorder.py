@@ -1,7 +1,7 @@
 """Which test runs which line of a room, and how long each takes: a plugin of pytest.
 
-Not coverage.py, which the lock does not hold: contexts a test are all that is wanted of it here, and lines that
-a shared fixture ran must count for every test that uses the fixture.
+Not coverage.py, which the lock does not hold: contexts a test are all that is wanted of it here, and lines
+that a shared fixture ran must count for every test that uses the fixture.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ import os
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
 
 Line = tuple[str, int]
+CALLS = 300
+"""Of a function in a test that are followed line by line; what only later ones run is not seen."""
 
 
 class Recorder:
@@ -29,6 +32,7 @@ class Recorder:
     def __init__(self, files: Mapping[str, str]) -> None:
         self._files = files
         self._now: set[Line] = set()
+        self._calls: Counter[CodeType] = Counter()
         self._of_fixtures: dict[Any, set[Line]] = {}
         self._fixtures = self._spent = 0.0  # CPU seconds of all shared fixtures, of those of this test
         self.tests: dict[str, dict[str, Any]] = {}
@@ -37,6 +41,7 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self._now, self._spent = set(), 0.0
+        self._calls.clear()
         before, clock = cpu_seconds(), time.perf_counter()
         threading.settrace(self._enter)
         sys.settrace(self._enter)
@@ -92,8 +97,9 @@ class Recorder:
 
     def _enter(self, frame: FrameType, event: str, _: Any) -> Any:
         file = self._files.get(frame.f_code.co_filename)
-        if file is None:
+        if file is None or self._calls[frame.f_code] >= CALLS:
             return None
+        self._calls[frame.f_code] += 1
 
         def step(inner: FrameType, event: str, _: Any) -> Any:
             if event == "line":

@@ -48,8 +48,14 @@ def everything(room: Room) -> list[Mutant]:
     ]
 
 
-def recorded(room: Room, work: Path, libraries: tuple[str, ...]) -> Recorded:
+def recorded(room: Room, work: Path, libraries: tuple[str, ...], seconds: float) -> Recorded:
     """Which test of a room runs which line; read where it was written for the same tests and modules.
+
+    Args:
+        room: the room.
+        work: the folder that keeps it.
+        libraries: whose modules are imported once.
+        seconds: as `tests_of` takes them; so many of the shortest tests must pass in that order too.
 
     Raises:
         Unsound: when a test fails, in the usual order or the shortest first.
@@ -60,9 +66,9 @@ def recorded(room: Room, work: Path, libraries: tuple[str, ...]) -> Recorded:
         return known
     found = _record(room, libraries)
     found["key"] = key
-    order = sorted(found["tests"], key=lambda name: found["tests"][name]["cpu"])
+    order = _shortest([*found["tests"]], found, seconds)
     forks.load(found["modules"])
-    outcome = forks.run(order, cpu=20 * _cpu(found, order))
+    outcome = forks.run(order, cpu=10 * _cpu(found, order))
     if outcome.state != "passed":
         raise Unsound(
             f"{room.name}: run the shortest first, {outcome.by} fails without any mutant: {outcome.why}"
@@ -77,8 +83,8 @@ def recorded(room: Room, work: Path, libraries: tuple[str, ...]) -> Recorded:
 def tests_of(mutant: Mutant, record: Recorded, seconds: float) -> Tests:
     """The tests that run a mutant's line, the shortest first.
 
-    Where none is known to run the line, those of the statement. What is run as the module is imported may show
-    in any test of the room; those that run a line of the module come first.
+    Where none is known to run the line, those of the statement. What is run as the module is imported may
+    show in any test of the room.
 
     Args:
         mutant: the mutant.
@@ -91,14 +97,8 @@ def tests_of(mutant: Mutant, record: Recorded, seconds: float) -> Tests:
         names = names or [name for name, lines in own.items() if not lines.isdisjoint(range(first, last + 1))]
     if not mutant.inside:
         names = list(own)
-    names.sort(key=lambda name: (not own[name], record["tests"][name]["cpu"], name))
-    total, taken = 0.0, 0
-    for name in names:
-        total += record["tests"][name]["cpu"]
-        if taken and total > seconds:
-            break
-        taken += 1
-    return Tests(names[:taken], _cpu(record, names[:taken]), len(names) - taken)
+    chosen = _shortest(names, record, seconds)
+    return Tests(chosen, _cpu(record, chosen), len(names) - len(chosen))
 
 
 def run_room(
@@ -151,7 +151,7 @@ def _try(mutant: Mutant, room: Room, tests: Tests, source: str, now: str) -> Ent
 
 
 def _holds(entry: Entry, source: str, now: str, room: Room) -> bool:
-    """Whether what is known still holds: a kill as long as its test is the same, all else while all tests are."""
+    """Whether it still holds: a kill as long as its test is the same, all else while all tests are."""
     if entry.source != source:
         return False
     file = room.root / entry.by.partition("::")[0]
@@ -172,6 +172,17 @@ def _record(room: Room, libraries: tuple[str, ...]) -> Recorded:
     if not found["tests"]:
         raise Unsound(f"{room.name}: no test of {', '.join(room.tests)} runs a line of {room.folder}")
     return found
+
+
+def _shortest(names: Sequence[str], record: Recorded, seconds: float) -> list[str]:
+    """The shortest first, as many as take so many CPU seconds together, and one at least."""
+    chosen, total = [], 0.0
+    for name in sorted(names, key=lambda name: (record["tests"][name]["cpu"], name)):
+        total += record["tests"][name]["cpu"]
+        if chosen and total > seconds:
+            break
+        chosen.append(name)
+    return chosen
 
 
 def _cpu(record: Recorded, names: Sequence[str]) -> float:

@@ -46,7 +46,7 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        """What it is called in the ledger; without line numbers, so that it stays what it is when lines move."""
+        """What it is called in the ledger; without line numbers, so that it stays when lines move."""
         return f"{self.file}::{self.scope}::{self.change}"
 
 
@@ -106,8 +106,8 @@ def mutated(source: str, mutant: Mutant) -> ast.Module:
 def drawn(found: Iterable[Mutant], wanted: int, seed: int) -> list[Mutant]:
     """Some of a room's mutants: of each module its share, rounded up.
 
-    A mutant's place in the draw hangs on its name and the seed alone, so a change of one module draws no other
-    mutants of the rest.
+    A mutant's place in the draw hangs on its name and the seed alone, so a change of one module draws no
+    other mutants of the rest.
 
     Args:
         found: all of the room.
