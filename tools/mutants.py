@@ -4,8 +4,8 @@ python tools/mutants.py                          all rooms, as docs/bench/mutant
 python tools/mutants.py credit selections        two rooms
 python tools/mutants.py rewards --mutants 0      every mutant of one
 
-A run that was ended goes on where it was: build/mutants has what is known of mutants whose modules and tests are
-as they were. Exit status 1: a room is below its goal, or a survivor has no reason.
+A run that was ended goes on where it was: build/mutants has what is known of mutants whose modules and tests
+are as they were. Exit status 1: a room is below its goal, or a survivor has no reason.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         "--seconds",
         type=float,
         default=SECONDS,
-        help=f"CPU seconds that the tests of a mutant take as a rule; no longer ones (default: {SECONDS:.0f})",
+        help=f"CPU seconds that a mutant's tests take as a rule, no longer ones (default: {SECONDS:.0f})",
     )
     parser.add_argument(
         "--write", type=Path, metavar="FILE", help="write the page, such as docs/bench/mutants.md"

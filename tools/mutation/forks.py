@@ -1,8 +1,8 @@
 """Run tests in a fork of this process, in which a module may be another than the one on disk.
 
 What takes seconds, the import of libraries, is done once, here; a fork has it. A mutant is put in by the
-import system as its module is imported, so nothing on disk changes. Processes that a test starts see the module
-as it is on disk: what only they would notice counts as not noticed.
+import system as its module is imported, so nothing on disk changes. Processes that a test starts see the
+module as it is on disk: what only they would notice counts as not noticed.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class _Chosen:
         self.by = self.why = ""
 
     def pytest_sessionstart(self) -> None:
-        """After the conftest, whose profile this replaces: every mutant has the same examples, as they come."""
+        """After the conftest, whose profile this replaces: all mutants have the same examples."""
         if "hypothesis" in sys.modules:
             from hypothesis import HealthCheck, Phase, settings
 

@@ -73,7 +73,7 @@ def changes(node: ast.AST, field: str, *, rebound: bool) -> Iterator[Change]:
 
 
 def _statement(node: ast.stmt, rebound: bool) -> Iterator[Change]:
-    if isinstance(node, ast.Return) and not _is_none(node.value):
+    if isinstance(node, ast.Return) and not _is_nothing(node.value):
         yield Change("return", ast.Return(ast.Constant(None)))
     elif isinstance(node, ast.Raise):
         yield Change("raise", ast.Pass())
@@ -136,8 +136,9 @@ def _with(node: Node, **fields: object) -> Node:
     return made
 
 
-def _is_none(node: ast.expr | None) -> bool:
-    return node is None or (isinstance(node, ast.Constant) and node.value is None)
+def _is_nothing(node: ast.expr | None) -> bool:
+    """None, or what stands for as much where it is asked for its truth, such as False."""
+    return node is None or (isinstance(node, ast.Constant) and not node.value)
 
 
 def _is_text(node: ast.expr) -> bool:

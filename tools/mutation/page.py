@@ -19,11 +19,11 @@ STATES = {
 }
 INTRODUCTION = """\
 A mutant is one small change of one place: a comparison, an operator, a constant by one, a condition, what is
-returned, a keyword, an assignment or call that is left out. It is killed when a test fails, or when its tests
-run out of time. Left alone are docstrings, annotations, decorators, texts, errors' words, logging, `strict=` of
-zip and `encoding=`. Tests are those of the room that run the line, the shortest first; what only a program that
-a test starts would notice counts as not noticed. In `tools/mutation`: `rooms.toml` has the rooms and their
-tests, `explained.csv` the reasons.
+returned, a keyword, an assignment or call that is left out. It is killed when a test fails, or when its
+tests run out of time. Left alone are docstrings, annotations, decorators, texts, errors' words, logging,
+`strict=` of zip and `encoding=`. Tests are those of the room that run the line, the shortest first; what only
+a program that a test starts would notice counts as not noticed. In `tools/mutation`: `rooms.toml` has the
+rooms and their tests, `explained.csv` the reasons.
 """
 
 
