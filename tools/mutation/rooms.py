@@ -23,7 +23,7 @@ class Room:
         root: the project's folder.
         source: where packages are imported from, from the root.
         folder: the package's, from the root.
-        tests: files and folders, from the root.
+        tests: files, folders and single tests of a file, from the root.
     """
 
     name: str
@@ -44,8 +44,9 @@ class Room:
 
     def digest_of_tests(self) -> str:
         """Changes when a test of the room does, or a conftest above it."""
-        files = {file for path in self.tests for file in _python_files(self.root / path)}
-        for path in self.tests:
+        paths = [test.partition("::")[0] for test in self.tests]
+        files = {file for path in paths for file in _python_files(self.root / path)}
+        for path in paths:
             files |= {one for above in (self.root / path).parents for one in above.glob("conftest.py")}
         inside = sorted(file for file in files if file.is_relative_to(self.root))
         return digest(*inside)
@@ -84,7 +85,7 @@ def read(file: Path, root: Path) -> Rooms:
         raise RoomError(f"{file}: {error!r}; write it as tools/mutation/rooms.toml is") from error
     for room in found.rooms.values():
         for path in (room.folder, *room.tests):
-            if not (root / path).exists():
+            if not (root / path.partition("::")[0]).exists():
                 raise RoomError(f"{file}: {path} of room {room.name} is not in {root}")
     return found
 
