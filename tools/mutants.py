@@ -148,7 +148,6 @@ def _prepare(known: rooms.Rooms) -> None:
     if known.first:
         module, _, function = known.first.partition(":")
         getattr(import_module(module), function)()
-    forks.load(known.libraries)
 
 
 def _refuse(words: str) -> int:
