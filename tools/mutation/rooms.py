@@ -42,14 +42,25 @@ class Room:
         """The name under which a file of the room is imported."""
         return Path(file).relative_to(self.source).with_suffix("").as_posix().replace("/", ".")
 
-    def digest_of_tests(self) -> str:
-        """Changes when a test of the room does, or a conftest above it."""
-        paths = [test.partition("::")[0] for test in self.tests]
-        files = {file for path in paths for file in _python_files(self.root / path)}
-        for path in paths:
-            files |= {one for above in (self.root / path).parents for one in above.glob("conftest.py")}
-        inside = sorted(file for file in files if file.is_relative_to(self.root))
-        return digest(*inside)
+    def asked(self) -> dict[str, list[str]]:
+        """By file of tests what pytest is asked for: the file, or some of its tests."""
+        found: dict[str, list[str]] = {}
+        for test in self.tests:
+            path = self.root / test.partition("::")[0]
+            for file in sorted(path.rglob("test_*.py")) if path.is_dir() else [path]:
+                name = file.relative_to(self.root).as_posix()
+                found.setdefault(name, []).append(test if "::" in test else name)
+        return found
+
+    def digests_of_tests(self) -> dict[str, str]:
+        """By file of tests a digest of it, of the conftests above it, and of what is asked for."""
+        found = {}
+        for name, asked in self.asked().items():
+            file = self.root / name
+            above = [one for folder in file.parents for one in folder.glob("conftest.py")]
+            inside = [one for one in above if one.is_relative_to(self.root)]
+            found[name] = digest(file, *inside) + digest_of(" ".join(asked))
+        return found
 
 
 @dataclass(frozen=True)
@@ -98,5 +109,6 @@ def digest(*files: Path) -> str:
     return total.hexdigest()[:16]
 
 
-def _python_files(path: Path) -> list[Path]:
-    return sorted(path.rglob("*.py")) if path.is_dir() else [path]
+def digest_of(text: str) -> str:
+    """Of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -14,7 +14,7 @@ from mutation import forks
 from mutation.explained import Reason
 from mutation.ledger import Entry, Ledger
 from mutation.recorder import Recorder
-from mutation.rooms import Room, digest
+from mutation.rooms import Room, digest, digest_of
 from mutation.sites import Mutant, mutants, mutated
 
 Recorded = dict[str, Any]
@@ -49,7 +49,7 @@ def everything(room: Room) -> list[Mutant]:
 
 
 def recorded(room: Room, work: Path, libraries: tuple[str, ...], seconds: float) -> Recorded:
-    """Which test of a room runs which line; read where it was written for the same tests and modules.
+    """Which test of a room runs which line; files of tests that are as they were are not run again.
 
     Args:
         room: the room.
@@ -60,24 +60,43 @@ def recorded(room: Room, work: Path, libraries: tuple[str, ...], seconds: float)
     Raises:
         Unsound: when a test fails, in the usual order or the shortest first.
     """
-    key = room.digest_of_tests() + digest(*map(Path, room.files))
-    file = work / f"{room.name}.json"
-    if file.exists() and (known := json.loads(file.read_text(encoding="utf-8")))["key"] == key:
-        return known
-    found = _record(room, libraries)
-    found["key"] = key
-    order = _shortest([*found["tests"]], found, seconds)
-    forks.load(found["modules"])
-    outcome = forks.run(order, cpu=10 * _cpu(found, order))
+    kept = work / f"{room.name}.json"
+    known = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+    modules = digest(*map(Path, room.files))
+    keys = {file: modules + own for file, own in room.digests_of_tests().items()}
+    parts = {file: known[file] for file, key in keys.items() if file in known and known[file]["key"] == key}
+    if new := [file for file in keys if file not in parts]:
+        found = _record(room, [test for file in new for test in room.asked()[file]], libraries)
+        for file in new:
+            tests = {name: own for name, own in found["tests"].items() if name.startswith(f"{file}::")}
+            parts[file] = {**found, "key": keys[file], "tests": tests}
+        _require_in_any_order(room, _joined({file: parts[file] for file in new}), seconds)
+        work.mkdir(parents=True, exist_ok=True)
+        unfinished = kept.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(parts), encoding="utf-8")
+        unfinished.rename(kept)
+    return _joined(parts)
+
+
+def _joined(parts: dict[str, Recorded]) -> Recorded:
+    """One record of several files of tests."""
+    return {
+        "tests": {name: test for own in parts.values() for name, test in own["tests"].items()},
+        "fixtures": max((own["fixtures"] for own in parts.values()), default=0.0),
+        "modules": sorted({name for own in parts.values() for name in own["modules"]}),
+    }
+
+
+def _require_in_any_order(room: Room, record: Recorded, seconds: float) -> None:
+    order = _shortest([*record["tests"]], record, seconds)
+    forks.load(record["modules"])
+    if not order:
+        return
+    outcome = forks.run(order, cpu=10 * _cpu(record, order))
     if outcome.state != "passed":
         raise Unsound(
             f"{room.name}: run the shortest first, {outcome.by} fails without any mutant: {outcome.why}"
         )
-    work.mkdir(parents=True, exist_ok=True)
-    unfinished = file.with_suffix(".unfinished")
-    unfinished.write_text(json.dumps(found), encoding="utf-8")
-    unfinished.rename(file)
-    return found
 
 
 def tests_of(mutant: Mutant, record: Recorded, seconds: float) -> Tests:
@@ -124,7 +143,7 @@ def run_room(
     """
     forks.load(record["modules"])
     digests = {file: digest(Path(path)) for path, file in room.files.items()}
-    now = room.digest_of_tests()
+    now = digest_of("".join(room.digests_of_tests().values()))
     for mutant in chosen:
         if mutant.name in explained and explained[mutant.name].kind == "equivalent":
             continue
@@ -158,19 +177,17 @@ def _holds(entry: Entry, source: str, now: str, room: Room) -> bool:
     return entry.tests == (digest(file) if entry.state == "failed" and file.is_file() else now)
 
 
-def _record(room: Room, libraries: tuple[str, ...]) -> Recorded:
+def _record(room: Room, asked: Sequence[str], libraries: tuple[str, ...]) -> Recorded:
     recorder = Recorder(room.files)
 
     def work() -> Recorded:
-        code = pytest.main([*forks.OPTIONS, *room.tests], [recorder])
+        code = pytest.main([*forks.OPTIONS, *asked], [recorder])
         return {**recorder.found(libraries), "code": int(code)}
 
     found, log = forks.forked(work)
     if found is None or found["code"] != pytest.ExitCode.OK:
         failed = ", ".join(found["failed"]) if found else "the run was ended"
         raise Unsound(f"{room.name}: without any mutant, its tests fail ({failed}):\n{log}")
-    if not found["tests"]:
-        raise Unsound(f"{room.name}: no test of {', '.join(room.tests)} runs a line of {room.folder}")
     return found
 
 
