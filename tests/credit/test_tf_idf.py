@@ -40,6 +40,6 @@ def test_no_rollout_has_no_weight(letters: Any, wrote: Wrote) -> None:
 )
 def test_film_whose_rollouts_are_parted_is_named(letters: Any, wrote: Wrote, films: str, cut: str) -> None:
     credit = TfIdf(letters, alpha=4.0, tf="relative", idf="plain")
-    said = f"the 2 rollouts of a film, but film {cut} has only some of its own among this process's {len(films)};"
+    said = f"but film {cut} has only some of its own among this process's {len(films)};"
     with pytest.raises(ValueError, match=said):
         credit.weigh(wrote(*("a" for _ in films), films=[*films], group=2))
