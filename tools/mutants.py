@@ -27,7 +27,7 @@ from mutation.page import GOAL, RoomResult, page, unexplained  # noqa: E402
 from mutation.run import Unsound, everything, recorded, run_room  # noqa: E402
 from tqdm import tqdm  # noqa: E402
 
-MUTANTS, SEED, SECONDS = 30, 1, 12.0
+MUTANTS, SEED, SECONDS = 30, 1, 6.0
 
 
 def main(arguments: list[str] | None = None) -> int:

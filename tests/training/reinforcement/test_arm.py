@@ -161,3 +161,17 @@ def test_film_that_is_selected_twice_or_is_no_training_film(make: Make) -> None:
         make(sample_ids=["train0_1", "train0_1"]).prepare(1)
     with pytest.raises(SettingsError):
         make(sample_ids=["val0_1", "val1_1"]).prepare(1)
+
+
+def test_rewards_are_built_for_the_arms_form_and_its_own_reports(
+    make: Make, handed: dict[str, Any], texts: Callable[[int], list[str]]
+) -> None:
+    nlg = {"nlg": {"weight": 1.0, "preparation": "basic", "bleu": 4}}
+    make({"reward": nlg, "output": "think_report"}).run("report")  # type: ignore[arg-type]
+    (part,) = handed["reward"].parts
+    output = f"<think>Hm.</think><report>{texts(1)[0]}</report>"
+    (inside,) = handed["reward"].score_part(part, [output], texts(1), ["a"])
+    assert inside > 0.7  # the tags and the reasoning are no words of the report
+    for count in (0, 1):  # CIDEr counts in the references of the films that are seen
+        with pytest.raises(ValueError, match=f"there are {count}"):
+            make({"reward": nlg}, sample_ids=SEEN[:count]).run("report")  # type: ignore[arg-type]
