@@ -141,14 +141,17 @@ def run_room(
         seconds: as `tests_of` takes them.
         step: called after each mutant.
     """
-    forks.load(record["modules"])
     digests = {file: digest(Path(path)) for path, file in room.files.items()}
     now = digest_of("".join(room.digests_of_tests().values()))
+    loaded = False
     for mutant in chosen:
         if mutant.name in explained and explained[mutant.name].kind == "equivalent":
             continue
         entry = ledger.entries.get(mutant.name)
         if entry is None or not _holds(entry, digests[mutant.file], now, room):
+            if not loaded:
+                forks.load(record["modules"])
+                loaded = True
             entry = _try(mutant, room, tests_of(mutant, record, seconds), digests[mutant.file], now)
             ledger.add(entry)
         step(entry)
