@@ -14,6 +14,7 @@ from omegaconf import OmegaConf
 from radrl.params.base import ParamsError, local_paths
 from radrl.params.schema import read, validate
 from radrl.params.training import Training
+from radrl.reports.think_report import FAULTS
 
 Values = dict[str, Any]
 
@@ -554,6 +555,18 @@ WRONG_REWARDS = [
         {"format": {"weight": 1.0, "credits": {"no_think": 0.5}}},
         "arms.new.reward.format: credits lacks text_outside, empty_think",
     ),
+    (
+        {"format": {"weight": 1.0, "credits": dict.fromkeys(FAULTS, 0.5) | {"no_think": 1.0}}},
+        "arms.new.reward.format.credits.no_think: Input should be less than 1 (it is 1.0)",
+    ),
+    (
+        {"format": {"weight": 1.0, "credits": dict.fromkeys(FAULTS, 0.5) | {"no_think": -0.01}}},
+        "arms.new.reward.format.credits.no_think: Input should be greater than or equal to 0 (it is -0.01)",
+    ),
+    (
+        {"ce_f1": CE_F1 | {"first_weight": -0.5, "phase_switch": 0.5}},
+        "arms.new.reward.ce_f1.first_weight: Input should be greater than or equal to 0",
+    ),
     ({"facts": ASKED}, "arms.new.reward.facts: extractor is judge, but there is no section judge"),
     ({"facts": FACTS | {"judge": ENDPOINT}}, "arms.new.reward.facts: judge is set, but extractor is"),
     (
@@ -566,6 +579,10 @@ WRONG_REWARDS = [
     ),
     (
         {"facts": ASKED | {"judge": ENDPOINT | {"url": "localhost"}}},
+        "arms.new.reward.facts.judge: url is no address",
+    ),
+    (
+        {"facts": ASKED | {"judge": ENDPOINT | {"url": "http://[::1/v1"}}},  # a bracket is open
         "arms.new.reward.facts.judge: url is no address",
     ),
 ]

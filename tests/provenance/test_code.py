@@ -250,3 +250,31 @@ def test_a_part_of_ones_own_that_asks_for_these_names_has_their_code(
     assert handed_on <= found
     assert bool(handed_on) == bool(found & {*code.FACES.values()})
     assert ("radrl.rewards.mccs" in found) == bool(handed_on)
+
+
+def test_stages_are_named_as_dvc_names_them() -> None:
+    params = {"selection": {"own": {"few": {}}}, "arms": {"sft": {}, "grpo": {}}}
+    found = code.stages(params)
+    assert found[: len(ONCE) + 1] == [*ONCE, LAST]
+    assert found[len(ONCE) + 1 :] == [
+        "own_selection@few",
+        *(f"{stage}@{arm}" for stage in PER_ARM for arm in ("sft", "grpo")),
+    ]
+    assert "own_selection@few" not in code.stages(params | {"selection": {"own": None}})
+    assert code.split("train@grpo") == ("train", "grpo")
+    assert code.split("label") == ("label", None)
+
+
+def test_digests_are_written_in_their_order_and_only_where_they_are_others(tmp_path: Path) -> None:
+    found: code.Digests = {"sft": "1", "label": "2", "train": {"grpo": "3", "deer": "4"}}
+    code.write_digests(tmp_path, found)
+    file = tmp_path / code.CODE_FILE
+    lines = [line.split(":")[0].strip() for line in file.read_text().splitlines() if line[0] != "#"]
+    assert lines == ["sft", "label", "train", "grpo", "deer"]
+    assert code.recorded_digests(tmp_path) == found
+    before = file.stat()
+    code.write_digests(tmp_path, dict(found))
+    assert file.stat().st_ino == before.st_ino  # not even written anew
+    code.write_digests(tmp_path, found | {"label": "5"})
+    assert code.recorded_digests(tmp_path)["label"] == "5"
+    assert code.recorded_digests(tmp_path / "elsewhere") == {}
