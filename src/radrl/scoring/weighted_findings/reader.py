@@ -1,0 +1,287 @@
+"""A report read into findings: what it states and denies, where, how much, how large, and how it changes.
+
+Built on the rule labeler: its sentences, its lexicon and the reach of its denials and hedges, beside which it
+names the concepts of `concepts.csv`. A normal statement is the denial of what it excludes ("the lungs are
+clear": no lung abnormality). What a report says of one finding in several places is put together: a mention
+without side or region goes into the one that has them.
+
+It cannot: count (three nodules of one place are one finding), follow a reference across sentences ("this is
+new"), guess what removed words (XXXX) hid, or read findings that no phrase of its lexicon names. A place is
+given to the finding that grammar suggests, which in long lists is a guess.
+
+Nothing is remembered from report to report.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Final
+
+from radrl.labelers.rules.text import sentences
+from radrl.observations import NEGATIVE, UNCERTAIN
+from radrl.scoring.weighted_findings import qualities
+from radrl.scoring.weighted_findings.finding import Change, Finding, Side
+from radrl.scoring.weighted_findings.lexicon import Meaning
+from radrl.scoring.weighted_findings.phrases import STATED_ABSENT_ONLY
+from radrl.scoring.weighted_findings.sentence import Draft, read, tokens
+
+_PIECE: Final = re.compile(r"[a-z0-9]+|[^a-z0-9]+")
+_BOTH: Final[frozenset[Side]] = frozenset({"left", "right"})
+_NOWHERE: Final[frozenset[str]] = frozenset()
+_NO_SIDE: Final[frozenset[Side]] = frozenset()
+_REFINED: Final[dict[str, list[tuple[str, str]]]] = {}
+for _concept, _sign, _name in qualities.REFINED:
+    _REFINED.setdefault(_concept, []).append((_sign, _name))
+_IMPLIED: Final = {concept: frozenset(regions.split()) for concept, regions in qualities.IMPLIED.items()}
+_CHANGES: Final[tuple[Change, ...]] = ("new", "increased", "decreased", "resolved", "unchanged")
+"""By precedence, where a report says several of one finding ("again seen, larger")."""
+
+
+def findings_of(report: str) -> tuple[Finding, ...]:
+    """Read a report.
+
+    Args:
+        report: raw text, with or without headings; sections that are not about the film are passed over.
+
+    Returns:
+        Findings in the order of the report, each of them once; none for an empty text. Spans count the
+        characters of the report as given; they are (0, 0) where a sentence was found to be spelled in
+        letters that had to be normalised.
+
+    Example:
+        >>> finding = findings_of("Small left pleural effusion, unchanged.")[0]
+        >>> finding.concept, finding.present, sorted(finding.sides), finding.severity, finding.change
+        ('pleural_effusion', True, ['left'], 1, 'unchanged')
+    """
+    return merged(list(statements_of(report)))
+
+
+def statements_of(report: str) -> Iterator[Finding]:
+    """The findings of a report as its sentences state them, repeated where it repeats itself.
+
+    Args:
+        report: as of `findings_of`.
+
+    Yields:
+        Findings in the order of the report.
+    """
+    text: _Text | None = None
+    for sentence in sentences(report):
+        spelled = tokens(sentence)
+        drafts = _without_leads(read(sentence, spelled))
+        if drafts:
+            text = text or _Text(report)
+            text.seek(spelled)
+            yield from _findings(drafts, text)
+
+
+def _without_leads(drafts: list[Draft]) -> list[Draft]:
+    """Drafts with what is said of a device's leads or line said of the device."""
+    kept: list[Draft] = []
+    for draft in drafts:
+        device = next((one for one in reversed(kept) if one.concept in qualities.WITH_TIPS), None)
+        if draft.concept == "support_device" and device is not None:
+            device.after += [one for one in (*draft.before, *draft.after) if one.tip or one.size_mm]
+        else:
+            kept.append(draft)
+    return kept
+
+
+class _Text:
+    """The words of a report and their places in it.
+
+    Args:
+        report: as given.
+    """
+
+    def __init__(self, report: str) -> None:
+        lower = report.lower()
+        if len(lower) != len(report):  # a letter that is two in lower case
+            lower = "".join(one if len(one) == 1 else " " for one in map(str.lower, report))
+        pieces = _PIECE.findall(lower)
+        ends = list(accumulate(map(len, pieces)))
+        first = 0 if pieces and pieces[0][0].isalnum() and pieces[0].isascii() else 1
+        self._words: list[str] = pieces[first::2]
+        self._ends = ends[first::2]
+        self._at = 0
+        self._here = 0
+        self._marks: list[int] = []
+
+    def seek(self, spelled: Sequence[str]) -> None:
+        """Go to the next sentence.
+
+        Args:
+            spelled: its tokens.
+        """
+        words = [word for word in spelled if word.isalnum()]
+        # Word by token: a mark stands where the word before it does.
+        self._marks, k = [], -1
+        for word in spelled:
+            k += word.isalnum()
+            self._marks.append(max(k, 0))
+        count = len(words)
+        for at in range(self._at, len(self._words) - count + 1):
+            if self._words[at] == words[0] and self._words[at : at + count] == words:
+                self._here, self._at = at, at + count
+                return
+        self._here = -1
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Characters of tokens ``start`` to ``end`` (exclusive) of the sentence; (0, 0) where it was not found."""
+        if self._here < 0:
+            return 0, 0
+        first, last = self._here + self._marks[start], self._here + self._marks[end - 1]
+        return self._ends[first] - len(self._words[first]), self._ends[last]
+
+
+def _findings(drafts: Sequence[Draft], text: _Text) -> Iterator[Finding]:
+    """What a sentence states, hosts before their guests."""
+    made: dict[int, Finding] = {}
+    for draft in drafts:
+        host = made.get(id(draft.host)) if draft.host is not None else None
+        finding = _finding(draft, host, text.span(draft.start, draft.end))
+        made[id(draft)] = finding
+        if finding.present and finding.concept in STATED_ABSENT_ONLY:
+            continue
+        yield finding
+        if finding.concept == "endotracheal_tube" and finding.tip in _BRONCHI and finding.present:
+            yield Finding("device_malposition", tip=finding.tip, span=finding.span)
+
+
+_BRONCHI: Final = frozenset({"right_main_bronchus", "left_main_bronchus"})
+
+
+def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Finding:
+    """The finding of a draft."""
+    said = [*draft.before, *draft.after]
+    denied = draft.said == NEGATIVE
+    sides, regions, hints = _where(said)
+    concept = _refined(draft.concept, regions | hints)
+    if draft.subject:
+        of_sides, of_regions, of_hints = _where(draft.subject)
+        concept = _refined(concept, of_regions | of_hints)
+        if not (sides or regions):
+            sides, regions = of_sides, of_regions
+    if not (sides or regions) and host is not None:
+        sides, regions = host.sides, host.regions
+    if not sides and draft.plural:
+        sides = _BOTH
+    tip = tip_mm = None
+    size_mm = max((one.size_mm for one in said if one.size_mm is not None), default=None)
+    if concept in qualities.WITH_TIPS:
+        tip = next((one.tip for one in reversed(said) if one.tip), None)
+        tip_mm, size_mm = size_mm, None
+        regions = _NOWHERE if tip else regions
+    if concept in qualities.SIDELESS:
+        sides = _NO_SIDE
+    if concept in qualities.PLACELESS:
+        regions = _NOWHERE
+    elif implied := _IMPLIED.get(concept):
+        regions = regions - implied
+    return Finding(
+        concept,
+        not denied,
+        "hedged" if draft.said == UNCERTAIN else "certain",
+        sides,
+        regions,
+        next((one.severity for one in said if one.severity is not None), None),
+        size_mm,
+        _change(said, draft, concept, denied),
+        tip,
+        tip_mm,
+        span,
+    )
+
+
+def _where(said: Sequence[Meaning]) -> tuple[frozenset[Side], frozenset[str], frozenset[str]]:
+    """Sides, regions and hints of qualities."""
+    sides, regions, hints = _NO_SIDE, _NOWHERE, _NOWHERE
+    for one in said:
+        if one.sides:
+            sides |= one.sides
+        if one.regions:
+            regions |= one.regions
+        if one.hints:
+            hints |= one.hints
+    return sides, regions, hints
+
+
+def _refined(concept: str, signs: frozenset[str]) -> str:
+    """The concept that a concept and what stands around it name together."""
+    while signs and concept in _REFINED:
+        name = next((name for sign, name in _REFINED[concept] if sign in signs), None)
+        if name is None:
+            break
+        concept = name
+    return concept
+
+
+def _change(said: Sequence[Meaning], draft: Draft, concept: str, denied: bool) -> Change | None:
+    """The change said of a finding; "no new effusion" compares nothing."""
+    changes = {one.change for one in said if one.change}
+    if any("raised" in one.hints for one in draft.after) or (
+        concept not in qualities.DENSITIES and any("raised" in one.hints for one in draft.before[1:])
+    ):
+        changes.add("increased")
+    if denied:
+        return "resolved" if "resolved" in changes else None
+    return next((change for change in _CHANGES if change in changes), None)
+
+
+def merged(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Findings that a report states more than once, put together; in whatever order it states them.
+
+    Args:
+        findings: as its sentences state them.
+
+    Returns:
+        Of each concept, present or denied, one finding for every side and region that is stated, the most
+        certain, large and severe that was said of it. What has neither side nor region says of the only
+        one that has what it lacks, and nothing of several.
+    """
+    groups: dict[tuple[str, bool], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.concept, finding.present), []).append(finding)
+    return tuple(one for group in groups.values() for one in (group if len(group) == 1 else _united(group)))
+
+
+def _united(group: Sequence[Finding]) -> list[Finding]:
+    """One concept's findings, put together."""
+    places: dict[tuple[frozenset[Side], frozenset[str]], list[Finding]] = {}
+    for finding in group:
+        places.setdefault((finding.sides, finding.regions), []).append(finding)
+    general = places.pop((_NO_SIDE, _NOWHERE), [])
+    for sides, regions in sorted(places, key=lambda place: (len(place[0]) + len(place[1]))):
+        wider = [key for key in places if key != (sides, regions) and sides <= key[0] and regions <= key[1]]
+        if len(wider) == 1:  # "left effusion" beside "left basal effusion"
+            places[wider[0]] += places.pop((sides, regions))
+    if not places:
+        return [_one(general)]
+    if len(places) == 1:
+        (place,) = places.values()
+        return [_one([*place, *general])]
+    return [_one(place) for place in places.values()]
+
+
+def _one(same: Sequence[Finding]) -> Finding:
+    """What several statements of one finding say together."""
+    first = min(same, key=lambda finding: finding.span)
+    if len(same) == 1:
+        return first
+    where = max(same, key=lambda finding: len(finding.sides) + len(finding.regions))
+    return Finding(
+        first.concept,
+        first.present,
+        "certain" if any(one.certainty == "certain" for one in same) else "hedged",
+        where.sides,
+        where.regions,
+        max((one.severity for one in same if one.severity is not None), default=None),
+        max((one.size_mm for one in same if one.size_mm is not None), default=None),
+        next((change for change in _CHANGES if any(one.change == change for one in same)), None),
+        min((one.tip for one in same if one.tip), default=None),
+        max((one.tip_mm for one in same if one.tip_mm is not None), default=None),
+        first.span,
+    )

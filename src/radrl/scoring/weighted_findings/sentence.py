@@ -1,0 +1,341 @@
+"""What one sentence says: its findings, each with the qualities that belong to it.
+
+The rule labeler's rules say what is asserted, denied or hedged (`radrl.labelers.rules.assertion`). A quality
+belongs to the finding whose noun phrase it stands in ("small left effusion"), else to the last one before it
+in its clause ("the effusion is small", "opacity in the left base"), else to the next: the rules of
+`radrl.scoring.rules.owners`, in one pass over the phrases of the sentence. What follows a list is said of all
+of it; what a finding points to ("left opacity suggests pneumonia") lies where it lies.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from radrl.labelers.rules.assertion import statements
+from radrl.labelers.rules.items import Item, Kind
+from radrl.labelers.rules.words import fold
+from radrl.observations import NEGATIVE, POSITIVE
+from radrl.scoring.weighted_findings import lexicon, phrases, qualities
+from radrl.scoring.weighted_findings.lexicon import ENDING, LINK, LOCATIVE, TRIE, Meaning
+
+_TOKEN: Final = re.compile(r"[a-z0-9]+|[,:/?()]")
+_JOINTS: Final = frozenset({Kind.COMMA, Kind.AND, Kind.EITHER})
+_BLOCKS: Final = _JOINTS | {Kind.VERB, Kind.SEEN, Kind.STOP, Kind.DENY}
+_FILLERS: Final = frozenset({"the", "a", "an", "lung", "xxxx", "aspect", "portion", "side"})
+_BEFORE_ORGANS: Final = frozenset(
+    "the both left right bilateral visualized upper mid middle lower anterior posterior lateral medial".split()
+)
+_PREPOSITIONS: Final = frozenset(
+    "in at of within over overlying along near throughout on to from by into above below under".split()
+)
+_OPPOSITE: Final = {POSITIVE: NEGATIVE, NEGATIVE: POSITIVE}
+
+
+@dataclass(slots=True, eq=False)
+class Draft:
+    """A finding as the words of a sentence name it.
+
+    Args:
+        concept: its name.
+        said: its class (positive, negative or uncertain).
+        start: first token of its phrase.
+        end: the token after its last.
+        before: qualities of its noun phrase.
+        after: qualities said of it behind.
+        joined: how it follows the finding before it in a list; nothing where it does not.
+        host: the finding that points to it.
+        subject: qualities of the organ that is the subject of its clause.
+        plural: whether a plural of a paired place stands among its qualities.
+    """
+
+    concept: str
+    said: int
+    start: int
+    end: int
+    before: list[Meaning] = field(default_factory=list)
+    after: list[Meaning] = field(default_factory=list)
+    joined: Kind | None = None
+    host: Draft | None = None
+    subject: tuple[Meaning, ...] = ()
+    plural: bool = False
+
+
+def tokens(sentence: str) -> list[str]:
+    """The tokens of a lower-case sentence as they are spelled."""
+    return _TOKEN.findall(sentence)
+
+
+def read(sentence: str, spelled: list[str]) -> list[Draft]:
+    """The findings of one sentence.
+
+    Args:
+        sentence: in lower case, as `radrl.labelers.rules.text.sentences` cuts it.
+        spelled: its tokens.
+
+    Returns:
+        Findings in the order of the sentence; none where it names none.
+    """
+    words = [fold(word) for word in spelled]
+    parts = lexicon.find(words, TRIE)
+    if not any(meaning.concept for meaning, _, _ in parts):
+        return []
+    if "cm" in sentence or "mm" in sentence or "met" in sentence:
+        parts = _with_measurements(sentence, parts)
+    return _Reading(spelled, words, parts).drafts()
+
+
+def _with_measurements(
+    sentence: str, parts: list[tuple[Meaning, int, int]]
+) -> list[tuple[Meaning, int, int]]:
+    """The phrases with the measurements among them."""
+    found = list(parts)
+    for size_mm, at in lexicon.measurements(sentence):
+        place = len(tokens(sentence[:at]))
+        found.append((lexicon.measured(size_mm), place, place + 1))
+    return sorted(found, key=lambda part: part[1])
+
+
+class _Reading:
+    """The pass over the phrases of one sentence.
+
+    Args:
+        spelled: its tokens.
+        words: its tokens, folded.
+        parts: its phrases.
+    """
+
+    def __init__(
+        self, spelled: list[str], words: list[str], parts: list[tuple[Meaning, int, int]]
+    ) -> None:
+        self._spelled, self._words, self._parts = spelled, words, parts
+        self._found: list[Draft] = []
+        self._last: Draft | None = None  # of the clause
+        self._earlier: Draft | None = None  # of the clauses before
+        self._pending: list[Meaning] = []
+        self._plural = False
+        self._organ = False  # an organ stands among the pending
+        self._orphans: list[Meaning] = []
+        self._sink = False  # an organ is the subject
+        self._subject: tuple[Meaning, ...] = ()
+        self._tied = False
+        self._open = False  # nothing has ended the noun phrase of the last finding
+        self._joint: Kind | None = None
+        self._listed = False
+        self._link: Draft | None = None
+
+    def drafts(self) -> list[Draft]:
+        """The findings."""
+        said_of, looks = self._assertions()
+        reached = 0
+        for index, (meaning, start, end) in enumerate(self._parts):
+            if self._listed and start > reached:
+                self._listed = all(word in _FILLERS for word in self._words[reached:start])
+            reached = end
+            entry = meaning.entry
+            kind = entry.kind if entry is not None else None
+            if index in said_of:
+                self._name(meaning, said_of[index], start, end)
+            elif index in looks:
+                continue
+            elif kind is Kind.ORGAN:
+                self._place(meaning, start, end)
+            elif kind in _BLOCKS:
+                self._block(kind, meaning, index)
+            elif meaning.word:
+                self._word(meaning, start)
+            elif meaning.says:
+                self._quality(meaning, start, end)
+        self._end_clause()
+        self._share_in_lists()
+        return self._found
+
+    def _assertions(self) -> tuple[dict[int, int], set[int]]:
+        """By part what is said of it, and the parts that state an organ's look."""
+        items, of = [], []
+        for index, (meaning, start, end) in enumerate(self._parts):
+            entry = meaning.entry
+            if entry is None or (entry.kind is Kind.ORGAN and self._is_place(start)):
+                continue
+            if entry.kind is Kind.NORMAL and self._looks_at_a_mention(items):
+                continue
+            items.append(Item(entry, start, end))
+            of.append(index)
+        said_of: dict[int, int] = {}
+        looks: set[int] = set()
+        for item, said, size in statements(items):
+            meaning = self._parts[of[item]][0]
+            if size is None:
+                if meaning.concept:
+                    said_of[of[item]] = _OPPOSITE.get(said, said) if meaning.reversed else said
+            elif said != POSITIVE or meaning.concept in phrases.ENLARGED:
+                said_of[of[item]] = said
+                looks.add(of[size])
+        return said_of, looks
+
+    def _looks_at_a_mention(self, items: list[Item]) -> bool:
+        """Whether a look is said of a finding: "wires are intact" denies no wires."""
+        return (
+            len(items) > 1
+            and items[-1].kind is Kind.VERB
+            and items[-2].kind is Kind.MENTION
+            and self._words[items[-1].end] in ("clear", "intact", "sharp", "midline", "preserved", "maintained")
+        )
+
+    def _is_place(self, start: int) -> bool:
+        """Whether an organ is the place of something else, after a preposition."""
+        before = start - 1
+        while before >= 0 and self._words[before] in _BEFORE_ORGANS:
+            before -= 1
+        return before >= 0 and self._words[before] in _PREPOSITIONS
+
+    def _name(self, meaning: Meaning, said: int, start: int, end: int) -> None:
+        """A finding is named, or an organ's size or look is stated."""
+        concept = meaning.concept
+        assert meaning.entry is not None
+        if meaning.entry.kind is Kind.ORGAN and said != NEGATIVE:
+            concept = phrases.ENLARGED[concept] if concept in phrases.ENLARGED else concept
+        draft = Draft(concept, said, start, end, [meaning])
+        last = self._last
+        if last is not None and self._open and last.concept == "calcification":
+            self._found.pop()
+            draft.before += [*last.before, *last.after]
+            draft.concept = _WHEN_CALCIFIED.get(concept, concept)
+            draft.joined, draft.plural = last.joined, last.plural
+            last = self._found[-1] if self._found and self._found[-1].end <= last.start else None
+        elif last is not None and self._listed:
+            draft.joined = self._joint
+        if last is not None and self._tied:
+            last.after += self._pending
+            last.plural |= self._plural
+        else:
+            draft.before += self._pending
+            draft.plural |= self._plural
+        if last is None and not self._sink:
+            draft.before += self._orphans
+            self._orphans = []
+        self._pending, self._tied, self._plural, self._organ = [], False, False, False
+        draft.host, draft.subject = self._link, self._subject
+        self._found.append(draft)
+        self._last, self._open, self._listed, self._joint = draft, True, True, None
+
+    def _place(self, meaning: Meaning, start: int, end: int) -> None:
+        """An organ of which no look is stated: a finding's place, or the subject of its clause."""
+        self._quality(meaning, start, end)
+        if self._is_place(start):
+            return
+        if self._last is not None and self._open:
+            self._give(self._last)
+        else:
+            self._organ = True
+
+    def _quality(self, meaning: Meaning, start: int, end: int) -> None:
+        """A quality, of a finding that is yet to be found."""
+        self._pending.append(meaning)
+        if meaning.regions and any(word in qualities.PAIRED for word in self._spelled[start:end]):
+            self._plural = True
+
+    def _give(self, draft: Draft) -> None:
+        """What is pending belongs to a finding before."""
+        draft.after += self._pending
+        draft.plural |= self._plural
+        self._pending, self._tied, self._plural, self._organ = [], False, False, False
+
+    def _flush(self) -> None:
+        """A noun phrase ends, and with it what waits for its finding."""
+        self._open = False
+        if not self._pending:
+            self._tied = False
+        elif self._last is not None:
+            self._give(self._last)
+        elif self._organ:
+            self._subject, self._sink = (*self._orphans, *self._pending), True
+            self._pending, self._orphans, self._organ, self._plural, self._tied = [], [], False, False, False
+        else:
+            if not self._sink:
+                self._orphans += self._pending
+            self._pending, self._tied = [], False
+
+    def _block(self, kind: Kind | None, meaning: Meaning, index: int) -> None:
+        """A joint, a verb, a denial, or the end of a clause."""
+        if kind in _JOINTS:
+            if self._goes_on(index):
+                return
+            self._joint = kind if self._joint is not Kind.EITHER else self._joint
+        else:
+            self._listed = False
+        self._flush()
+        if kind is Kind.STOP:
+            self._end_clause()
+        if meaning.word == LINK:
+            self._link = self._last or self._earlier
+        if meaning.says:
+            self._pending.append(meaning)
+
+    def _goes_on(self, joint: int) -> bool:
+        """Whether qualities of one noun phrase are listed ("right middle and lower lobe")."""
+        if not self._pending or self._tied or joint + 1 >= len(self._parts):
+            return False
+        meaning, start, _ = self._parts[joint + 1]
+        entry = meaning.entry
+        plain = entry is None or entry.kind is Kind.QUALIFIER
+        return plain and meaning.says and not meaning.word and start == self._parts[joint][2]
+
+    def _word(self, meaning: Meaning, start: int) -> None:
+        """A word that ends a noun phrase."""
+        word = meaning.word
+        if word == ENDING and start and self._words[start] == "of":
+            if self._words[start - 1] in qualities.AMOUNTS:
+                return
+        self._flush()
+        self._listed = False
+        if word == LOCATIVE:
+            self._tied = self._last is not None
+        elif word == LINK:
+            self._link = self._last or self._earlier
+        if meaning.says:
+            self._pending.append(meaning)
+
+    def _end_clause(self) -> None:
+        """What is left over belongs to the last finding before."""
+        self._flush()
+        if self._last is None and self._earlier is not None and not self._sink:
+            self._earlier.after += self._orphans
+            self._orphans = []
+        self._earlier = self._last or self._earlier
+        self._last, self._sink, self._subject = None, False, ()
+
+    def _share_in_lists(self) -> None:
+        """What follows a list is said of all of it; what precedes alternatives of both."""
+        found = self._found
+        for i in range(len(found) - 1, 0, -1):
+            if found[i].joined is not None and found[i].after:
+                _lend(found[i].after, found[i - 1], found[i].plural)
+        for before, draft in zip(found, found[1:], strict=False):
+            if draft.joined is Kind.EITHER:
+                where = [one for one in before.before[1:] if one.sides or one.regions]
+                _lend(where, draft, before.plural)
+
+
+_WHEN_CALCIFIED: Final = {
+    "nodule": "calcified_granuloma",
+    "granuloma": "calcified_granuloma",
+    "granulomatous_disease": "granulomatous_disease",
+    "adenopathy": "calcified_lymph_node",
+    "hilar_adenopathy": "calcified_lymph_node",
+    "mediastinal_adenopathy": "calcified_lymph_node",
+    "pleural_plaque": "pleural_calcification",
+    "pleural_thickening": "pleural_calcification",
+    "tortuous_aorta": "tortuous_aorta",
+}
+
+
+def _lend(lent: Iterable[Meaning], draft: Draft, plural: bool) -> None:
+    """Give sides and places to a finding that has none."""
+    own = [*draft.before, *draft.after]
+    if any(one.sides or one.regions for one in own):
+        return
+    draft.after += [one for one in lent if one.sides or one.regions]
+    draft.plural |= plural
