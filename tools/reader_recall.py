@@ -8,7 +8,10 @@ indexed: heads of MeSH and of RadLex with modifiers, such as ``Pleural Effusion/
 which concepts of the reader stand for a head. The halves are cut by a digest of the report's id. Reports that
 were not indexed are left out.
 
-Counted for a group of concepts is a report: does the index name it, does the reader find it (stated or hedged).
+Counted for a group of concepts is a report: does the index name it, does the reader find it. The index holds
+some of what a report only hedges and lacks some: a finding that the reader takes for hedged and that is not
+indexed is neither right nor wrong, and in a column of its own a false one. A nodule that is indexed as
+calcified at the same place is a calcified granuloma, as the reader calls it; the lingula is on the left.
 Sides, regions and degrees are counted where both do: each side that one names is a decision. Figures alone
 are written, no text of a report.
 """
@@ -57,13 +60,13 @@ HEADS: Final[tuple[tuple[str, str, str, str], ...]] = (
     ("aortic_calcification", "Calcinosis", "aorta|aorta, thoracic|blood vessels", "aortic_calcification"),
     ("coronary_calcification", "Calcinosis", "coronary vessels", "coronary_calcification"),
     ("calcified_lymph_node", "Calcinosis", "lymph nodes|hilum|mediastinum", "calcified_lymph_node"),
-    ("calcified_lung", "Calcinosis", "lung|multiple|scattered", "calcification"),
+    ("granuloma", "Calcinosis", "lung|multiple|scattered", "calcified_granuloma"),
     ("other_calcification", "Calcinosis", "", "calcification pleural_calcification cartilage_calcification soft_tissue_calcification valve_calcification"),
     ("granuloma", "Calcified Granuloma|Granuloma", "", "calcified_granuloma granuloma"),
     ("granulomatous_disease", "Granulomatous Disease", "", "granulomatous_disease"),
     ("interstitial_pattern", "Opacity|Density", "interstitial|reticular", "interstitial_pattern"),
-    ("lung_opacity", "Opacity|Density", "", "lung_opacity ground_glass_opacity"),
-    ("airspace_opacity", "Airspace Disease|Infiltrate", "", "airspace_opacity"),
+    ("nodule", "Opacity|Density", "round", "nodule"),
+    ("lung_opacity", "Opacity|Density|Airspace Disease|Infiltrate", "", "lung_opacity ground_glass_opacity airspace_opacity"),
     ("consolidation", "Consolidation", "", "consolidation"),
     ("pneumonia", "Pneumonia", "", "pneumonia aspiration"),
     ("interstitial_pattern", "Markings", "", "interstitial_pattern vascular_crowding"),
@@ -141,11 +144,12 @@ _GROUP_OF: Final = {concept: group for group, names in _CONCEPTS.items() for con
 
 
 class Term(NamedTuple):
-    """What is said of a group in a report: sides, regions, and the highest degree."""
+    """What is said of a group in a report: sides, regions, the highest degree, and whether no more than hedged."""
 
     sides: frozenset[str]
     regions: frozenset[str]
     degree: int | None
+    hedged: bool = False
 
 
 @dataclass(slots=True)
@@ -185,6 +189,7 @@ class Row:
     """Counts of one group."""
 
     finding: Count = field(default_factory=Count)
+    strict: Count = field(default_factory=Count)
     side: Count = field(default_factory=Count)
     region: Count = field(default_factory=Count)
     degree: Count = field(default_factory=Count)
@@ -246,12 +251,18 @@ def _fits(needed: str, modifiers: Iterable[str]) -> bool:
 def indexed(terms: Iterable[str]) -> dict[str, Term]:
     """What a report's index says, by group."""
     said: dict[str, Term] = {}
+    terms = list(terms)
+    calcified = {term.removeprefix("Calcinosis") for term in terms if term.startswith("Calcinosis/")}
     for term in terms:
         group = group_of(term)
         if group is None:
             continue
-        own = {modifier.strip() for modifier in term.split("/")[1:]}
+        head, _, modifiers = term.partition("/")
+        if group == "nodule" and f"/{modifiers}" in calcified:
+            group = "calcified_lymph_node" if "hilum" in modifiers else "granuloma"
+        own = {modifier.strip() for modifier in modifiers.split("/")}
         sides = {"left", "right"} if "bilateral" in own else own & {"left", "right"}
+        sides |= {"left"} if "lingula" in own else set()
         regions = {REGIONS[one] for one in own if one in REGIONS}
         degree = max((DEGREES[one] for one in own if one in DEGREES), default=None)
         _add(said, group, Term(frozenset(sides), frozenset(regions), degree))
@@ -264,18 +275,27 @@ def read(findings: Iterable[Finding]) -> dict[str, Term]:
     for finding in findings:
         group = _GROUP_OF.get(finding.concept)
         if finding.present and group is not None:
-            regions = {"hilum" if one == "perihilar" else one for one in finding.regions}
+            regions = {lobe for one in finding.regions for lobe in _lobe(one, finding.sides)}
             regions &= set(REGIONS.values())
             severity = finding.severity
-            _add(said, group, Term(frozenset(finding.sides), frozenset(regions), severity))
+            hedged = finding.certainty == "hedged"
+            _add(said, group, Term(frozenset(finding.sides), frozenset(regions), severity, hedged))
     return said
+
+
+def _lobe(region: str, sides: Iterable[str]) -> set[str]:
+    """A zone by the lobe under which it is indexed."""
+    if region == "mid_zone":
+        return {{"right": "middle_lobe", "left": "lingula"}[side] for side in sides}
+    return {{"perihilar": "hilum", "upper_zone": "upper_lobe", "lower_zone": "lower_lobe"}.get(region, region)}
 
 
 def _add(said: dict[str, Term], group: str, term: Term) -> None:
     if group in said:
         before = said[group]
         degrees = [one for one in (before.degree, term.degree) if one is not None]
-        term = Term(before.sides | term.sides, before.regions | term.regions, max(degrees, default=None))
+        sides, regions = before.sides | term.sides, before.regions | term.regions
+        term = Term(sides, regions, max(degrees, default=None), before.hedged and term.hedged)
     said[group] = term
 
 
@@ -289,7 +309,10 @@ def measure(of: Iterable[Report]) -> tuple[dict[str, Row], int]:
         read_reports += 1
         truth, found = indexed(report.terms), read(findings_of(report.text))
         for group in truth.keys() | found.keys():
-            rows[group].finding.add([group] if group in truth else [], [group] if group in found else [])
+            pair = [group] if group in truth else [], [group] if group in found else []
+            rows[group].strict.add(*pair)
+            if group in truth or not found[group].hedged:
+                rows[group].finding.add(*pair)
         for group in truth.keys() & found.keys():
             rows[group].side.add(truth[group].sides, found[group].sides)
             rows[group].region.add(truth[group].regions, found[group].regions)
@@ -315,8 +338,8 @@ def total(rows: Mapping[str, Row]) -> Row:
 def table(rows: Mapping[str, Row], least: int) -> str:
     """The groups that the index names in so many reports, the most frequent first, and all together."""
     lines = [
-        "| concept | reports | precision | recall | F1 | sides | F1 | regions | F1 | degrees | F1 |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| concept | reports | precision | recall | F1 | F1, hedges as stated | sides | F1 | regions | F1 | degrees | F1 |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     shown = sorted(((row.finding.n, group) for group, row in rows.items() if row.finding.n >= least), reverse=True)
     for _, group in shown:
@@ -329,6 +352,7 @@ def table(rows: Mapping[str, Row], least: int) -> str:
 
 def _line(name: str, row: Row) -> str:
     cells = [name, str(row.finding.n), *map(_shown, (row.finding.precision, row.finding.recall, row.finding.f1))]
+    cells.append(_shown(row.strict.f1))
     for count in (row.side, row.region, row.degree):
         cells += [str(count.n), _shown(count.f1)]
     return f"| {' | '.join(cells)} |"

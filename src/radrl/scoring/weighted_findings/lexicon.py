@@ -235,7 +235,8 @@ def _add_parts(words: Words, meaning: Meaning, alone: Trie, table: _Table) -> No
             meaning.take(part, changes=not named)
             if named and words[start] in qualities.DEGREES and meaning.severity is None:
                 meaning.severity = part.severity
-    if entry.kind is Kind.HEDGE_LIST:
+    points = any(table[(word,)].word == LINK for word in words if (word,) in table)
+    if entry.kind is Kind.HEDGE_LIST or (points and entry.kind in (Kind.HEDGE, Kind.IGNORED)):
         meaning.word = LINK
 
 

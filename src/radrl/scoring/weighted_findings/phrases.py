@@ -141,9 +141,13 @@ CONCEPTS: Final[dict[str, str]] = {
         calcified|calcific pleural plaque|thickening""",
     "calcified_lymph_node": """
         calcified hilar|mediastinal|paratracheal|perihilar|subcarinal? lymph? node
+        calcified hilar|mediastinal|paratracheal|perihilar|subcarinal? lymph xxxx?
         calcified hilar and|, mediastinal lymph? node
         calcified mediastinal and|, hilar lymph? node
-        calcified hilar|mediastinal lymph? node calcification
+        calcified hilar and|, mediastinal lymph xxxx?
+        calcified mediastinal and|, hilar lymph xxxx?
+        calcified hilar|mediastinal xxxx
+        calcified hilar|perihilar nodule|structure
         calcified hilar|mediastinal? adenopathy|lymphadenopathy
         lymph node|nodal calcification
         hilar|mediastinal|perihilar|infrahilar|suprahilar|paratracheal|subcarinal calcification
@@ -167,6 +171,8 @@ CONCEPTS: Final[dict[str, str]] = {
         calcified|calcific small? granulomatous nodule
         granuloma is|are calcified
         densely calcified nodule|granuloma
+        calcific|calcified density|opacity nodule|granuloma
+        lung|pulmonary|parenchymal calcification
         granulomatous|granuloma calcification""",
     "lung_abnormality": """
         pulmonary|lung|parenchymal abnormality|pathology|finding
@@ -293,7 +299,9 @@ CONCEPTS: Final[dict[str, str]] = {
         obstructive disease|change""",
     "emphysema": """
         emphysema|emphysematous
-        emphysematous|bullous|centrilobular|paraseptal|pulmonary|chronic change|disease|emphysema|lung
+        emphysematous|bullous|centrilobular|paraseptal change|disease|emphysema|lung
+        pulmonary emphysema
+        emphysematous lung disease
         emphysematous and bullous change|disease
         chronic emphysematous change|disease
         bullous emphysematous disease|change""",
@@ -564,7 +572,7 @@ CONCEPTS: Final[dict[str, str]] = {
         postoperative|surgical defect
         cholecystectomy|fundoplication""",
     "support_device": """
-        device|hardware|tube|tubing|catheter|line|lead|drain|cannula|prosthesis
+        device|hardware|tube|tubing|catheter|lead|drain|cannula|prosthesis|prosthetic
         implanted|medical|electronic|support device|apparatus
         medical support apparatus|device
         support apparatus|equipment|line
@@ -598,7 +606,9 @@ CONCEPTS: Final[dict[str, str]] = {
         cordis|cvc|cvl""",
     "picc": "picc\npicc line|catheter|tip\nperipherally inserted central venous? catheter|line\nupper extremity picc line|catheter?",
     "port": """
-        portacath|mediport|chemoport|port|infuseport|powerport
+        portacath|portacatheter|mediport|chemoport|port|infuseport|powerport|portocath
+        left|right chest xxxx catheter?
+        left|right subclavian chest xxxx catheter
         port a? cath|catheter
         chest|subcutaneous|infusion|implanted|chest wall port|catheter
         port catheter
@@ -616,13 +626,15 @@ CONCEPTS: Final[dict[str, str]] = {
         pulmonary artery|arterial catheter|line
         pa|swan catheter""",
     "chest_tube": """
-        chest|thoracostomy|pleural|thoracic tube|drain|catheter
+        chest|thoracostomy|pleural|thoracic drainage? tube|drain|catheter
         pigtail|pleurx pleural? catheter|drain
         pleurx|pigtail
         thoracostomy|thoracentesis catheter|tube""",
     "mediastinal_drain": "mediastinal drain|tube",
     "cardiac_device": """
         cardiac|implanted cardiac? device
+        cardiac xxxx
+        dual|single xxxx|lead cardiac? xxxx
         cardiac conduction|rhythm device
         pacing|pacer wire|lead|device
         cardiac lead|generator
@@ -681,8 +693,9 @@ CONCEPTS: Final[dict[str, str]] = {
         orthopedic? fixation hardware|plate|device
         internal fixation
         suture anchor
+        bone|rotator anchor
         rotator cuff repair""",
-    "joint_prosthesis": "arthroplasty|hemiarthroplasty\nshoulder|humeral|joint prosthesis|replacement|arthroplasty\ntotal? shoulder replacement|arthroplasty\nreverse shoulder arthroplasty",
+    "joint_prosthesis": "prosthetic right|left? shoulder|joint|humerus\narthroplasty|hemiarthroplasty\nshoulder|humeral|joint prosthesis|replacement|arthroplasty\ntotal? shoulder replacement|arthroplasty\nreverse shoulder arthroplasty",
     "breast_implant": "breast implant|prosthesis|expander\ntissue expander",
     "surgical_clips": """
         clip|suture|staple

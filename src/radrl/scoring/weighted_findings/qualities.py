@@ -92,7 +92,7 @@ PAIRED: Final = frozenset(
 """Plurals that say of a finding without a side that it is on both."""
 
 HINTS: Final[dict[str, str]] = {
-    "node": "lymph? node|nodal",
+    "node": "lymph? node|nodal\nlymph",
     "cartilage": "cartilage|costochondral\nfirst rib",
     "valve": "valve|valvular|annulus|annular",
     "coronary": "coronary\ncoronary artery",
@@ -120,6 +120,17 @@ REFINED: Final[tuple[tuple[str, str, str], ...]] = (
     ("calcification", "perihilar", "calcified_lymph_node"),
     ("calcification", "paratracheal", "calcified_lymph_node"),
     ("calcification", "subcarinal", "calcified_lymph_node"),
+    ("calcification", "rib", "cartilage_calcification"),
+    ("calcification", "upper_lobe", "calcified_granuloma"),
+    ("calcification", "middle_lobe", "calcified_granuloma"),
+    ("calcification", "lower_lobe", "calcified_granuloma"),
+    ("calcification", "lingula", "calcified_granuloma"),
+    ("calcification", "base", "calcified_granuloma"),
+    ("calcification", "apex", "calcified_granuloma"),
+    ("calcification", "upper_zone", "calcified_granuloma"),
+    ("calcification", "mid_zone", "calcified_granuloma"),
+    ("calcification", "lower_zone", "calcified_granuloma"),
+    ("calcified_granuloma", "node", "calcified_lymph_node"),
     ("aortic_calcification", "coronary", "coronary_calcification"),
     ("adenopathy", "hilum", "hilar_adenopathy"),
     ("adenopathy", "mediastinum", "mediastinal_adenopathy"),
@@ -374,6 +385,19 @@ DENIALS: Final = """
     without evidence for
     xxxx negative for"""
 """Denials besides the labeler's."""
+
+OPACITIES: Final = frozenset(
+    """lung_opacity airspace_opacity ground_glass_opacity consolidation interstitial_pattern nodule
+    blunted_costophrenic_angle lucency""".split()
+)
+"""Looks of a film that a diagnosis behind a comma explains ("opacity at the left base, likely atelectasis")."""
+
+EXPLANATIONS: Final = frozenset(
+    """atelectasis linear_atelectasis lobar_collapse scarring pneumonia aspiration consolidation
+    airspace_opacity pulmonary_edema interstitial_edema pleural_effusion pleural_thickening granuloma
+    calcified_granuloma contusion malignancy nodule mass pulmonary_fibrosis epicardial_fat""".split()
+)
+"""What explains them."""
 
 SIDELESS: Final = frozenset(
     """acute_disease enlarged_cardiomediastinum mediastinal_widening cardiomegaly chamber_enlargement

@@ -125,6 +125,7 @@ class _Reading:
         self._joint: Kind | None = None
         self._listed = False
         self._link: Draft | None = None
+        self._comma = False  # the last joint is a comma, and no other block followed
 
     def drafts(self) -> list[Draft]:
         """The findings."""
@@ -218,8 +219,20 @@ class _Reading:
             self._orphans = []
         self._pending, self._tied, self._plural, self._organ = [], False, False, False
         draft.host, draft.subject = self._link, self._subject
+        if self._explains(last, draft):
+            draft.host = last
         self._found.append(draft)
         self._last, self._open, self._listed, self._joint = draft, True, True, None
+
+    def _explains(self, last: Draft | None, draft: Draft) -> bool:
+        """Whether a finding behind a comma says what the one before it is."""
+        return (
+            self._comma
+            and last is not None
+            and last.said != NEGATIVE
+            and last.concept in qualities.OPACITIES
+            and draft.concept in qualities.EXPLANATIONS
+        )
 
     def _place(self, meaning: Meaning, start: int, end: int) -> None:
         """An organ of which no look is stated: a finding's place, or the subject of its clause."""
@@ -260,6 +273,7 @@ class _Reading:
 
     def _block(self, kind: Kind | None, meaning: Meaning, index: int) -> None:
         """A joint, a verb, a denial, or the end of a clause."""
+        self._comma = kind is Kind.COMMA
         if kind in _JOINTS:
             if self._goes_on(index):
                 return
