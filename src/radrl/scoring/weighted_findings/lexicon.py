@@ -193,7 +193,11 @@ def _cues(table: _Table) -> None:
         elif entry.kind is Kind.ORGAN:
             meaning.concept = "cardiomegaly" if entry.observations[0] == 1 else "enlarged_cardiomediastinum"
         meaning.entry = entry
-    for kind, lines in ((Kind.NORMAL, qualities.NORMAL_WORDS), (Kind.DENY, qualities.DENIALS)):
+    for kind, lines in (
+        (Kind.NORMAL, qualities.NORMAL_WORDS),
+        (Kind.ENLARGED, qualities.ENLARGED_WORDS),
+        (Kind.DENY, qualities.DENIALS),
+    ):
         for words in written(lines):
             table[words].entry = Entry(kind)
     for word, lines in (

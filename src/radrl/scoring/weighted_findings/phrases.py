@@ -259,7 +259,7 @@ CONCEPTS: Final[dict[str, str]] = {
     "volume_loss": "volume loss\nloss of lung? volume",
     "low_lung_volumes": """
         low|decreased|small|reduced|diminished|shallow lung volume
-        low|decreased|reduced|small volume
+        low|decreased|reduced volume
         lung volume is|are|remain|appear? mildly|slightly|quite|markedly|somewhat? low|decreased|small|reduced
         hypoinflation|hypoinflated|hypoventilation|hypoventilated|hypoventilatory|underinflated|underinflation
         hypoaeration|hypoaerated|underaeration|underaerated|underexpanded|hypoexpanded|hypoexpansion
@@ -464,9 +464,10 @@ CONCEPTS: Final[dict[str, str]] = {
         vertebral body? compression fracture|deformity
         compression fracture|deformity
         compression fracture deformity
-        wedge|wedging|wedged? compression? deformity
+        wedge|wedging|wedged compression? deformity
+        anterior wedge compression? deformity?
         vertebral body fracture
-        wedging|wedged|wedge
+        wedging|wedged
         vertebral body? wedging|collapse
         anterior wedging
         compressed vertebra|vertebral body?
@@ -600,7 +601,8 @@ CONCEPTS: Final[dict[str, str]] = {
         central venous|vascular line|catheter|access
         internal|external? jugular|ij central? venous? line|catheter|sheath
         subclavian central? venous? line|catheter
-        indwelling catheter|line
+        indwelling|tunneled|tunnelled catheter|line
+        tunneled|tunnelled central? venous? dialysis? catheter|line
         introducer sheath
         venous access device
         cordis|cvc|cvl""",
@@ -699,6 +701,7 @@ CONCEPTS: Final[dict[str, str]] = {
     "breast_implant": "breast implant|prosthesis|expander\ntissue expander",
     "surgical_clips": """
         clip|suture|staple
+        surgical xxxx
         surgical|cholecystectomy|cabg|mediastinal|epigastric|axillary|vascular|hemostatic|operative|bypass clip
         surgical suture|staple|material|device|hardware
         suture|staple line|material
@@ -826,6 +829,8 @@ SHADOWED: Final = """
     in|on|of line with
     body habitus
     growth plate
+    nondisplaced? fracture may not be demonstrated|visualized|seen|visible|detected|evident
+    catheter|lead|wire|screw|tube fracture
     lead|led to|by
     not in line
     mass effect

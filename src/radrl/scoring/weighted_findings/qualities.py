@@ -157,6 +157,9 @@ REFINED: Final[tuple[tuple[str, str, str], ...]] = (
     ("degenerative_change", "cervical_spine", "degenerative_spine"),
     ("degenerative_change", "shoulder", "degenerative_shoulder"),
     ("degenerative_change", "humerus", "degenerative_shoulder"),
+    ("bone_deformity", "spine", "vertebral_fracture"),
+    ("bone_deformity", "thoracic_spine", "vertebral_fracture"),
+    ("bone_deformity", "lumbar_spine", "vertebral_fracture"),
     ("volume_loss", "spine", "vertebral_fracture"),
     ("lung_collapse", "upper_lobe", "lobar_collapse"),
     ("lung_collapse", "middle_lobe", "lobar_collapse"),
@@ -341,7 +344,8 @@ TIPS: Final[dict[str, str]] = {
 
 LINKS: Final = """
     represent|representing|reflect|reflecting|suggest|suggesting|suggestive|indicate|indicating
-    consistent|compatible|in? keeping with
+    consistent|compatible
+    in? keeping with
     concerning|suspicious|worrisome|likely|probably|possibly
     due|secondary|related to
     adjacent|overlying|underlying|associated|accompanying"""
@@ -360,6 +364,9 @@ AMOUNTS: Final = frozenset(
     portion aspect type element""".split()
 )
 """Nouns whose "of" leads on to the finding ("small amount of pleural fluid")."""
+
+ENLARGED_WORDS: Final = "engorged|indistinct|plethoric|congested|full|dilated"
+"""Words that state an organ's enlargement besides the labeler's."""
 
 NORMAL_WORDS: Final = """
     clear|intact|sharp|midline|preserved|maintained
@@ -388,14 +395,15 @@ DENIALS: Final = """
 
 OPACITIES: Final = frozenset(
     """lung_opacity airspace_opacity ground_glass_opacity consolidation interstitial_pattern nodule
-    blunted_costophrenic_angle lucency""".split()
+    blunted_costophrenic_angle bone_deformity""".split()
 )
 """Looks of a film that a diagnosis behind a comma explains ("opacity at the left base, likely atelectasis")."""
 
 EXPLANATIONS: Final = frozenset(
     """atelectasis linear_atelectasis lobar_collapse scarring pneumonia aspiration consolidation
     airspace_opacity pulmonary_edema interstitial_edema pleural_effusion pleural_thickening granuloma
-    calcified_granuloma contusion malignancy nodule mass pulmonary_fibrosis epicardial_fat""".split()
+    calcified_granuloma contusion malignancy nodule mass pulmonary_fibrosis epicardial_fat fracture
+    rib_fracture nipple_shadow""".split()
 )
 """What explains them."""
 
@@ -413,6 +421,12 @@ PLACELESS: Final = SIDELESS - frozenset(
     "degenerative_spine osteophyte disc_disease vertebral_fracture osteopenia kyphosis granulomatous_disease".split()
 ) | {"hyperinflation", "hiatal_hernia"}
 """Concepts of which a place says nothing."""
+
+VENOUS: Final = frozenset(
+    """superior_vena_cava cavoatrial_junction brachiocephalic_vein subclavian_vein jugular_vein azygos_vein
+    axillary_vein""".split()
+)
+"""Places where only a central venous line ends, whatever it is called."""
 
 WITH_TIPS: Final = frozenset(
     """endotracheal_tube tracheostomy_tube enteric_tube nasogastric_tube feeding_tube gastrostomy_tube

@@ -172,6 +172,8 @@ def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Findi
     tip = tip_mm = None
     size_mm = max((one.size_mm for one in said if one.size_mm is not None), default=None)
     if concept in qualities.WITH_TIPS:
+        if concept == "support_device" and any(one.tip in qualities.VENOUS for one in said):
+            concept = "central_line"
         tip = next((one.tip for one in reversed(said) if one.tip), None)
         tip_mm, size_mm = size_mm, None
         regions = _NOWHERE if tip else regions

@@ -219,7 +219,9 @@ class _Reading:
             self._orphans = []
         self._pending, self._tied, self._plural, self._organ = [], False, False, False
         draft.host, draft.subject = self._link, self._subject
-        if self._explains(last, draft):
+        if draft.joined is not None and last is not None and last.host is not None:
+            draft.host = last.host
+        elif self._explains(last, draft):
             draft.host = last
         self._found.append(draft)
         self._last, self._open, self._listed, self._joint = draft, True, True, None
@@ -331,6 +333,8 @@ class _Reading:
             if draft.joined is Kind.EITHER:
                 where = [one for one in before.before[1:] if one.sides or one.regions]
                 _lend(where, draft, before.plural)
+            elif draft.joined is Kind.AND and before.said == draft.said:
+                _lend([one for one in before.before[1:] if one.sides], draft, before.plural)
 
 
 _WHEN_CALCIFIED: Final = {
