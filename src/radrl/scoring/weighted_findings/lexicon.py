@@ -23,6 +23,17 @@ _PLAIN: Final = Entry(Kind.MENTION)
 _ORGAN: Final = Entry(Kind.ORGAN)
 
 
+NAMES: Final = 1
+SAYS: Final = 2
+PARTS: Final = 4
+"""Bits of a phrase: it names a concept, it says something of one, it parts noun phrases."""
+
+
+def bit(*kinds: Kind) -> int:
+    """The bits of parts of a sentence, above those three."""
+    return sum(8 << kind for kind in kinds)
+
+
 class Meaning:
     """What a phrase says.
 
@@ -37,10 +48,13 @@ class Meaning:
         change: against an earlier film.
         tip: place where a line or tube may end.
         size_mm: a measurement.
-        word: what it does to the phrases around it: see `BLOCK` and its like.
+        word: what it does to the phrases around it: `ENDING`, `LOCATIVE`, `LINK` or nothing.
+        says: whether it says anything of a finding.
+        bits: the bit of its part (`bit`), with `NAMES`, `SAYS` and `PARTS`.
     """
 
     __slots__ = (
+        "bits",
         "change",
         "concept",
         "entry",
@@ -68,9 +82,10 @@ class Meaning:
         self.size_mm: float | None = None
         self.word = 0
         self.says = False
+        self.bits = 0
 
     def settle(self) -> None:
-        """Note whether it says anything of a finding."""
+        """Note in bits what a sentence is asked for."""
         self.says = bool(
             self.sides
             or self.regions
@@ -80,6 +95,9 @@ class Meaning:
             or self.tip
             or self.size_mm is not None
         )
+        self.bits = NAMES * bool(self.concept) | SAYS * self.says | PARTS * bool(self.word)
+        if self.entry is not None:
+            self.bits |= bit(self.entry.kind)
 
     def take(self, other: Meaning, *, changes: bool) -> None:
         """Add the qualities that a part of the phrase states."""
@@ -104,7 +122,7 @@ def measured(size_mm: float) -> Meaning:
     """The meaning of a measurement."""
     meaning = Meaning()
     meaning.size_mm = size_mm
-    meaning.says = True
+    meaning.settle()
     return meaning
 
 

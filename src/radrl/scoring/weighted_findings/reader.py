@@ -23,12 +23,13 @@ from typing import Final
 from radrl.labelers.rules.text import sentences
 from radrl.observations import NEGATIVE, UNCERTAIN
 from radrl.scoring.weighted_findings import qualities
-from radrl.scoring.weighted_findings.finding import Change, Finding, Side
+from radrl.scoring.weighted_findings.finding import Certainty, Change, Finding, Side
 from radrl.scoring.weighted_findings.lexicon import Meaning
 from radrl.scoring.weighted_findings.phrases import STATED_ABSENT_ONLY
 from radrl.scoring.weighted_findings.sentence import Draft, read, tokens
 
 _PIECE: Final = re.compile(r"[a-z0-9]+|[^a-z0-9]+")
+_MARKS: Final = frozenset(",:/?()")
 _BOTH: Final[frozenset[Side]] = frozenset({"left", "right"})
 _NOWHERE: Final[frozenset[str]] = frozenset()
 _NO_SIDE: Final[frozenset[Side]] = frozenset()
@@ -40,11 +41,12 @@ _CHANGES: Final[tuple[Change, ...]] = ("new", "increased", "decreased", "resolve
 """By precedence, where a report says several of one finding ("again seen, larger")."""
 
 
-def findings_of(report: str) -> tuple[Finding, ...]:
+def findings_of(report: str, *, spans: bool = True) -> tuple[Finding, ...]:
     """Read a report.
 
     Args:
         report: raw text, with or without headings; sections that are not about the film are passed over.
+        spans: whether to look up where in the report the findings stand; without, all spans are (0, 0).
 
     Returns:
         Findings in the order of the report, each of them once; none for an empty text. Spans count the
@@ -56,14 +58,15 @@ def findings_of(report: str) -> tuple[Finding, ...]:
         >>> finding.concept, finding.present, sorted(finding.sides), finding.severity, finding.change
         ('pleural_effusion', True, ['left'], 1, 'unchanged')
     """
-    return merged(list(statements_of(report)))
+    return merged(list(statements_of(report, spans=spans)))
 
 
-def statements_of(report: str) -> Iterator[Finding]:
+def statements_of(report: str, *, spans: bool = True) -> Iterator[Finding]:
     """The findings of a report as its sentences state them, repeated where it repeats itself.
 
     Args:
         report: as of `findings_of`.
+        spans: as of `findings_of`.
 
     Yields:
         Findings in the order of the report.
@@ -71,15 +74,21 @@ def statements_of(report: str) -> Iterator[Finding]:
     text: _Text | None = None
     for sentence in sentences(report):
         spelled = tokens(sentence)
-        drafts = _without_leads(read(sentence, spelled))
-        if drafts:
+        drafts = read(sentence, spelled)
+        if not drafts:
+            continue
+        if len(drafts) > 1:
+            drafts = _without_leads(drafts)
+        if spans:
             text = text or _Text(report)
             text.seek(spelled)
-            yield from _findings(drafts, text)
+        yield from _findings(drafts, text)
 
 
 def _without_leads(drafts: list[Draft]) -> list[Draft]:
     """Drafts with what is said of a device's leads or line said of the device."""
+    if not any(draft.concept == "support_device" for draft in drafts):
+        return drafts
     kept: list[Draft] = []
     for draft in drafts:
         device = next((one for one in reversed(kept) if one.concept in qualities.WITH_TIPS), None)
@@ -108,7 +117,7 @@ class _Text:
         self._ends = ends[first::2]
         self._at = 0
         self._here = 0
-        self._marks: list[int] = []
+        self._tokens: Sequence[str] = ()
 
     def seek(self, spelled: Sequence[str]) -> None:
         """Go to the next sentence.
@@ -116,15 +125,11 @@ class _Text:
         Args:
             spelled: its tokens.
         """
-        words = [word for word in spelled if word.isalnum()]
-        # Word by token: a mark stands where the word before it does.
-        self._marks, k = [], -1
-        for word in spelled:
-            k += word.isalnum()
-            self._marks.append(max(k, 0))
+        self._tokens = spelled
+        words = [word for word in spelled if word not in _MARKS]
         count = len(words)
         for at in range(self._at, len(self._words) - count + 1):
-            if self._words[at] == words[0] and self._words[at : at + count] == words:
+            if self._words[at : at + count] == words:
                 self._here, self._at = at, at + count
                 return
         self._here = -1
@@ -133,16 +138,22 @@ class _Text:
         """Characters of tokens ``start`` to ``end`` (exclusive) of the sentence; (0, 0) where it was not found."""
         if self._here < 0:
             return 0, 0
-        first, last = self._here + self._marks[start], self._here + self._marks[end - 1]
+        first = self._here + sum(word not in _MARKS for word in self._tokens[:start])
+        last = first + sum(word not in _MARKS for word in self._tokens[start:end]) - 1
         return self._ends[first] - len(self._words[first]), self._ends[last]
 
 
-def _findings(drafts: Sequence[Draft], text: _Text) -> Iterator[Finding]:
+def _findings(drafts: Sequence[Draft], text: _Text | None) -> Iterator[Finding]:
     """What a sentence states, hosts before their guests."""
     made: dict[int, Finding] = {}
     for draft in drafts:
         host = made.get(id(draft.host)) if draft.host is not None else None
-        finding = _finding(draft, host, text.span(draft.start, draft.end))
+        span = text.span(draft.start, draft.end) if text is not None else (0, 0)
+        if host is None and not (draft.before or draft.after or draft.subject):
+            certainty: Certainty = "hedged" if draft.said == UNCERTAIN else "certain"
+            finding = Finding(draft.concept, draft.said != NEGATIVE, certainty, span=span)
+        else:
+            finding = _finding(draft, host, span)
         made[id(draft)] = finding
         if finding.present and finding.concept in STATED_ABSENT_ONLY:
             continue
@@ -224,10 +235,10 @@ def _refined(concept: str, signs: frozenset[str]) -> str:
 def _change(said: Sequence[Meaning], draft: Draft, concept: str, denied: bool) -> Change | None:
     """The change said of a finding; "no new effusion" compares nothing."""
     changes = {one.change for one in said if one.change}
-    if any("raised" in one.hints for one in draft.after) or (
-        concept not in qualities.DENSITIES and any("raised" in one.hints for one in draft.before[1:])
-    ):
+    if draft.raised(described=concept in qualities.DENSITIES):
         changes.add("increased")
+    if not changes:
+        return None
     if denied:
         return "resolved" if "resolved" in changes else None
     return next((change for change in _CHANGES if change in changes), None)
@@ -264,13 +275,13 @@ def _united(group: Sequence[Finding]) -> list[Finding]:
         return [_one(general)]
     if len(places) == 1:
         (place,) = places.values()
-        return [_one([*place, *general])]
+        return [_one(sorted([*place, *general], key=lambda finding: finding.span))]
     return [_one(place) for place in places.values()]
 
 
 def _one(same: Sequence[Finding]) -> Finding:
     """What several statements of one finding say together."""
-    first = min(same, key=lambda finding: finding.span)
+    first = same[0]
     if len(same) == 1:
         return first
     where = max(same, key=lambda finding: len(finding.sides) + len(finding.regions))

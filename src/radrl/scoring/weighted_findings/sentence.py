@@ -17,13 +17,12 @@ from typing import Final
 from radrl.labelers.rules.assertion import statements
 from radrl.labelers.rules.items import Item, Kind
 from radrl.labelers.rules.words import fold
-from radrl.observations import NEGATIVE, POSITIVE
+from radrl.observations import NEGATIVE, POSITIVE, UNCERTAIN
 from radrl.scoring.weighted_findings import lexicon, phrases, qualities
-from radrl.scoring.weighted_findings.lexicon import ENDING, LINK, LOCATIVE, TRIE, Meaning
+from radrl.scoring.weighted_findings.lexicon import ENDING, LINK, LOCATIVE, NAMES, PARTS, SAYS, TRIE, Meaning, bit
 
 _TOKEN: Final = re.compile(r"[a-z0-9]+|[,:/?()]")
 _JOINTS: Final = frozenset({Kind.COMMA, Kind.AND, Kind.EITHER})
-_BLOCKS: Final = _JOINTS | {Kind.VERB, Kind.SEEN, Kind.STOP, Kind.DENY}
 _FILLERS: Final = frozenset({"the", "a", "an", "lung", "xxxx", "aspect", "portion", "side"})
 _BEFORE_ORGANS: Final = frozenset(
     "the both left right bilateral visualized upper mid middle lower anterior posterior lateral medial".split()
@@ -31,6 +30,35 @@ _BEFORE_ORGANS: Final = frozenset(
 _PREPOSITIONS: Final = frozenset(
     "in at of within over overlying along near throughout on to from by into above below under".split()
 )
+_LOOKS: Final = frozenset({"clear", "intact", "sharp", "midline", "preserved", "maintained"})
+_Part = tuple[Meaning, int, int]
+"""What a phrase says, its first token, and the token after its last."""
+
+_NORMAL: Final = bit(Kind.NORMAL)
+_VERB: Final = bit(Kind.VERB)
+_BEYOND_NORMAL_ORGANS: Final = (
+    PARTS | bit(*Kind) & ~bit(Kind.ORGAN, Kind.AND, Kind.COMMA, Kind.VERB, Kind.NORMAL)
+)
+_NAMED: Final = bit(Kind.MENTION) | NAMES
+_DENIES: Final = bit(Kind.DENY)
+_SILENT: Final = bit(
+    Kind.MENTION,
+    Kind.ORGAN,
+    Kind.AND,
+    Kind.COMMA,
+    Kind.VERB,
+    Kind.SEEN,
+    Kind.CHANGE,
+    Kind.QUALIFIER,
+    Kind.STOP,
+    Kind.IGNORED,
+)
+_SPEAKING: Final = bit(*Kind) & ~_SILENT
+"""Parts that make anything else of a finding than stated."""
+_BLOCKING: Final = bit(*_JOINTS, Kind.VERB, Kind.SEEN, Kind.STOP, Kind.DENY)
+"""Parts that do not stand between an adjective and its noun."""
+_BEYOND_A_DENIED_LIST: Final = bit(*Kind) & ~bit(Kind.DENY, Kind.MENTION, Kind.COMMA, Kind.AND, Kind.EITHER)
+
 _OPPOSITE: Final = {POSITIVE: NEGATIVE, NEGATIVE: POSITIVE}
 
 
@@ -62,6 +90,11 @@ class Draft:
     subject: tuple[Meaning, ...] = ()
     plural: bool = False
 
+    def raised(self, *, described: bool) -> bool:
+        """Whether "increased" is a change: not before what it only describes ("increased opacity")."""
+        said = self.after if described else [*self.before[1:], *self.after]
+        return any("raised" in one.hints for one in said)
+
 
 def tokens(sentence: str) -> list[str]:
     """The tokens of a lower-case sentence as they are spelled."""
@@ -78,18 +111,110 @@ def read(sentence: str, spelled: list[str]) -> list[Draft]:
     Returns:
         Findings in the order of the sentence; none where it names none.
     """
-    words = [fold(word) for word in spelled]
+    words = [*map(fold, spelled)]
     parts = lexicon.find(words, TRIE)
-    if not any(meaning.concept for meaning, _, _ in parts):
+    bits = 0
+    for part in parts:
+        bits |= part[0].bits
+    if not bits & NAMES:
         return []
     if "cm" in sentence or "mm" in sentence or "met" in sentence:
-        parts = _with_measurements(sentence, parts)
-    return _Reading(spelled, words, parts).drafts()
+        parts, bits = _with_measurements(sentence, parts), bits | SAYS
+    if not bits & _BEYOND_NORMAL_ORGANS and _all_normal(parts):
+        return [
+            Draft(meaning.concept, NEGATIVE, start, end, [meaning] if meaning.says else [])
+            for meaning, start, end in parts
+            if meaning.bits & NAMES
+        ]
+    said_of, looks = _assertions(words, parts, bits)
+    if not bits & SAYS:
+        return [_bare(*parts[index], said) for index, said in said_of.items()]
+    return _Reading(spelled, words, parts, said_of, looks).drafts()
+
+
+def _all_normal(parts: list[_Part]) -> bool:
+    """Whether a sentence says of organs, and of nothing else, that they are normal ("heart and hila are normal")."""
+    if len(parts) < 3 or not parts[-1][0].bits & _NORMAL or not parts[-2][0].bits & _VERB:
+        return False
+    return not any(meaning.bits & (_NORMAL | _VERB) for meaning, _, _ in parts[:-2])
+
+
+def _bare(meaning: Meaning, start: int, end: int, said: int) -> Draft:
+    """A finding of which nothing is said."""
+    concept = meaning.concept
+    if said != NEGATIVE and meaning.entry is not None and meaning.entry.kind is Kind.ORGAN:
+        concept = phrases.ENLARGED[concept]
+    return Draft(concept, said, start, end)
+
+
+def _assertions(words: list[str], parts: list[_Part], bits: int) -> tuple[dict[int, int], set[int]]:
+    """By part what is said of it, and the parts that state an organ's look.
+
+    Two shapes that many sentences have need no rules: a list of findings, and a denied list ("no effusion or
+    pneumothorax").
+    """
+    if not bits & _SPEAKING:
+        return {
+            index: UNCERTAIN if meaning.entry.weak else _OPPOSITE[POSITIVE] if meaning.reversed else POSITIVE
+            for index, (meaning, _, _) in enumerate(parts)
+            if meaning.bits & _NAMED == _NAMED and meaning.entry is not None
+        }, set()
+    if not bits & _BEYOND_A_DENIED_LIST and parts[0][0].bits & _DENIES:
+        if sum(meaning.bits & _DENIES > 0 for meaning, _, _ in parts) == 1:
+            return {
+                index: POSITIVE if meaning.reversed else NEGATIVE
+                for index, (meaning, _, _) in enumerate(parts)
+                if meaning.bits & _NAMED == _NAMED
+            }, set()
+    return _by_rules(words, parts)
+
+
+def _by_rules(words: list[str], parts: list[_Part]) -> tuple[dict[int, int], set[int]]:
+    """What the labeler's rules say of the parts."""
+    items: list[Item] = []
+    of: list[int] = []
+    for index, (meaning, start, end) in enumerate(parts):
+        entry = meaning.entry
+        if entry is None or (entry.kind is Kind.ORGAN and _is_place(words, start)):
+            continue
+        if entry.kind is Kind.NORMAL and _looks_at_a_mention(words, items, start):
+            continue
+        items.append(Item(entry, start, end))
+        of.append(index)
+    said_of: dict[int, int] = {}
+    looks: set[int] = set()
+    for item, said, size in statements(items):
+        meaning = parts[of[item]][0]
+        if size is None:
+            if meaning.concept:
+                said_of[of[item]] = _OPPOSITE.get(said, said) if meaning.reversed else said
+        elif said == NEGATIVE or meaning.concept in phrases.ENLARGED:
+            said_of[of[item]] = said
+            looks.add(of[size])
+    return said_of, looks
+
+
+def _looks_at_a_mention(words: list[str], items: list[Item], start: int) -> bool:
+    """Whether a look is said of a finding: "wires are intact" denies no wires."""
+    return (
+        len(items) > 1
+        and items[-1].kind is Kind.VERB
+        and items[-2].kind is Kind.MENTION
+        and words[start] in _LOOKS
+    )
+
+
+def _is_place(words: list[str], start: int) -> bool:
+    """Whether an organ is the place of something else, after a preposition."""
+    before = start - 1
+    while before >= 0 and words[before] in _BEFORE_ORGANS:
+        before -= 1
+    return before >= 0 and words[before] in _PREPOSITIONS
 
 
 def _with_measurements(
-    sentence: str, parts: list[tuple[Meaning, int, int]]
-) -> list[tuple[Meaning, int, int]]:
+    sentence: str, parts: list[_Part]
+) -> list[_Part]:
     """The phrases with the measurements among them."""
     found = list(parts)
     for size_mm, at in lexicon.measurements(sentence):
@@ -105,12 +230,20 @@ class _Reading:
         spelled: its tokens.
         words: its tokens, folded.
         parts: its phrases.
+        said_of: by part what is said of it.
+        looks: the parts that state an organ's look.
     """
 
     def __init__(
-        self, spelled: list[str], words: list[str], parts: list[tuple[Meaning, int, int]]
+        self,
+        spelled: list[str],
+        words: list[str],
+        parts: list[_Part],
+        said_of: dict[int, int],
+        looks: set[int],
     ) -> None:
         self._spelled, self._words, self._parts = spelled, words, parts
+        self._said_of, self._looks = said_of, looks
         self._found: list[Draft] = []
         self._last: Draft | None = None  # of the clause
         self._earlier: Draft | None = None  # of the clauses before
@@ -129,7 +262,7 @@ class _Reading:
 
     def drafts(self) -> list[Draft]:
         """The findings."""
-        said_of, looks = self._assertions()
+        said_of, looks = self._said_of, self._looks
         reached = 0
         for index, (meaning, start, end) in enumerate(self._parts):
             if self._listed and start > reached:
@@ -143,7 +276,7 @@ class _Reading:
                 continue
             elif kind is Kind.ORGAN:
                 self._place(meaning, start, end)
-            elif kind in _BLOCKS:
+            elif meaning.bits & _BLOCKING:
                 self._block(kind, meaning, index)
             elif meaning.word:
                 self._word(meaning, start)
@@ -152,45 +285,6 @@ class _Reading:
         self._end_clause()
         self._share_in_lists()
         return self._found
-
-    def _assertions(self) -> tuple[dict[int, int], set[int]]:
-        """By part what is said of it, and the parts that state an organ's look."""
-        items, of = [], []
-        for index, (meaning, start, end) in enumerate(self._parts):
-            entry = meaning.entry
-            if entry is None or (entry.kind is Kind.ORGAN and self._is_place(start)):
-                continue
-            if entry.kind is Kind.NORMAL and self._looks_at_a_mention(items):
-                continue
-            items.append(Item(entry, start, end))
-            of.append(index)
-        said_of: dict[int, int] = {}
-        looks: set[int] = set()
-        for item, said, size in statements(items):
-            meaning = self._parts[of[item]][0]
-            if size is None:
-                if meaning.concept:
-                    said_of[of[item]] = _OPPOSITE.get(said, said) if meaning.reversed else said
-            elif said != POSITIVE or meaning.concept in phrases.ENLARGED:
-                said_of[of[item]] = said
-                looks.add(of[size])
-        return said_of, looks
-
-    def _looks_at_a_mention(self, items: list[Item]) -> bool:
-        """Whether a look is said of a finding: "wires are intact" denies no wires."""
-        return (
-            len(items) > 1
-            and items[-1].kind is Kind.VERB
-            and items[-2].kind is Kind.MENTION
-            and self._words[items[-1].end] in ("clear", "intact", "sharp", "midline", "preserved", "maintained")
-        )
-
-    def _is_place(self, start: int) -> bool:
-        """Whether an organ is the place of something else, after a preposition."""
-        before = start - 1
-        while before >= 0 and self._words[before] in _BEFORE_ORGANS:
-            before -= 1
-        return before >= 0 and self._words[before] in _PREPOSITIONS
 
     def _name(self, meaning: Meaning, said: int, start: int, end: int) -> None:
         """A finding is named, or an organ's size or look is stated."""
@@ -239,7 +333,7 @@ class _Reading:
     def _place(self, meaning: Meaning, start: int, end: int) -> None:
         """An organ of which no look is stated: a finding's place, or the subject of its clause."""
         self._quality(meaning, start, end)
-        if self._is_place(start):
+        if _is_place(self._words, start):
             return
         if self._last is not None and self._open:
             self._give(self._last)
