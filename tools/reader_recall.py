@@ -24,7 +24,6 @@ import io
 import re
 import sys
 import tarfile
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,13 +43,28 @@ SPINE: Final = "thoracic vertebrae|lumbar vertebrae|cervical vertebrae|spine"
 HEADS: Final[tuple[tuple[str, str, str, str], ...]] = (
     ("cardiomegaly", "Cardiomegaly", "", "cardiomegaly"),
     ("cardiomegaly", "Cardiac Shadow", "enlarged|prominent|borderline", "cardiomegaly"),
-    ("chamber_enlargement", "Heart Ventricles|Heart Atria|Heart", "enlarged|prominent", "chamber_enlargement"),
-    ("mediastinal_widening", "Mediastinum", "enlarged|prominent", "mediastinal_widening enlarged_cardiomediastinum"),
+    (
+        "chamber_enlargement",
+        "Heart Ventricles|Heart Atria|Heart",
+        "enlarged|prominent",
+        "chamber_enlargement",
+    ),
+    (
+        "mediastinal_widening",
+        "Mediastinum",
+        "enlarged|prominent",
+        "mediastinal_widening enlarged_cardiomediastinum",
+    ),
     ("mediastinal_shift", "Shift", "", "mediastinal_shift tracheal_deviation"),
     ("pericardial_effusion", "Pericardial Effusion", "", "pericardial_effusion"),
     ("heart_failure", "Heart Failure", "", "heart_failure"),
     ("vascular_congestion", "Pulmonary Congestion", "", "vascular_congestion"),
-    ("pulmonary_edema", "Pulmonary Edema", "", "pulmonary_edema interstitial_edema alveolar_edema kerley_lines"),
+    (
+        "pulmonary_edema",
+        "Pulmonary Edema",
+        "",
+        "pulmonary_edema interstitial_edema alveolar_edema kerley_lines",
+    ),
     ("pulmonary_hypertension", "Hypertension, Pulmonary", "", "pulmonary_hypertension"),
     ("pulmonary_artery_enlargement", "Pulmonary Artery", "", "pulmonary_artery_enlargement"),
     ("hilar_enlargement", "Lung", "hilum+enlarged|prominent", "hilar_enlargement hilar_adenopathy"),
@@ -61,21 +75,42 @@ HEADS: Final[tuple[tuple[str, str, str, str], ...]] = (
     ("coronary_calcification", "Calcinosis", "coronary vessels", "coronary_calcification"),
     ("calcified_lymph_node", "Calcinosis", "lymph nodes|hilum|mediastinum", "calcified_lymph_node"),
     ("granuloma", "Calcinosis", "lung|multiple|scattered", "calcified_granuloma"),
-    ("other_calcification", "Calcinosis", "", "calcification pleural_calcification cartilage_calcification soft_tissue_calcification valve_calcification"),
+    (
+        "other_calcification",
+        "Calcinosis",
+        "",
+        "calcification pleural_calcification cartilage_calcification soft_tissue_calcification "
+        "valve_calcification",
+    ),
     ("granuloma", "Calcified Granuloma|Granuloma", "", "calcified_granuloma granuloma"),
     ("granulomatous_disease", "Granulomatous Disease", "", "granulomatous_disease"),
     ("interstitial_pattern", "Opacity|Density", "interstitial|reticular", "interstitial_pattern"),
     ("nodule", "Opacity|Density", "round", "nodule"),
-    ("lung_opacity", "Opacity|Density|Airspace Disease|Infiltrate", "", "lung_opacity ground_glass_opacity airspace_opacity"),
+    (
+        "lung_opacity",
+        "Opacity|Density|Airspace Disease|Infiltrate",
+        "",
+        "lung_opacity ground_glass_opacity airspace_opacity",
+    ),
     ("consolidation", "Consolidation", "", "consolidation"),
     ("pneumonia", "Pneumonia", "", "pneumonia aspiration"),
     ("interstitial_pattern", "Markings", "", "interstitial_pattern vascular_crowding"),
     ("interstitial_pattern", "Lung Diseases, Interstitial", "", "interstitial_lung_disease"),
     ("pulmonary_fibrosis", "Pulmonary Fibrosis|Fibrosis", "", "pulmonary_fibrosis"),
-    ("pleural_thickening", "Cicatrix|Thickening", "pleura", "pleural_thickening apical_cap fissural_thickening pleural_plaque"),
+    (
+        "pleural_thickening",
+        "Cicatrix|Thickening",
+        "pleura",
+        "pleural_thickening apical_cap fissural_thickening pleural_plaque",
+    ),
     ("scarring", "Cicatrix", "", "scarring"),
     ("bronchial_thickening", "Thickening", "bronchovascular|bronchi", "bronchial_thickening"),
-    ("atelectasis", "Pulmonary Atelectasis", "", "atelectasis linear_atelectasis lobar_collapse lung_collapse"),
+    (
+        "atelectasis",
+        "Pulmonary Atelectasis",
+        "",
+        "atelectasis linear_atelectasis lobar_collapse lung_collapse",
+    ),
     ("volume_loss", "Volume Loss", "", "volume_loss"),
     ("low_lung_volumes", "Lung", "hypoinflation", "low_lung_volumes"),
     ("hyperinflation", "Lung", "hyperdistention", "hyperinflation"),
@@ -90,16 +125,32 @@ HEADS: Final[tuple[tuple[str, str, str, str], ...]] = (
     ("cavity", "Cavitation", "", "cavity"),
     ("pleural_effusion", "Pleural Effusion", "", "pleural_effusion loculated_effusion fissural_fluid"),
     ("blunted_costophrenic_angle", "Costophrenic Angle|Sulcus", "", "blunted_costophrenic_angle"),
-    ("pneumothorax", "Pneumothorax|Hydropneumothorax", "", "pneumothorax hydropneumothorax tension_pneumothorax"),
+    (
+        "pneumothorax",
+        "Pneumothorax|Hydropneumothorax",
+        "",
+        "pneumothorax hydropneumothorax tension_pneumothorax",
+    ),
     ("subcutaneous_emphysema", "Subcutaneous Emphysema", "", "subcutaneous_emphysema"),
     ("hemidiaphragm_elevation", "Diaphragm", "elevated", "hemidiaphragm_elevation"),
     ("eventration", "Diaphragmatic Eventration", "", "eventration"),
     ("hernia", "Hernia, Hiatal|Hernia, Diaphragmatic", "", "hiatal_hernia hernia diaphragmatic_hernia"),
     ("vertebral_fracture", "Deformity|Fractures, Bone", SPINE, "vertebral_fracture"),
-    ("fracture", "Fractures, Bone", "", "fracture rib_fracture clavicle_fracture sternal_fracture humerus_fracture scapula_fracture old_fracture old_rib_fracture"),
+    (
+        "fracture",
+        "Fractures, Bone",
+        "",
+        "fracture rib_fracture clavicle_fracture sternal_fracture humerus_fracture "
+        "scapula_fracture old_fracture old_rib_fracture",
+    ),
     ("bone_deformity", "Deformity", "", "bone_deformity"),
     ("dislocation", "Dislocations", "", "dislocation"),
-    ("degenerative_spine", "Spine|Thoracic Vertebrae|Thoracic vertebrae|Lumbar Vertebrae|Cervical Vertebrae", "degenerative", "degenerative_spine disc_disease degenerative_change"),
+    (
+        "degenerative_spine",
+        "Spine|Thoracic Vertebrae|Thoracic vertebrae|Lumbar Vertebrae|Cervical Vertebrae",
+        "degenerative",
+        "degenerative_spine disc_disease degenerative_change",
+    ),
     ("degenerative_spine", "Spondylosis", "", "degenerative_spine"),
     ("osteophyte", "Osteophyte", "", "osteophyte"),
     ("arthritis", "Arthritis", "", "degenerative_shoulder"),
@@ -107,10 +158,28 @@ HEADS: Final[tuple[tuple[str, str, str, str], ...]] = (
     ("kyphosis", "Kyphosis", "", "kyphosis"),
     ("osteopenia", "Bone Diseases, Metabolic|Osteoporosis", "", "osteopenia"),
     ("bone_lesion", "Sclerosis|Expansile Bone Lesions", "", "bone_lesion"),
-    ("central_line", "Catheters, Indwelling", "", "central_line picc port dialysis_catheter pulmonary_artery_catheter"),
-    ("implanted_device", "Implanted Medical Device|Medical Device", "", "cardiac_device pacemaker defibrillator orthopedic_hardware joint_prosthesis spinal_hardware prosthetic_valve support_device nerve_stimulator loop_recorder monitoring_leads intra_aortic_balloon_pump"),
+    (
+        "central_line",
+        "Catheters, Indwelling",
+        "",
+        "central_line picc port dialysis_catheter pulmonary_artery_catheter",
+    ),
+    (
+        "implanted_device",
+        "Implanted Medical Device|Medical Device",
+        "",
+        "cardiac_device pacemaker defibrillator orthopedic_hardware joint_prosthesis "
+        "spinal_hardware prosthetic_valve support_device nerve_stimulator loop_recorder "
+        "monitoring_leads intra_aortic_balloon_pump",
+    ),
     ("spinal_hardware", "Spinal Fusion", "", "spinal_hardware"),
-    ("tube", "Tube, Inserted", "", "endotracheal_tube tracheostomy_tube enteric_tube nasogastric_tube feeding_tube chest_tube gastrostomy_tube"),
+    (
+        "tube",
+        "Tube, Inserted",
+        "",
+        "endotracheal_tube tracheostomy_tube enteric_tube nasogastric_tube feeding_tube "
+        "chest_tube gastrostomy_tube",
+    ),
     ("surgical_clips", "Surgical Instruments|Sutures", "", "surgical_clips"),
     ("stent", "Stents", "", "stent"),
     ("foreign_body", "Foreign Bodies", "", "foreign_body"),
@@ -123,7 +192,7 @@ HEADS: Final[tuple[tuple[str, str, str, str], ...]] = (
     ("cystic_fibrosis", "Cystic Fibrosis", "", "cystic_fibrosis"),
     ("adenopathy", "Lymph nodes|Lymph Nodes", "", "adenopathy mediastinal_adenopathy"),
 )
-"""(group, heads, one of these modifiers (of each of those that ``+`` joins), concepts). The first that fits counts."""
+"""(group, heads, one of these modifiers (of each of those that ``+`` joins), concepts); the first that fits."""
 
 REGIONS: Final = {
     "base": "base",
@@ -144,7 +213,7 @@ _GROUP_OF: Final = {concept: group for group, names in _CONCEPTS.items() for con
 
 
 class Term(NamedTuple):
-    """What is said of a group in a report: sides, regions, the highest degree, and whether no more than hedged."""
+    """What is said of a group in a report: sides, regions, highest degree, and whether it is only hedged."""
 
     sides: frozenset[str]
     regions: frozenset[str]
@@ -215,7 +284,9 @@ def reports(folder: Path) -> Iterator[Report]:
     else:
         found = {path.name: path.read_bytes() for path in folder.rglob("*.xml")}
     if not found:
-        raise SystemExit(f"{folder} holds neither {ARCHIVE} nor files *.xml: give the folder of Open-i's reports")
+        raise SystemExit(
+            f"{folder} holds neither {ARCHIVE} nor files *.xml: give the folder of Open-i's reports"
+        )
     for name in sorted(found):
         yield _report(name, found[name])
 
@@ -257,7 +328,7 @@ def indexed(terms: Iterable[str]) -> dict[str, Term]:
         group = group_of(term)
         if group is None:
             continue
-        head, _, modifiers = term.partition("/")
+        _, _, modifiers = term.partition("/")
         if group == "nodule" and f"/{modifiers}" in calcified:
             group = "calcified_lymph_node" if "hilum" in modifiers else "granuloma"
         own = {modifier.strip() for modifier in modifiers.split("/")}
@@ -287,7 +358,9 @@ def _lobe(region: str, sides: Iterable[str]) -> set[str]:
     """A zone by the lobe under which it is indexed."""
     if region == "mid_zone":
         return {{"right": "middle_lobe", "left": "lingula"}[side] for side in sides}
-    return {{"perihilar": "hilum", "upper_zone": "upper_lobe", "lower_zone": "lower_lobe"}.get(region, region)}
+    return {
+        {"perihilar": "hilum", "upper_zone": "upper_lobe", "lower_zone": "lower_lobe"}.get(region, region)
+    }
 
 
 def _add(said: dict[str, Term], group: str, term: Term) -> None:
@@ -318,7 +391,9 @@ def measure(of: Iterable[Report]) -> tuple[dict[str, Row], int]:
             rows[group].region.add(truth[group].regions, found[group].regions)
             # Trace counts as small: the index has no lower degree.
             degrees = [
-                {str(max(one.degree, 1) if group != "cardiomegaly" else one.degree)} if one.degree is not None else set()
+                {str(max(one.degree, 1) if group != "cardiomegaly" else one.degree)}
+                if one.degree is not None
+                else set()
                 for one in (truth[group], found[group])
             ]
             rows[group].degree.add(*degrees)
@@ -331,17 +406,24 @@ def total(rows: Mapping[str, Row]) -> Row:
     for row in rows.values():
         for name in Row.__slots__:
             own, one = getattr(out, name), getattr(row, name)
-            own.true, own.false, own.missed = own.true + one.true, own.false + one.false, own.missed + one.missed
+            own.true, own.false, own.missed = (
+                own.true + one.true,
+                own.false + one.false,
+                own.missed + one.missed,
+            )
     return out
 
 
 def table(rows: Mapping[str, Row], least: int) -> str:
     """The groups that the index names in so many reports, the most frequent first, and all together."""
     lines = [
-        "| concept | reports | precision | recall | F1 | F1, hedges as stated | sides | F1 | regions | F1 | degrees | F1 |",
+        "| concept | reports | precision | recall | F1 | F1, hedges as stated "
+        "| sides | F1 | regions | F1 | degrees | F1 |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    shown = sorted(((row.finding.n, group) for group, row in rows.items() if row.finding.n >= least), reverse=True)
+    shown = sorted(
+        ((row.finding.n, group) for group, row in rows.items() if row.finding.n >= least), reverse=True
+    )
     for _, group in shown:
         lines.append(_line(group, rows[group]))
     rest = {group: row for group, row in rows.items() if row.finding.n < least}
@@ -351,7 +433,11 @@ def table(rows: Mapping[str, Row], least: int) -> str:
 
 
 def _line(name: str, row: Row) -> str:
-    cells = [name, str(row.finding.n), *map(_shown, (row.finding.precision, row.finding.recall, row.finding.f1))]
+    cells = [
+        name,
+        str(row.finding.n),
+        *map(_shown, (row.finding.precision, row.finding.recall, row.finding.f1)),
+    ]
     cells.append(_shown(row.strict.f1))
     for count in (row.side, row.region, row.degree):
         cells += [str(count.n), _shown(count.f1)]
@@ -377,7 +463,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--openi", type=Path, required=True, help="folder of Open-i's reports")
     parser.add_argument("--half", choices=("development", "aside"), default="development")
-    parser.add_argument("--least", type=int, default=LEAST, help="reports of a group that has a row of its own")
+    parser.add_argument(
+        "--least", type=int, default=LEAST, help="reports of a group that has a row of its own"
+    )
     parser.add_argument("--write", type=Path, help="page whose table is written anew")
     args = parser.parse_args()
     half = [one for one in reports(args.openi) if aside(one.id) == (args.half == "aside")]
@@ -387,7 +475,10 @@ def main() -> int:
     print(f"\n{read_reports} reports; below {TARGET}: {'; '.join(below(rows)) or 'none'}")
     if args.write:
         page = args.write.read_text(encoding="utf-8")
-        begin, end = f"<!-- {args.half}: written by tools/reader_recall.py -->\n", f"<!-- end of {args.half} -->\n"
+        begin, end = (
+            f"<!-- {args.half}: written by tools/reader_recall.py -->\n",
+            f"<!-- end of {args.half} -->\n",
+        )
         if begin not in page or end not in page:
             raise SystemExit(f"{args.write} lacks the marks {begin.strip()} and {end.strip()}: put them in")
         missed = "; ".join(below(rows)) or "none"

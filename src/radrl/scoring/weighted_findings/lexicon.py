@@ -215,6 +215,7 @@ def _cues(table: _Table) -> None:
         (Kind.NORMAL, qualities.NORMAL_WORDS),
         (Kind.ENLARGED, qualities.ENLARGED_WORDS),
         (Kind.DENY, qualities.DENIALS),
+        (Kind.IGNORED, qualities.NO_DENIALS),
     ):
         for words in written(lines):
             table[words].entry = Entry(kind)

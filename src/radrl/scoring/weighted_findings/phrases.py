@@ -11,8 +11,10 @@ from typing import Final
 
 CONCEPTS: Final[dict[str, str]] = {
     "acute_disease": """
-        acute|active|significant|focal? cardiopulmonary|cardiothoracic|intrathoracic abnormality|finding|process
-        acute|active|significant|focal? cardiopulmonary|cardiothoracic|intrathoracic disease|pathology|condition
+        acute|active? cardiopulmonary|cardiothoracic|intrathoracic abnormality|finding|process
+        significant|focal cardiopulmonary|cardiothoracic|intrathoracic abnormality|finding|process
+        acute|active? cardiopulmonary|cardiothoracic|intrathoracic disease|pathology|condition
+        significant|focal cardiopulmonary|cardiothoracic|intrathoracic disease|pathology|condition
         acute|active|significant cardiac|pulmonary|lung|chest|thoracic abnormality|finding|process|disease
         acute|active|significant|preoperative disease|process|abnormality|finding|pathology|change
         acute|active radiographic cardiopulmonary? abnormality|finding|process|disease
@@ -37,7 +39,9 @@ CONCEPTS: Final[dict[str, str]] = {
     "mediastinal_shift": """
         mediastinal|midline|cardiomediastinal|cardiac shift|displacement|deviation
         shift of the? mediastinum|heart
-        shift|displacement|deviation of the? cardio? mediastinal|cardiomediastinal|cardiac structure|silhouette|content?
+        shift|displacement of the? cardio? mediastinal|cardiomediastinal structure|silhouette|content?
+        shift|displacement of the? cardio? cardiac structure|silhouette|content?
+        deviation of the? cardio? mediastinal|cardiomediastinal|cardiac structure|silhouette|content?
         mediastinum is|are? shifted|displaced|deviated
         shift|shifted""",
     "tracheal_deviation": """
@@ -101,7 +105,8 @@ CONCEPTS: Final[dict[str, str]] = {
     "tortuous_aorta": """
         tortuous|tortuosity|unfolded|unfolding|ectatic|ectasia|uncoiled|uncoiling|elongated|elongation
         tortuous|ectatic|unfolded|uncoiled|elongated descending|ascending|thoracic? thoracic? aorta
-        tortuosity|ectasia|unfolding|uncoiling|elongation of the? descending|ascending|thoracic? thoracic? aorta
+        tortuosity|ectasia|unfolding of the? descending|ascending|thoracic? thoracic? aorta
+        uncoiling|elongation of the? descending|ascending|thoracic? thoracic? aorta
         aortic tortuosity|ectasia|unfolding
         tortuous and|, ectatic|unfolded
         ectatic and|, tortuous
@@ -131,7 +136,9 @@ CONCEPTS: Final[dict[str, str]] = {
         calcified and|, tortuous thoracic? aorta
         arterial calcification
         aortic disease""",
-    "coronary_calcification": "coronary artery|arterial? calcification|atherosclerosis\ncalcified coronary artery",
+    "coronary_calcification": """
+        coronary artery|arterial? calcification|atherosclerosis
+        calcified coronary artery""",
     "valve_calcification": """
         mitral|aortic valve|annulus|annular|valvular calcification
         calcified|calcification of? the? mitral|aortic valve|annulus
@@ -208,16 +215,19 @@ CONCEPTS: Final[dict[str, str]] = {
         infectious or inflammatory process|etiology|change?""",
     "aspiration": "aspiration\naspiration pneumonia|pneumonitis",
     "interstitial_pattern": """
-        interstitial pattern|thickening|change|infiltrate|opacity|prominence|density|abnormality|process|marking
+        interstitial pattern|thickening|change|infiltrate|opacity
+        interstitial prominence|density|abnormality|process|marking
         chronic interstitial change|opacity|prominence|marking
-        increased|prominent|coarse|coarsened|accentuated interstitial|lung|bronchovascular|pulmonary marking|pattern
+        increased|prominent|coarse interstitial|lung|bronchovascular|pulmonary marking|pattern
+        coarsened|accentuated interstitial|lung|bronchovascular|pulmonary marking|pattern
         increased|prominent|coarse|coarsened|accentuated interstitium
         interstitial marking are|is|appear? mildly|slightly? increased|prominent|coarse|coarsened|accentuated
         prominence|coarsening|accentuation|thickening of the? interstitium|interstitial
         prominence|coarsening|accentuation of the? interstitial|lung|bronchovascular|pulmonary marking|pattern
         bronchovascular prominence
         increased|prominent|coarse|coarsened bronchovascular|peribronchovascular
-        bronchovascular marking are|is|appear? mildly|slightly? increased|prominent|coarse|coarsened|accentuated
+        bronchovascular marking are|is|appear? mildly|slightly? increased|prominent|coarse
+        bronchovascular marking are|is|appear? mildly|slightly? coarsened|accentuated
         reticular|reticulonodular pattern|marking|change|opacity|density
         reticulation|reticulonodular
         peribronchial opacity|marking""",
@@ -241,7 +251,7 @@ CONCEPTS: Final[dict[str, str]] = {
     "atelectasis": """
         atelectasis|atelectatic
         atelectatic change|disease|opacity
-        passive|compressive|dependent atelectasis
+        dependent atelectasis
         hypoventilatory atelectasis""",
     "linear_atelectasis": """
         linear|discoid|platelike|bandlike|subsegmental|segmental|streaky atelectasis
@@ -279,7 +289,8 @@ CONCEPTS: Final[dict[str, str]] = {
         crowded bronchovascular|pulmonary? marking|vasculature|vessel""",
     "hyperinflation": """
         hyperinflation|hyperinflated|hyperexpansion|hyperexpanded|hyperaeration|hyperaerated|hyperdistended
-        overexpanded|overinflated|overexpansion|overinflation|hyperdistention|overdistended|overaerated|overaeration
+        overexpanded|overinflated|overexpansion|overinflation
+        hyperdistention|overdistended|overaerated|overaeration
         air trapping
         increased|large lung volume
         increased ap diameter
@@ -306,7 +317,10 @@ CONCEPTS: Final[dict[str, str]] = {
         chronic emphysematous change|disease
         bullous emphysematous disease|change""",
     "bulla": "bulla|bullous|bleb|pneumatocele",
-    "hyperlucency": "hyperlucency|hyperlucent|lucency|lucent\nincreased lucency|translucency\nirregular lucency",
+    "hyperlucency": """
+        hyperlucency|hyperlucent|lucency|lucent
+        increased lucency|translucency
+        irregular lucency""",
     "bronchiectasis": "bronchiectasis|bronchiectatic\nbronchiectatic change\ntraction bronchiectasis",
     "bronchial_thickening": """
         peribronchial|bronchial|peribronchovascular wall? thickening|cuffing
@@ -339,7 +353,9 @@ CONCEPTS: Final[dict[str, str]] = {
         mass like opacity|density|consolidation|lesion|opacification?
         masslike opacity|density|consolidation|lesion|opacification?
         pulmonary|lung|parenchymal mass""",
-    "hilar_mass": "hilar|perihilar|suprahilar|infrahilar mass|lesion|tumor\nmass in|of|at the? right|left? hilum",
+    "hilar_mass": """
+        hilar|perihilar|suprahilar|infrahilar mass|lesion|tumor
+        mass in|of|at the? right|left? hilum""",
     "cavity": """
         cavitary lesion|process|mass|nodule|disease|consolidation|opacity?
         cavitation|cavity|cavitating
@@ -350,7 +366,10 @@ CONCEPTS: Final[dict[str, str]] = {
         neoplastic|malignant process|disease|lesion
         lung|bronchogenic|primary|pulmonary cancer|malignancy|neoplasm|carcinoma|tumor
         lymphangitic carcinomatosis|spread""",
-    "metastasis": "metastasis|metastatic\nmetastatic disease|lesion|nodule|process|deposit\npulmonary|lung metastasis",
+    "metastasis": """
+        metastasis|metastatic
+        metastatic disease|lesion|nodule|process|deposit
+        pulmonary|lung metastasis""",
     "contusion": "pulmonary|lung? contusion",
     "pulmonary_hemorrhage": "pulmonary|alveolar? hemorrhage|haemorrhage",
     "pulmonary_infarct": "pulmonary|lung? infarct|infarction\nhampton hump",
@@ -378,15 +397,21 @@ CONCEPTS: Final[dict[str, str]] = {
         pleural? effusion is|are|appear loculated""",
     "fissural_fluid": """
         fluid in|within|along the? right|left|both? minor|major|horizontal|oblique|interlobar|xxxx? fissure
-        fluid track|tracking|layering in|into|along|within the? right|left? minor|major|horizontal|oblique|xxxx? fissure
-        fluid is? seen|noted|present in|within|along the? right|left? minor|major|horizontal|oblique|xxxx? fissure
+        fluid track|tracking|layering in|into|along|within the? right|left? minor|major|horizontal? fissure
+        fluid track|tracking|layering in|into|along|within the? right|left? oblique|xxxx fissure
+        fluid is? seen|noted|present in|within|along the? right|left? minor|major|horizontal? fissure
+        fluid is? seen|noted|present in|within|along the? right|left? oblique|xxxx fissure
         fissural|interlobar fluid|effusion
         fluid in|within|along the? right|left? minor|major and minor|major fissure""",
     "hemothorax": "hemothorax|haemothorax",
     "empyema": "empyema|pyothorax",
     "blunted_costophrenic_angle": """
         blunting|blunted|blunt
-        blunting|obscuration of the? bilateral|both|left|right? left|right|lateral|posterior? costophrenic|cp|costal angle|sulcus|recess
+        blunting|obscuration of the? bilateral|both? left|right? costophrenic|cp|costal angle|sulcus|recess
+        blunting|obscuration of the? bilateral|both? lateral|posterior costophrenic|cp angle|sulcus|recess
+        blunting|obscuration of the? bilateral|both? lateral|posterior costal angle|sulcus|recess
+        blunting|obscuration of the? left|right left|right? costophrenic|cp|costal angle|sulcus|recess
+        blunting|obscuration of the? left|right lateral|posterior costophrenic|cp|costal angle|sulcus|recess
         blunted bilateral|both|left|right? lateral|posterior? costophrenic|cp angle|sulcus|recess
         costophrenic|cp angle|sulcus blunting|blunted
         costophrenic|cp angle|sulcus is|are|appear? mildly|slightly|minimally? blunted|obscured""",
@@ -411,7 +436,10 @@ CONCEPTS: Final[dict[str, str]] = {
         pneumothorax|pnuemothorax|pneumothorx|ptx
         pleural air collection?
         visceral pleural line""",
-    "hydropneumothorax": "hydropneumothorax\nhydro|hemo|haemo pneumothorax\nhemopneumothorax|haemopneumothorax",
+    "hydropneumothorax": """
+        hydropneumothorax
+        hydro|hemo|haemo pneumothorax
+        hemopneumothorax|haemopneumothorax""",
     "tension_pneumothorax": """
         tension pneumothorax|hydropneumothorax
         pneumothorax with|under tension
@@ -443,10 +471,16 @@ CONCEPTS: Final[dict[str, str]] = {
         eventration of the? right|left? diaphragm|hemidiaphragm
         diaphragm|diaphragmatic|hemidiaphragm eventration""",
     "hernia": "hernia|herniation\nbochdalek|morgagni|ventral|inguinal hernia",
-    "hiatal_hernia": "hiatal|hiatus hernia\nhernia hiatal\nsliding|paraesophageal hiatal|hiatus? hernia\nintrathoracic stomach\nretrocardiac hernia",
+    "hiatal_hernia": """
+        hiatal|hiatus hernia
+        hernia hiatal
+        sliding|paraesophageal hiatal|hiatus? hernia
+        intrathoracic stomach
+        retrocardiac hernia""",
     "diaphragmatic_hernia": "diaphragmatic hernia\nbochdalek|morgagni hernia\ndiaphragmatic rupture",
     "bone_abnormality": """
-        acute|active|focal|significant? bony|osseous|skeletal|bone|osseus abnormality|finding|process|injury|change|disease|pathology
+        acute|active|focal|significant? bony|osseous|skeletal|bone|osseus abnormality|finding|process|injury
+        acute|active|focal|significant? bony|osseous|skeletal|bone|osseus change|disease|pathology
         displaced? acute|focal bone abnormality
         rib abnormality""",
     "fracture": """
@@ -456,9 +490,13 @@ CONCEPTS: Final[dict[str, str]] = {
     "rib_fracture": """
         rib fracture
         rib fracture deformity
-        fracture of the? right|left? first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|xxxx? rib
+        fracture of the? right|left? first|second|third|fourth|fifth|sixth? rib
+        fracture of the? right|left? seventh|eighth|ninth|tenth|xxxx rib
         fractured rib""",
-    "clavicle_fracture": "clavicle|clavicular fracture\nfracture of the? right|left? distal|mid|proximal? clavicle\nfractured clavicle",
+    "clavicle_fracture": """
+        clavicle|clavicular fracture
+        fracture of the? right|left? distal|mid|proximal? clavicle
+        fractured clavicle""",
     "vertebral_fracture": """
         compression|vertebral|wedge|spinal|spine|burst fracture
         vertebral body? compression fracture|deformity
@@ -476,13 +514,18 @@ CONCEPTS: Final[dict[str, str]] = {
         vertebral body? height loss
         decreased|reduced|loss vertebral body? height""",
     "sternal_fracture": "sternal|sternum|manubrial fracture\nfracture of the? sternum",
-    "humerus_fracture": "humeral|humerus|proximal humeral? fracture\nfracture of the? right|left? proximal? humerus",
+    "humerus_fracture": """
+        humeral|humerus|proximal humeral? fracture
+        fracture of the? right|left? proximal? humerus""",
     "scapula_fracture": "scapular|scapula fracture\nfracture of the? right|left? scapula",
     "dislocation": """
         dislocation|subluxation|dislocated|subluxed
         shoulder|glenohumeral|acromioclavicular|ac dislocation|subluxation|separation""",
     "bone_lesion": """
-        lytic|sclerotic|blastic|destructive|osteolytic|osteoblastic|bone|bony|osseous|expansile bone|bony|osseous|rib|vertebral? lesion|metastasis|focus|process
+        lytic|sclerotic|blastic bone|bony|osseous|rib|vertebral? lesion|metastasis|focus|process
+        destructive|osteolytic bone|bony|osseous|rib|vertebral? lesion|metastasis|focus|process
+        osteoblastic|bone|bony bone|bony|osseous|rib|vertebral? lesion|metastasis|focus|process
+        osseous|expansile bone|bony|osseous|rib|vertebral? lesion|metastasis|focus|process
         bone|bony|osseous|cortical destruction
         osteoblastic|osteolytic|osseous|bony|skeletal metastatic disease
         sclerosis|sclerotic
@@ -543,12 +586,18 @@ CONCEPTS: Final[dict[str, str]] = {
         spinal|spine|thoracic|lumbar|thoracolumbar|s shaped curvature|scoliosis|dextroscoliosis|levoscoliosis
         dextro|levo scoliosis|curvature
         rotoscoliosis|kyphoscoliosis""",
-    "kyphosis": "kyphosis|kyphotic|gibbus\naccentuated|exaggerated|increased|thoracic|dorsal thoracic|dorsal? kyphosis\nkyphotic curvature|deformity",
+    "kyphosis": """
+        kyphosis|kyphotic|gibbus
+        accentuated|exaggerated|increased|thoracic|dorsal thoracic|dorsal? kyphosis
+        kyphotic curvature|deformity""",
     "pectus_deformity": "pectus excavatum|carinatum deformity?\npectus deformity?\nfunnel chest",
     "cervical_rib": "cervical rib",
     "soft_tissue_swelling": "soft tissue swelling|edema|abnormality|finding\nchest wall swelling|hematoma",
     "soft_tissue_mass": "soft tissue|chest wall mass|lesion|nodule|density",
-    "thyroid_enlargement": "thyromegaly|goiter|goitre\nenlarged|enlargement of? the? thyroid\nthyroid enlargement|goiter|mass",
+    "thyroid_enlargement": """
+        thyromegaly|goiter|goitre
+        enlarged|enlargement of? the? thyroid
+        thyroid enlargement|goiter|mass""",
     "bowel_distension": """
         dilated|distended|distention|distension of? the? small|large? bowel|colon|colonic|stomach loop?
         bowel|colonic|gastric|gaseous distention|distension|dilatation|dilation|obstruction
@@ -557,13 +606,19 @@ CONCEPTS: Final[dict[str, str]] = {
         ileus""",
     "gallstones": "gallstone|cholelithiasis",
     "nipple_shadow": "nipple shadow|density|artifact?",
-    "epicardial_fat": "epicardial|pericardial|mediastinal|cardiophrenic prominent? fat pad?\nfat pad\nmediastinal lipomatosis",
+    "epicardial_fat": """
+        epicardial|pericardial|mediastinal|cardiophrenic prominent? fat pad?
+        fat pad
+        mediastinal lipomatosis""",
     "azygos_lobe": "azygos lobe|fissure\naccessory azygos? fissure|lobe",
     "skin_fold": "skin fold",
     "right_aortic_arch": "right sided? aortic arch",
     "dextrocardia": "dextrocardia\nsitus inversus",
     "mastectomy": "mastectomy|lumpectomy\nabsent right|left? breast\nmastectomy change",
-    "lung_resection": "lobectomy|pneumonectomy|segmentectomy|thoracotomy\nwedge|lung|partial resection\nlobectomy|pneumonectomy|thoracotomy change",
+    "lung_resection": """
+        lobectomy|pneumonectomy|segmentectomy|thoracotomy
+        wedge|lung|partial resection
+        lobectomy|pneumonectomy|thoracotomy change""",
     "postsurgical_change": """
         postsurgical|postoperative|surgical|postop change
         post surgical|operative change
@@ -594,7 +649,11 @@ CONCEPTS: Final[dict[str, str]] = {
     "tracheostomy_tube": "tracheostomy\ntracheostomy tube|cannula\ntracheostomy appliance",
     "enteric_tube": "enteric|gastric|orogastric|og|enteral tube|catheter",
     "nasogastric_tube": "nasogastric|ng|nasoenteric tube|catheter\nngt|nasogastric",
-    "feeding_tube": "feeding|dobbhoff|dobhoff|dubhoff|nasoduodenal|nasojejunal|weighted tube|catheter\ndobbhoff|dobhoff|dubhoff\ndobbhoff|dobhoff|dubhoff feeding|enteric tube\nenteric feeding tube",
+    "feeding_tube": """
+        feeding|dobbhoff|dobhoff|dubhoff|nasoduodenal|nasojejunal|weighted tube|catheter
+        dobbhoff|dobhoff|dubhoff
+        dobbhoff|dobhoff|dubhoff feeding|enteric tube
+        enteric feeding tube""",
     "gastrostomy_tube": "gastrostomy|peg|jejunostomy tube|catheter\ngastrostomy",
     "central_line": """
         central|venous|vascular|arterial|subclavian|jugular|ij|femoral line|catheter
@@ -606,7 +665,11 @@ CONCEPTS: Final[dict[str, str]] = {
         introducer sheath
         venous access device
         cordis|cvc|cvl""",
-    "picc": "picc\npicc line|catheter|tip\nperipherally inserted central venous? catheter|line\nupper extremity picc line|catheter?",
+    "picc": """
+        picc
+        picc line|catheter|tip
+        peripherally inserted central venous? catheter|line
+        upper extremity picc line|catheter?""",
     "port": """
         portacath|portacatheter|mediport|chemoport|port|infuseport|powerport|portocath
         left|right chest xxxx catheter?
@@ -646,7 +709,8 @@ CONCEPTS: Final[dict[str, str]] = {
     "pacemaker": """
         pacer|pacemaker
         pacemaker|pacer lead|wire|generator|device|pack|battery|electrode
-        cardiac|dual|lead|chamber|transvenous|biventricular|single|permanent pacemaker|pacer|pacing device|lead?
+        cardiac|dual|lead|chamber pacemaker|pacer|pacing device|lead?
+        transvenous|biventricular|single|permanent pacemaker|pacer|pacing device|lead?
         dual|single|three chamber|lead cardiac? pacemaker|pacer
         epicardial|transvenous pacing? wire|lead|pacemaker""",
     "defibrillator": """
@@ -657,7 +721,11 @@ CONCEPTS: Final[dict[str, str]] = {
         cardioverter defibrillator
         lifevest""",
     "loop_recorder": "loop recorder\nimplantable cardiac? monitor\ncardiac monitor",
-    "intra_aortic_balloon_pump": "intraaortic|aortic balloon pump?\nintra aortic balloon pump?\nballoon pump\niabp",
+    "intra_aortic_balloon_pump": """
+        intraaortic|aortic balloon pump?
+        intra aortic balloon pump?
+        balloon pump
+        iabp""",
     "ventricular_assist_device": "ventricular assist device\nlvad|impella|vad",
     "ecmo_cannula": "ecmo cannula|catheter?",
     "umbilical_catheter": "umbilical artery|arterial|venous|vein? catheter|line\nuvc|uac",
@@ -668,19 +736,30 @@ CONCEPTS: Final[dict[str, str]] = {
         sternal cerclage wire
         sternal fixation wire|device?""",
     "prosthetic_valve": """
-        prosthetic|replacement|mechanical|artificial|bioprosthetic cardiac|heart|aortic|mitral|tricuspid? valve
+        prosthetic|replacement|mechanical cardiac|heart|aortic|mitral|tricuspid? valve
+        artificial|bioprosthetic cardiac|heart|aortic|mitral|tricuspid? valve
         aortic|mitral|cardiac|heart|tricuspid valve replacement|prosthesis|repair
         valve replacement|prosthesis
         annuloplasty ring?
         valvuloplasty
         tavr""",
-    "stent": "stent\ncoronary|vascular|aortic|tracheal|bronchial|esophageal|biliary|aorta artery? stent\nendograft|stent graft\ncoronary artery stent",
+    "stent": """
+        stent
+        coronary|vascular|aortic|tracheal|bronchial|esophageal|biliary|aorta artery? stent
+        endograft|stent graft
+        coronary artery stent""",
     "ivc_filter": "ivc|vena cava|caval filter",
     "embolization_coil": "embolization coil\ncoil\nvascular plug",
-    "ventriculoperitoneal_shunt": "ventriculoperitoneal|vp|ventricular shunt catheter|tubing?\nshunt catheter|tubing",
-    "nerve_stimulator": "nerve|vagal|vagus|spinal|dorsal cord|column|nerve? stimulator lead|wire|device?\nstimulator lead|device?\nepidural catheter",
+    "ventriculoperitoneal_shunt": """
+        ventriculoperitoneal|vp|ventricular shunt catheter|tubing?
+        shunt catheter|tubing""",
+    "nerve_stimulator": """
+        nerve|vagal|vagus|spinal|dorsal cord|column|nerve? stimulator lead|wire|device?
+        stimulator lead|device?
+        epidural catheter""",
     "spinal_hardware": """
-        spinal|vertebral|cervical|thoracic|lumbar|spine fixation|fusion|rod|hardware|stabilization hardware|rod|device|plate?
+        spinal|vertebral|cervical fixation|fusion|rod|hardware|stabilization hardware|rod|device|plate?
+        thoracic|lumbar|spine fixation|fusion|rod|hardware|stabilization hardware|rod|device|plate?
         fusion hardware|plate
         anterior? cervical|spinal fusion|plate hardware?
         harrington rod
@@ -697,12 +776,18 @@ CONCEPTS: Final[dict[str, str]] = {
         suture anchor
         bone|rotator anchor
         rotator cuff repair""",
-    "joint_prosthesis": "prosthetic right|left? shoulder|joint|humerus\narthroplasty|hemiarthroplasty\nshoulder|humeral|joint prosthesis|replacement|arthroplasty\ntotal? shoulder replacement|arthroplasty\nreverse shoulder arthroplasty",
+    "joint_prosthesis": """
+        prosthetic right|left? shoulder|joint|humerus
+        arthroplasty|hemiarthroplasty
+        shoulder|humeral|joint prosthesis|replacement|arthroplasty
+        total? shoulder replacement|arthroplasty
+        reverse shoulder arthroplasty""",
     "breast_implant": "breast implant|prosthesis|expander\ntissue expander",
     "surgical_clips": """
         clip|suture|staple
         surgical xxxx
-        surgical|cholecystectomy|cabg|mediastinal|epigastric|axillary|vascular|hemostatic|operative|bypass clip
+        surgical|cholecystectomy|cabg|mediastinal|epigastric clip
+        axillary|vascular|hemostatic|operative|bypass clip
         surgical suture|staple|material|device|hardware
         suture|staple line|material
         metallic|metal clip""",
@@ -748,7 +833,9 @@ ORGANS: Final[dict[str, str]] = {
         mediastinal|cardiomediastinal|cardiomediastinum silhouette|contour|structure|size?
         cardio mediastinal silhouette|contour
         superior mediastinum""",
-    "chamber_enlargement": "left|right atrium|ventricle\nleft|right atrial|ventricular contour|shadow|appendage",
+    "chamber_enlargement": """
+        left|right atrium|ventricle
+        left|right atrial|ventricular contour|shadow|appendage""",
     "lung_abnormality": """
         lung
         lung field|zone|parenchyma
@@ -779,7 +866,10 @@ ORGANS: Final[dict[str, str]] = {
         vertebral body|column
         bony|visualized skeleton""",
     "soft_tissue_swelling": "soft tissue\nsoft tissue structure",
-    "tortuous_aorta": "aorta\nthoracic|descending|ascending descending|ascending|thoracic? aorta\naortic contour|arch|knob|shadow|silhouette",
+    "tortuous_aorta": """
+        aorta
+        thoracic|descending|ascending descending|ascending|thoracic? aorta
+        aortic contour|arch|knob|shadow|silhouette""",
     "hemidiaphragm_elevation": "diaphragm|hemidiaphragm",
     "tracheal_deviation": "trachea",
     "bowel_distension": "upper abdomen\nabdomen\nbowel gas pattern",

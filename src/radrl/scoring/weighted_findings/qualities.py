@@ -41,8 +41,21 @@ REGIONS: Final[dict[tuple[str, str], str]] = {
     ("", "upper_lobe lower_lobe"): "upper and|or|, lower lobe\nlower and|or|, upper lobe",
     ("", "middle_lobe lower_lobe"): "middle and|or|, lower lobe\nlower and|or|, middle lobe",
     ("", "upper_lobe middle_lobe"): "upper and|or|, middle lobe\nmiddle and|or|, upper lobe",
+    ("left", "upper_lobe lower_lobe"): "upper and left lower lobe\nlower and left upper lobe",
+    ("right", "upper_lobe lower_lobe"): "upper and right lower lobe\nlower and right upper lobe",
+    ("left", "middle_lobe lower_lobe"): "middle and left lower lobe",
+    ("left", "middle_lobe upper_lobe"): "middle and left upper lobe",
+    ("right", "middle_lobe lower_lobe"): "lower and right middle lobe",
+    ("right", "middle_lobe upper_lobe"): "upper and right middle lobe",
+    ("left right", "upper_lobe"): "upper and left|right upper lobe",
+    ("left right", "lower_lobe"): "lower and left|right lower lobe",
     ("", "upper_zone"): "upper lung? zone|field|lung|thorax|hemithorax",
-    ("", "mid_zone"): "mid|middle lung? zone|field|lung|thorax|hemithorax\nmidlung\nmidlung zone|field\nmidthorax\nmid",
+    ("", "mid_zone"): """
+        mid|middle lung? zone|field|lung|thorax|hemithorax
+        midlung
+        midlung zone|field
+        midthorax
+        mid""",
     ("", "lower_zone"): "lower lung? zone|field|lung|thorax|hemithorax",
     ("", "base"): "lung? base\nbasilar|basal\nsubpulmonic",
     ("left right", "base"): "bibasilar|bibasal\nbi basilar|basal",
@@ -76,7 +89,10 @@ REGIONS: Final[dict[tuple[str, str], str]] = {
         upper|mid|middle|lower? thoracic|midthoracic|dorsal spine|vertebra|vertebral|spinal body?
         t1|t2|t3|t4|t5|t6|t7|t8|t9|t10|t11|t12""",
     ("", "lumbar_spine"): "lumbar\nupper|mid|lower? lumbar spine|vertebra|vertebral body?\nl1|l2|l3|l4|l5",
-    ("", "thoracic_spine lumbar_spine"): "thoracolumbar spine|junction\nthoracic and lumbar spine\nlower thoracic and upper lumbar spine?",
+    ("", "thoracic_spine lumbar_spine"): """
+        thoracolumbar spine|junction
+        thoracic and lumbar spine
+        lower thoracic and upper lumbar spine?""",
     ("", "diaphragm"): "diaphragm|hemidiaphragm|diaphragmatic",
     ("", "chest_wall"): "chest wall",
     ("", "breast"): "breast",
@@ -87,7 +103,20 @@ REGIONS: Final[dict[tuple[str, str], str]] = {
 """Phrases by the side and the regions that they name; those under nothing only look like a region."""
 
 PAIRED: Final = frozenset(
-    "bases apices hila hemidiaphragms diaphragms lobes zones fields angles sulci clavicles shoulders".split()
+    [
+        "bases",
+        "apices",
+        "hila",
+        "hemidiaphragms",
+        "diaphragms",
+        "lobes",
+        "zones",
+        "fields",
+        "angles",
+        "sulci",
+        "clavicles",
+        "shoulders",
+    ]
 )
 """Plurals that say of a finding without a side that it is on both."""
 
@@ -171,6 +200,8 @@ REFINED: Final[tuple[tuple[str, str, str], ...]] = (
     ("metastasis", "spine", "bone_lesion"),
     ("scarring", "pleura", "pleural_thickening"),
     ("hemidiaphragm_elevation", "hilum", "volume_loss"),
+    ("hemidiaphragm_elevation", "minor_fissure", "volume_loss"),
+    ("hemidiaphragm_elevation", "fissure", "volume_loss"),
 )
 """(concept, region or hint, the concept that both together name), in order of precedence."""
 
@@ -223,10 +254,19 @@ IMPLIED: Final[dict[str, str]] = {
 """Regions that a concept names anyway, so that nothing is said by naming them again."""
 
 SEVERITIES: Final[dict[int | None, str]] = {
-    None: "small bowel|airway|airways\nsmall caliber|calibre\nlarge bore|bowel|airway\nmildly|slightly|minimally|markedly displaced|rotated",
+    None: """
+        small bowel|airway|airways
+        small caliber|calibre
+        large bore|bowel|airway
+        mildly|slightly|minimally|markedly displaced|rotated""",
     0: "trace|tiny|minimal|minimally|subtle|borderline|minute|punctate|miniscule|faint",
     1: "small|slight|slightly|mild|mildly\nlow grade",
-    2: "moderate|moderately\nmild|mildly|small to moderate|moderately\nmild|small moderate\nmoderate in size\nmoderate sized",
+    2: """
+        moderate|moderately
+        mild|mildly|small to moderate|moderately
+        mild|small moderate
+        moderate in size
+        moderate sized""",
     3: """
         large|massive|gross|severe|severely|marked|markedly|extensive|extensively|huge|substantial
         very large
@@ -236,7 +276,17 @@ SEVERITIES: Final[dict[int | None, str]] = {
 """Phrases by rank (`radrl.scoring.weighted_findings.finding.SEVERITIES`); those under None only look like one."""
 
 DEGREES: Final = frozenset(
-    "borderline minimally slightly mildly moderately markedly severely extensively massively".split()
+    [
+        "borderline",
+        "minimally",
+        "slightly",
+        "mildly",
+        "moderately",
+        "markedly",
+        "severely",
+        "extensively",
+        "massively",
+    ]
 )
 """Words of severity that say so within a concept's phrase as well ("diaphragm is mildly elevated")."""
 
@@ -256,7 +306,8 @@ CHANGES: Final[dict[str, str]] = {
         increased from|since|compared
         has|have increased""",
     "decreased": """
-        decreased|decreasing|decrease|improved|improving|improvement|smaller|diminished|resolving|clearing|regressed
+        decreased|decreasing|decrease|improved|improving|improvement
+        smaller|diminished|resolving|clearing|regressed
         less prominent|conspicuous|pronounced|extensive
         partially|nearly|mostly|largely|incompletely resolved|cleared
         near|nearly complete resolution|clearing
@@ -273,7 +324,10 @@ CHANGES: Final[dict[str, str]] = {
         redemonstrated|redemonstration
         continued|continue
         essentially|grossly|relatively|largely unchanged|stable
-        no|without significant|interval|definite|substantial|appreciable|short? interval? change|increase|decrease|worsening|progression|improvement
+        no|without significant|interval|definite? interval? change|increase|decrease
+        no|without significant|interval|definite? interval? worsening|progression|improvement
+        no|without substantial|appreciable|short interval? change|increase|decrease
+        no|without substantial|appreciable|short interval? worsening|progression|improvement
         no|without significant|interval|definite|substantial|appreciable|short? interval? change in|of
         not significantly|appreciably|substantially? changed
         has|have not significantly|appreciably|substantially? changed
@@ -282,7 +336,7 @@ CHANGES: Final[dict[str, str]] = {
 """Phrases by change; those under the empty one only look like one."""
 
 COMPARISONS: Final = frozenset(
-    "compared comparison prior previous previously since interval interim".split()
+    ["compared", "comparison", "prior", "previous", "previously", "since", "interval", "interim"]
 )
 """Words that make any "increased" of their sentence a comparison."""
 
@@ -303,8 +357,11 @@ DENSITIES: Final = frozenset(
 
 TIPS: Final[dict[str, str]] = {
     "carina": "carina",
-    "right_main_bronchus": "right main|mainstem stem? bronchus?\nright bronchus",
-    "left_main_bronchus": "left main|mainstem stem? bronchus?\nleft bronchus",
+    "right_main_bronchus": """
+        right main|mainstem stem? bronchus?
+        right upper|middle|lower? lobe? bronchus
+        bronchus intermedius""",
+    "left_main_bronchus": "left main|mainstem stem? bronchus?\nleft upper|lower? lobe? bronchus",
     "thoracic_inlet": "thoracic inlet",
     "superior_vena_cava": """
         svc|cava
@@ -338,7 +395,9 @@ TIPS: Final[dict[str, str]] = {
     "stomach": "stomach\ngastric body|fundus|antrum|lumen|bubble",
     "duodenum": "duodenum|duodenal|pylorus|postpyloric\npost pyloric",
     "jejunum": "jejunum|jejunal",
-    "below_diaphragm": "below|beneath|under|past|beyond the? diaphragm|hemidiaphragm\nbelow|off the? film|image|xxxx|field",
+    "below_diaphragm": """
+        below|beneath|under|past|beyond the? diaphragm|hemidiaphragm
+        below|off the? film|image|xxxx|field""",
 }
 """Places where a line or tube may end, by their names in `regions.csv`."""
 
@@ -348,7 +407,7 @@ LINKS: Final = """
     in? keeping with
     concerning|suspicious|worrisome|likely|probably|possibly
     due|secondary|related to
-    adjacent|overlying|underlying|associated|accompanying"""
+    adjacent|overlying|underlying|associated|accompanying|compressive|passive|ipsilateral"""
 """Words by which one finding points to the next, which lies where it lies."""
 
 PREPOSITIONS: Final = """
@@ -360,8 +419,26 @@ ENDINGS: Final = "of|to|from|by|into|above|below|under|for"
 """Other words that end a noun phrase."""
 
 AMOUNTS: Final = frozenset(
-    """amount degree area areas focus foci region collection evidence loss component change multiple level
-    portion aspect type element""".split()
+    [
+        "amount",
+        "degree",
+        "area",
+        "areas",
+        "focus",
+        "foci",
+        "region",
+        "collection",
+        "evidence",
+        "loss",
+        "component",
+        "change",
+        "multiple",
+        "level",
+        "portion",
+        "aspect",
+        "type",
+        "element",
+    ]
 )
 """Nouns whose "of" leads on to the finding ("small amount of pleural fluid")."""
 
@@ -383,6 +460,17 @@ NORMAL_WORDS: Final = """
     not engorged|enlarged"""
 """Words that state an organ's normality besides the labeler's."""
 
+NO_DENIALS: Final = """
+    not|never without|lacking
+    not|never free|clear|devoid of|from
+    not negative for
+    not|never absent
+    no absence|lack|resolution|disappearance|clearance|clearing|removal of
+    not the? case|true|so that there is|are no
+    cannot be said that there is|are no
+    do|does|did not lack"""
+"""Phrases that deny a denial, which is none."""
+
 DENIALS: Final = """
     clear bilaterally of
     well|fully|normally expanded|aerated|inflated and clear of
@@ -394,44 +482,152 @@ DENIALS: Final = """
 """Denials besides the labeler's."""
 
 OPACITIES: Final = frozenset(
-    """lung_opacity airspace_opacity ground_glass_opacity consolidation interstitial_pattern nodule
-    blunted_costophrenic_angle bone_deformity""".split()
+    [
+        "lung_opacity",
+        "airspace_opacity",
+        "ground_glass_opacity",
+        "consolidation",
+        "interstitial_pattern",
+        "nodule",
+        "blunted_costophrenic_angle",
+        "bone_deformity",
+    ]
 )
 """Looks of a film that a diagnosis behind a comma explains ("opacity at the left base, likely atelectasis")."""
 
 EXPLANATIONS: Final = frozenset(
-    """atelectasis linear_atelectasis lobar_collapse scarring pneumonia aspiration consolidation
-    airspace_opacity pulmonary_edema interstitial_edema pleural_effusion pleural_thickening granuloma
-    calcified_granuloma contusion malignancy nodule mass pulmonary_fibrosis epicardial_fat fracture
-    rib_fracture nipple_shadow""".split()
+    [
+        "atelectasis",
+        "linear_atelectasis",
+        "lobar_collapse",
+        "scarring",
+        "pneumonia",
+        "aspiration",
+        "consolidation",
+        "airspace_opacity",
+        "pulmonary_edema",
+        "interstitial_edema",
+        "pleural_effusion",
+        "pleural_thickening",
+        "granuloma",
+        "calcified_granuloma",
+        "contusion",
+        "malignancy",
+        "nodule",
+        "mass",
+        "pulmonary_fibrosis",
+        "epicardial_fat",
+        "fracture",
+        "rib_fracture",
+        "nipple_shadow",
+    ]
 )
 """What explains them."""
 
 SIDELESS: Final = frozenset(
-    """acute_disease enlarged_cardiomediastinum mediastinal_widening cardiomegaly chamber_enlargement
-    pericardial_effusion heart_failure pulmonary_hypertension tortuous_aorta aortic_dilation aortic_aneurysm
-    aortic_calcification coronary_calcification valve_calcification lung_abnormality low_lung_volumes
-    copd degenerative_spine osteophyte disc_disease osteopenia kyphosis vertebral_fracture
-    sternotomy_wires free_air granulomatous_disease pectus_deformity postsurgical_change
-    bone_abnormality""".split()
+    [
+        "acute_disease",
+        "enlarged_cardiomediastinum",
+        "mediastinal_widening",
+        "cardiomegaly",
+        "chamber_enlargement",
+        "pericardial_effusion",
+        "heart_failure",
+        "pulmonary_hypertension",
+        "tortuous_aorta",
+        "aortic_dilation",
+        "aortic_aneurysm",
+        "aortic_calcification",
+        "coronary_calcification",
+        "valve_calcification",
+        "lung_abnormality",
+        "low_lung_volumes",
+        "copd",
+        "degenerative_spine",
+        "osteophyte",
+        "disc_disease",
+        "osteopenia",
+        "kyphosis",
+        "vertebral_fracture",
+        "sternotomy_wires",
+        "free_air",
+        "granulomatous_disease",
+        "pectus_deformity",
+        "postsurgical_change",
+        "bone_abnormality",
+    ]
 )
 """Concepts of which a side says nothing."""
 
 PLACELESS: Final = SIDELESS - frozenset(
-    "degenerative_spine osteophyte disc_disease vertebral_fracture osteopenia kyphosis granulomatous_disease".split()
+    [
+        "degenerative_spine",
+        "osteophyte",
+        "disc_disease",
+        "vertebral_fracture",
+        "osteopenia",
+        "kyphosis",
+        "granulomatous_disease",
+    ]
 ) | {"hyperinflation", "hiatal_hernia"}
 """Concepts of which a place says nothing."""
 
+MISPLACED: Final[dict[str, frozenset[str]]] = {
+    "endotracheal_tube": frozenset({"right_main_bronchus", "left_main_bronchus", "esophagus"}),
+    **dict.fromkeys(
+        ("enteric_tube", "nasogastric_tube", "feeding_tube"),
+        frozenset(
+            [
+                "right_main_bronchus",
+                "left_main_bronchus",
+                "trachea",
+                "carina",
+                "esophagus",
+                "gastroesophageal_junction",
+            ]
+        ),
+    ),
+}
+"""By tube the places where its tip must not be, so that the tube is malpositioned."""
+
 VENOUS: Final = frozenset(
-    """superior_vena_cava cavoatrial_junction brachiocephalic_vein subclavian_vein jugular_vein azygos_vein
-    axillary_vein""".split()
+    [
+        "superior_vena_cava",
+        "cavoatrial_junction",
+        "brachiocephalic_vein",
+        "subclavian_vein",
+        "jugular_vein",
+        "azygos_vein",
+        "axillary_vein",
+    ]
 )
 """Places where only a central venous line ends, whatever it is called."""
 
 WITH_TIPS: Final = frozenset(
-    """endotracheal_tube tracheostomy_tube enteric_tube nasogastric_tube feeding_tube gastrostomy_tube
-    central_line picc port dialysis_catheter pulmonary_artery_catheter chest_tube mediastinal_drain
-    cardiac_device pacemaker defibrillator intra_aortic_balloon_pump ventricular_assist_device ecmo_cannula
-    umbilical_catheter support_device ventriculoperitoneal_shunt nerve_stimulator""".split()
+    [
+        "endotracheal_tube",
+        "tracheostomy_tube",
+        "enteric_tube",
+        "nasogastric_tube",
+        "feeding_tube",
+        "gastrostomy_tube",
+        "central_line",
+        "picc",
+        "port",
+        "dialysis_catheter",
+        "pulmonary_artery_catheter",
+        "chest_tube",
+        "mediastinal_drain",
+        "cardiac_device",
+        "pacemaker",
+        "defibrillator",
+        "intra_aortic_balloon_pump",
+        "ventricular_assist_device",
+        "ecmo_cannula",
+        "umbilical_catheter",
+        "support_device",
+        "ventriculoperitoneal_shunt",
+        "nerve_stimulator",
+    ]
 )
 """Devices that end somewhere."""

@@ -15,8 +15,8 @@ Nothing is remembered from report to report.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Final
 
@@ -86,15 +86,15 @@ def statements_of(report: str, *, spans: bool = True) -> Iterator[Finding]:
 
 
 def _without_leads(drafts: list[Draft]) -> list[Draft]:
-    """Drafts with what is said of a device's leads or line said of the device."""
-    if not any(draft.concept == "support_device" for draft in drafts):
+    """Drafts with what is said of a device's leads, or of where it is coiled, said of the device."""
+    if not any(draft.concept in ("support_device", "device_malposition") for draft in drafts):
         return drafts
     kept: list[Draft] = []
     for draft in drafts:
         device = next((one for one in reversed(kept) if one.concept in qualities.WITH_TIPS), None)
-        if draft.concept == "support_device" and device is not None:
+        if device is not None and draft.concept in ("support_device", "device_malposition"):
             device.after += [one for one in (*draft.before, *draft.after) if one.tip or one.size_mm]
-        else:
+        if device is None or draft.concept != "support_device":
             kept.append(draft)
     return kept
 
@@ -158,11 +158,10 @@ def _findings(drafts: Sequence[Draft], text: _Text | None) -> Iterator[Finding]:
         if finding.present and finding.concept in STATED_ABSENT_ONLY:
             continue
         yield finding
-        if finding.concept == "endotracheal_tube" and finding.tip in _BRONCHI and finding.present:
-            yield Finding("device_malposition", tip=finding.tip, span=finding.span)
-
-
-_BRONCHI: Final = frozenset({"right_main_bronchus", "left_main_bronchus"})
+        if finding.present and finding.tip in qualities.MISPLACED.get(finding.concept, ()):
+            # "4 cm above the carina": the place is a landmark, and the tip is where it belongs.
+            if finding.tip_mm is None and not any(one.concept == "device_malposition" for one in drafts):
+                yield Finding("device_malposition", certainty=finding.certainty, span=finding.span)
 
 
 def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Finding:
@@ -186,6 +185,8 @@ def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Findi
         if concept == "support_device" and any(one.tip in qualities.VENOUS for one in said):
             concept = "central_line"
         tip = next((one.tip for one in reversed(said) if one.tip), None)
+        if concept == "intra_aortic_balloon_pump" and "aortic_arch" in regions:
+            tip = "aortic_knob"
         tip_mm, size_mm = size_mm, None
         regions = _NOWHERE if tip else regions
     if concept in qualities.SIDELESS:
@@ -267,16 +268,27 @@ def _united(group: Sequence[Finding]) -> list[Finding]:
     for finding in group:
         places.setdefault((finding.sides, finding.regions), []).append(finding)
     general = places.pop((_NO_SIDE, _NOWHERE), [])
-    for sides, regions in sorted(places, key=lambda place: (len(place[0]) + len(place[1]))):
+    for sides, regions in sorted(places, key=lambda place: len(place[0]) + len(place[1])):
         wider = [key for key in places if key != (sides, regions) and sides <= key[0] and regions <= key[1]]
         if len(wider) == 1:  # "left effusion" beside "left basal effusion"
             places[wider[0]] += places.pop((sides, regions))
+    for (sides, regions), left in [*places.items()]:
+        right = places.get((frozenset({"right"}), regions)) if sides == {"left"} else None
+        if right is not None and _alike(_one(left), _one(right)):
+            both = places.setdefault((_BOTH, regions), [])
+            both += [replace(one, sides=_BOTH) for one in (*left, *right)]
+            del places[sides, regions], places[frozenset({"right"}), regions]
     if not places:
         return [_one(general)]
     if len(places) == 1:
         (place,) = places.values()
         return [_one(sorted([*place, *general], key=lambda finding: finding.span))]
     return [_one(place) for place in places.values()]
+
+
+def _alike(one: Finding, other: Finding) -> bool:
+    """Whether two findings differ in nothing but their side, so that they are one on both."""
+    return replace(one, sides=_BOTH) == replace(other, sides=_BOTH)
 
 
 def _one(same: Sequence[Finding]) -> Finding:

@@ -9,6 +9,7 @@ of it; what a finding points to ("left opacity suggests pneumonia") lies where i
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,16 +20,59 @@ from radrl.labelers.rules.items import Item, Kind
 from radrl.labelers.rules.words import fold
 from radrl.observations import NEGATIVE, POSITIVE, UNCERTAIN
 from radrl.scoring.weighted_findings import lexicon, phrases, qualities
-from radrl.scoring.weighted_findings.lexicon import ENDING, LINK, LOCATIVE, NAMES, PARTS, SAYS, TRIE, Meaning, bit
+from radrl.scoring.weighted_findings.lexicon import (
+    ENDING,
+    LINK,
+    LOCATIVE,
+    NAMES,
+    PARTS,
+    SAYS,
+    TRIE,
+    Meaning,
+    bit,
+)
 
 _TOKEN: Final = re.compile(r"[a-z0-9]+|[,:/?()]")
 _JOINTS: Final = frozenset({Kind.COMMA, Kind.AND, Kind.EITHER})
 _FILLERS: Final = frozenset({"the", "a", "an", "lung", "xxxx", "aspect", "portion", "side"})
 _BEFORE_ORGANS: Final = frozenset(
-    "the both left right bilateral visualized upper mid middle lower anterior posterior lateral medial".split()
+    [
+        "the",
+        "both",
+        "left",
+        "right",
+        "bilateral",
+        "visualized",
+        "upper",
+        "mid",
+        "middle",
+        "lower",
+        "anterior",
+        "posterior",
+        "lateral",
+        "medial",
+    ]
 )
 _PREPOSITIONS: Final = frozenset(
-    "in at of within over overlying along near throughout on to from by into above below under".split()
+    [
+        "in",
+        "at",
+        "of",
+        "within",
+        "over",
+        "overlying",
+        "along",
+        "near",
+        "throughout",
+        "on",
+        "to",
+        "from",
+        "by",
+        "into",
+        "above",
+        "below",
+        "under",
+    ]
 )
 _LOOKS: Final = frozenset({"clear", "intact", "sharp", "midline", "preserved", "maintained"})
 _Part = tuple[Meaning, int, int]
@@ -36,8 +80,8 @@ _Part = tuple[Meaning, int, int]
 
 _NORMAL: Final = bit(Kind.NORMAL)
 _VERB: Final = bit(Kind.VERB)
-_BEYOND_NORMAL_ORGANS: Final = (
-    PARTS | bit(*Kind) & ~bit(Kind.ORGAN, Kind.AND, Kind.COMMA, Kind.VERB, Kind.NORMAL)
+_BEYOND_NORMAL_ORGANS: Final = PARTS | bit(*Kind) & ~bit(
+    Kind.ORGAN, Kind.AND, Kind.COMMA, Kind.VERB, Kind.NORMAL
 )
 _NAMED: Final = bit(Kind.MENTION) | NAMES
 _DENIES: Final = bit(Kind.DENY)
@@ -212,9 +256,7 @@ def _is_place(words: list[str], start: int) -> bool:
     return before >= 0 and words[before] in _PREPOSITIONS
 
 
-def _with_measurements(
-    sentence: str, parts: list[_Part]
-) -> list[_Part]:
+def _with_measurements(sentence: str, parts: list[_Part]) -> list[_Part]:
     """The phrases with the measurements among them."""
     found = list(parts)
     for size_mm, at in lexicon.measurements(sentence):
@@ -273,7 +315,8 @@ class _Reading:
             if index in said_of:
                 self._name(meaning, said_of[index], start, end)
             elif index in looks:
-                continue
+                if kind is Kind.BORDERLINE:
+                    self._quality(meaning, start, end)
             elif kind is Kind.ORGAN:
                 self._place(meaning, start, end)
             elif meaning.bits & _BLOCKING:
@@ -291,7 +334,7 @@ class _Reading:
         concept = meaning.concept
         assert meaning.entry is not None
         if meaning.entry.kind is Kind.ORGAN and said != NEGATIVE:
-            concept = phrases.ENLARGED[concept] if concept in phrases.ENLARGED else concept
+            concept = phrases.ENLARGED.get(concept, concept)
         draft = Draft(concept, said, start, end, [meaning])
         last = self._last
         if last is not None and self._open and last.concept == "calcification":
@@ -423,12 +466,12 @@ class _Reading:
         for i in range(len(found) - 1, 0, -1):
             if found[i].joined is not None and found[i].after:
                 _lend(found[i].after, found[i - 1], found[i].plural)
-        for before, draft in zip(found, found[1:], strict=False):
+        for before, draft in itertools.pairwise(found):
             if draft.joined is Kind.EITHER:
                 where = [one for one in before.before[1:] if one.sides or one.regions]
                 _lend(where, draft, before.plural)
             elif draft.joined is Kind.AND and before.said == draft.said:
-                _lend([one for one in before.before[1:] if one.sides], draft, before.plural)
+                _lend([one for one in before.before if one.sides], draft, before.plural)
 
 
 _WHEN_CALCIFIED: Final = {
