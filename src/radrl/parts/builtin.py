@@ -42,6 +42,7 @@ BUILTIN: Final[dict[str, dict[str, str]]] = {
         "nlg": "radrl.scoring.nlg:Nlg",
         "radgraph_rules": "radrl.scoring.rules.graph:RadGraphRules",
         "green_rules": "radrl.scoring.rules.errors:GreenRules",
+        "weighted_findings": "radrl.scoring.weighted_findings.score:WeightedFindings",
         "radgraph": "radrl.scoring.radgraph:RadGraph",
         "green": "radrl.scoring.green:green_by",
         "radeval": "radrl.scoring.radeval:RadEval",
