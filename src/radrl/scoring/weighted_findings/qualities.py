@@ -7,6 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 SIDES: Final[dict[str, str]] = {
     "": """
         compared|relative to|with the? left|right
@@ -102,22 +107,9 @@ REGIONS: Final[dict[tuple[str, str], str]] = {
 }
 """Phrases by the side and the regions that they name; those under nothing only look like a region."""
 
-PAIRED: Final = frozenset(
-    [
-        "bases",
-        "apices",
-        "hila",
-        "hemidiaphragms",
-        "diaphragms",
-        "lobes",
-        "zones",
-        "fields",
-        "angles",
-        "sulci",
-        "clavicles",
-        "shoulders",
-    ]
-)
+PAIRED: Final = _words("""
+    bases apices hila hemidiaphragms diaphragms lobes zones fields angles sulci clavicles shoulders
+""")
 """Plurals that say of a finding without a side that it is on both."""
 
 HINTS: Final[dict[str, str]] = {
@@ -275,19 +267,9 @@ SEVERITIES: Final[dict[int | None, str]] = {
 }
 """Phrases by rank (`radrl.scoring.weighted_findings.finding.SEVERITIES`); those under None only look like one."""
 
-DEGREES: Final = frozenset(
-    [
-        "borderline",
-        "minimally",
-        "slightly",
-        "mildly",
-        "moderately",
-        "markedly",
-        "severely",
-        "extensively",
-        "massively",
-    ]
-)
+DEGREES: Final = _words("""
+    borderline minimally slightly mildly moderately markedly severely extensively massively
+""")
 """Words of severity that say so within a concept's phrase as well ("diaphragm is mildly elevated")."""
 
 CHANGES: Final[dict[str, str]] = {
@@ -335,9 +317,7 @@ CHANGES: Final[dict[str, str]] = {
 }
 """Phrases by change; those under the empty one only look like one."""
 
-COMPARISONS: Final = frozenset(
-    ["compared", "comparison", "prior", "previous", "previously", "since", "interval", "interim"]
-)
+COMPARISONS: Final = _words("compared comparison prior previous previously since interval interim")
 """Words that make any "increased" of their sentence a comparison."""
 
 DENSITIES: Final = frozenset(
@@ -418,28 +398,10 @@ PREPOSITIONS: Final = """
 ENDINGS: Final = "of|to|from|by|into|above|below|under|for"
 """Other words that end a noun phrase."""
 
-AMOUNTS: Final = frozenset(
-    [
-        "amount",
-        "degree",
-        "area",
-        "areas",
-        "focus",
-        "foci",
-        "region",
-        "collection",
-        "evidence",
-        "loss",
-        "component",
-        "change",
-        "multiple",
-        "level",
-        "portion",
-        "aspect",
-        "type",
-        "element",
-    ]
-)
+AMOUNTS: Final = _words("""
+    amount degree area areas focus foci region collection evidence loss component change multiple level
+    portion aspect type element
+""")
 """Nouns whose "of" leads on to the finding ("small amount of pleural fluid")."""
 
 ENLARGED_WORDS: Final = "engorged|indistinct|plethoric|congested|full|dilated"
@@ -481,153 +443,57 @@ DENIALS: Final = """
     xxxx negative for"""
 """Denials besides the labeler's."""
 
-OPACITIES: Final = frozenset(
-    [
-        "lung_opacity",
-        "airspace_opacity",
-        "ground_glass_opacity",
-        "consolidation",
-        "interstitial_pattern",
-        "nodule",
-        "blunted_costophrenic_angle",
-        "bone_deformity",
-    ]
-)
-"""Looks of a film that a diagnosis behind a comma explains ("opacity at the left base, likely atelectasis")."""
+OPACITIES: Final = _words("""
+    lung_opacity airspace_opacity ground_glass_opacity consolidation interstitial_pattern nodule
+    blunted_costophrenic_angle bone_deformity
+""")
+"""Looks that a diagnosis behind a comma explains ("opacity at the left base, likely atelectasis")."""
 
-EXPLANATIONS: Final = frozenset(
-    [
-        "atelectasis",
-        "linear_atelectasis",
-        "lobar_collapse",
-        "scarring",
-        "pneumonia",
-        "aspiration",
-        "consolidation",
-        "airspace_opacity",
-        "pulmonary_edema",
-        "interstitial_edema",
-        "pleural_effusion",
-        "pleural_thickening",
-        "granuloma",
-        "calcified_granuloma",
-        "contusion",
-        "malignancy",
-        "nodule",
-        "mass",
-        "pulmonary_fibrosis",
-        "epicardial_fat",
-        "fracture",
-        "rib_fracture",
-        "nipple_shadow",
-    ]
-)
+EXPLANATIONS: Final = _words("""
+    atelectasis linear_atelectasis lobar_collapse scarring pneumonia aspiration consolidation
+    airspace_opacity pulmonary_edema interstitial_edema pleural_effusion pleural_thickening granuloma
+    calcified_granuloma contusion malignancy nodule mass pulmonary_fibrosis epicardial_fat fracture
+    rib_fracture nipple_shadow
+""")
 """What explains them."""
 
-SIDELESS: Final = frozenset(
-    [
-        "acute_disease",
-        "enlarged_cardiomediastinum",
-        "mediastinal_widening",
-        "cardiomegaly",
-        "chamber_enlargement",
-        "pericardial_effusion",
-        "heart_failure",
-        "pulmonary_hypertension",
-        "tortuous_aorta",
-        "aortic_dilation",
-        "aortic_aneurysm",
-        "aortic_calcification",
-        "coronary_calcification",
-        "valve_calcification",
-        "lung_abnormality",
-        "low_lung_volumes",
-        "copd",
-        "degenerative_spine",
-        "osteophyte",
-        "disc_disease",
-        "osteopenia",
-        "kyphosis",
-        "vertebral_fracture",
-        "sternotomy_wires",
-        "free_air",
-        "granulomatous_disease",
-        "pectus_deformity",
-        "postsurgical_change",
-        "bone_abnormality",
-    ]
-)
+SIDELESS: Final = _words("""
+    acute_disease enlarged_cardiomediastinum mediastinal_widening cardiomegaly chamber_enlargement
+    pericardial_effusion heart_failure pulmonary_hypertension tortuous_aorta aortic_dilation
+    aortic_aneurysm aortic_calcification coronary_calcification valve_calcification lung_abnormality
+    low_lung_volumes copd degenerative_spine osteophyte disc_disease osteopenia kyphosis
+    vertebral_fracture sternotomy_wires free_air granulomatous_disease pectus_deformity
+    postsurgical_change bone_abnormality
+""")
 """Concepts of which a side says nothing."""
 
-PLACELESS: Final = SIDELESS - frozenset(
-    [
-        "degenerative_spine",
-        "osteophyte",
-        "disc_disease",
-        "vertebral_fracture",
-        "osteopenia",
-        "kyphosis",
-        "granulomatous_disease",
-    ]
-) | {"hyperinflation", "hiatal_hernia"}
+PLACELESS: Final = SIDELESS - _words("""
+    degenerative_spine osteophyte disc_disease vertebral_fracture osteopenia kyphosis
+    granulomatous_disease
+""") | {"hyperinflation", "hiatal_hernia"}
 """Concepts of which a place says nothing."""
 
 MISPLACED: Final[dict[str, frozenset[str]]] = {
     "endotracheal_tube": frozenset({"right_main_bronchus", "left_main_bronchus", "esophagus"}),
     **dict.fromkeys(
         ("enteric_tube", "nasogastric_tube", "feeding_tube"),
-        frozenset(
-            [
-                "right_main_bronchus",
-                "left_main_bronchus",
-                "trachea",
-                "carina",
-                "esophagus",
-                "gastroesophageal_junction",
-            ]
-        ),
+        _words("""
+    right_main_bronchus left_main_bronchus trachea carina esophagus gastroesophageal_junction
+"""),
     ),
 }
 """By tube the places where its tip must not be, so that the tube is malpositioned."""
 
-VENOUS: Final = frozenset(
-    [
-        "superior_vena_cava",
-        "cavoatrial_junction",
-        "brachiocephalic_vein",
-        "subclavian_vein",
-        "jugular_vein",
-        "azygos_vein",
-        "axillary_vein",
-    ]
-)
+VENOUS: Final = _words("""
+    superior_vena_cava cavoatrial_junction brachiocephalic_vein subclavian_vein jugular_vein azygos_vein
+    axillary_vein
+""")
 """Places where only a central venous line ends, whatever it is called."""
 
-WITH_TIPS: Final = frozenset(
-    [
-        "endotracheal_tube",
-        "tracheostomy_tube",
-        "enteric_tube",
-        "nasogastric_tube",
-        "feeding_tube",
-        "gastrostomy_tube",
-        "central_line",
-        "picc",
-        "port",
-        "dialysis_catheter",
-        "pulmonary_artery_catheter",
-        "chest_tube",
-        "mediastinal_drain",
-        "cardiac_device",
-        "pacemaker",
-        "defibrillator",
-        "intra_aortic_balloon_pump",
-        "ventricular_assist_device",
-        "ecmo_cannula",
-        "umbilical_catheter",
-        "support_device",
-        "ventriculoperitoneal_shunt",
-        "nerve_stimulator",
-    ]
-)
+WITH_TIPS: Final = _words("""
+    endotracheal_tube tracheostomy_tube enteric_tube nasogastric_tube feeding_tube gastrostomy_tube
+    central_line picc port dialysis_catheter pulmonary_artery_catheter chest_tube mediastinal_drain
+    cardiac_device pacemaker defibrillator intra_aortic_balloon_pump ventricular_assist_device
+    ecmo_cannula umbilical_catheter support_device ventriculoperitoneal_shunt nerve_stimulator
+""")
 """Devices that end somewhere."""

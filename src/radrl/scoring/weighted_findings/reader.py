@@ -135,7 +135,7 @@ class _Text:
         self._here = -1
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Characters of tokens ``start`` to ``end`` (exclusive) of the sentence; (0, 0) where it was not found."""
+        """Characters of tokens ``start`` to ``end`` (exclusive); (0, 0) where the sentence was not found."""
         if self._here < 0:
             return 0, 0
         first = self._here + sum(word not in _MARKS for word in self._tokens[:start])
@@ -158,10 +158,14 @@ def _findings(drafts: Sequence[Draft], text: _Text | None) -> Iterator[Finding]:
         if finding.present and finding.concept in STATED_ABSENT_ONLY:
             continue
         yield finding
-        if finding.present and finding.tip in qualities.MISPLACED.get(finding.concept, ()):
-            # "4 cm above the carina": the place is a landmark, and the tip is where it belongs.
-            if finding.tip_mm is None and not any(one.concept == "device_malposition" for one in drafts):
-                yield Finding("device_malposition", certainty=finding.certainty, span=finding.span)
+        if _misplaced(finding) and not any(one.concept == "device_malposition" for one in drafts):
+            yield Finding("device_malposition", certainty=finding.certainty, span=finding.span)
+
+
+def _misplaced(finding: Finding) -> bool:
+    """Whether a tube ends where it must not; a place that has a distance is a landmark alone."""
+    places = qualities.MISPLACED.get(finding.concept, frozenset())
+    return finding.present and finding.tip in places and finding.tip_mm is None
 
 
 def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Finding:

@@ -21,7 +21,6 @@ from radrl.labelers.rules.words import fold
 from radrl.observations import NEGATIVE, POSITIVE, UNCERTAIN
 from radrl.scoring.weighted_findings import lexicon, phrases, qualities
 from radrl.scoring.weighted_findings.lexicon import (
-    ENDING,
     LINK,
     LOCATIVE,
     NAMES,
@@ -32,48 +31,20 @@ from radrl.scoring.weighted_findings.lexicon import (
     bit,
 )
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _TOKEN: Final = re.compile(r"[a-z0-9]+|[,:/?()]")
 _JOINTS: Final = frozenset({Kind.COMMA, Kind.AND, Kind.EITHER})
 _FILLERS: Final = frozenset({"the", "a", "an", "lung", "xxxx", "aspect", "portion", "side"})
-_BEFORE_ORGANS: Final = frozenset(
-    [
-        "the",
-        "both",
-        "left",
-        "right",
-        "bilateral",
-        "visualized",
-        "upper",
-        "mid",
-        "middle",
-        "lower",
-        "anterior",
-        "posterior",
-        "lateral",
-        "medial",
-    ]
-)
-_PREPOSITIONS: Final = frozenset(
-    [
-        "in",
-        "at",
-        "of",
-        "within",
-        "over",
-        "overlying",
-        "along",
-        "near",
-        "throughout",
-        "on",
-        "to",
-        "from",
-        "by",
-        "into",
-        "above",
-        "below",
-        "under",
-    ]
-)
+_BEFORE_ORGANS: Final = _words("""
+    the both left right bilateral visualized upper mid middle lower anterior posterior lateral medial
+""")
+_PREPOSITIONS: Final = _words("""
+    in at of within over overlying along near throughout on to from by into above below under
+""")
 _LOOKS: Final = frozenset({"clear", "intact", "sharp", "midline", "preserved", "maintained"})
 _Part = tuple[Meaning, int, int]
 """What a phrase says, its first token, and the token after its last."""
@@ -177,7 +148,7 @@ def read(sentence: str, spelled: list[str]) -> list[Draft]:
 
 
 def _all_normal(parts: list[_Part]) -> bool:
-    """Whether a sentence says of organs, and of nothing else, that they are normal ("heart and hila are normal")."""
+    """Whether a sentence says of organs alone that they are normal ("heart and hila are normal")."""
     if len(parts) < 3 or not parts[-1][0].bits & _NORMAL or not parts[-2][0].bits & _VERB:
         return False
     return not any(meaning.bits & (_NORMAL | _VERB) for meaning, _, _ in parts[:-2])
@@ -203,14 +174,18 @@ def _assertions(words: list[str], parts: list[_Part], bits: int) -> tuple[dict[i
             for index, (meaning, _, _) in enumerate(parts)
             if meaning.bits & _NAMED == _NAMED and meaning.entry is not None
         }, set()
-    if not bits & _BEYOND_A_DENIED_LIST and parts[0][0].bits & _DENIES:
-        if sum(meaning.bits & _DENIES > 0 for meaning, _, _ in parts) == 1:
-            return {
-                index: POSITIVE if meaning.reversed else NEGATIVE
-                for index, (meaning, _, _) in enumerate(parts)
-                if meaning.bits & _NAMED == _NAMED
-            }, set()
+    if not bits & _BEYOND_A_DENIED_LIST and _denies_once(parts):
+        return {
+            index: POSITIVE if meaning.reversed else NEGATIVE
+            for index, (meaning, _, _) in enumerate(parts)
+            if meaning.bits & _NAMED == _NAMED
+        }, set()
     return _by_rules(words, parts)
+
+
+def _denies_once(parts: list[_Part]) -> bool:
+    """Whether a sentence begins with its only denial."""
+    return bool(parts[0][0].bits & _DENIES) and not any(part[0].bits & _DENIES for part in parts[1:])
 
 
 def _by_rules(words: list[str], parts: list[_Part]) -> tuple[dict[int, int], set[int]]:
@@ -439,9 +414,8 @@ class _Reading:
     def _word(self, meaning: Meaning, start: int) -> None:
         """A word that ends a noun phrase."""
         word = meaning.word
-        if word == ENDING and start and self._words[start] == "of":
-            if self._words[start - 1] in qualities.AMOUNTS:
-                return
+        if self._words[start] == "of" and start and self._words[start - 1] in qualities.AMOUNTS:
+            return
         self._flush()
         self._listed = False
         if word == LOCATIVE:
