@@ -192,7 +192,7 @@ HEADS: Final[tuple[tuple[str, str, str, str], ...]] = (
     ("cystic_fibrosis", "Cystic Fibrosis", "", "cystic_fibrosis"),
     ("adenopathy", "Lymph nodes|Lymph Nodes", "", "adenopathy mediastinal_adenopathy"),
 )
-"""(group, heads, one of these modifiers (of each of those that ``+`` joins), concepts); the first that fits."""
+"""(group, heads, one of these modifiers (of all that ``+`` joins), concepts); the first that fits."""
 
 REGIONS: Final = {
     "base": "base",

@@ -242,7 +242,7 @@ def build() -> Trie:
 
 
 def _add_parts(words: Words, meaning: Meaning, alone: Trie, table: _Table) -> None:
-    """What a longer phrase says by its parts: the base of a "basilar density", the side of a "left ..." name."""
+    """What a longer phrase says by its parts: the base of a "basilar density", the side of a "left lung"."""
     if len(words) == 1:
         return
     entry = meaning.entry

@@ -62,7 +62,6 @@ CONCEPTS: Final[dict[str, str]] = {
         enlargement|prominence of the? left|right atrium|ventricle
         prominent|enlarged|dilated left|right atrium|ventricle
         left ventricular configuration|prominence
-        cardiac chamber enlargement
         lvh""",
     "pericardial_effusion": "pericardial effusion|fluid\nfluid in the? pericardium",
     "heart_failure": "congestive? heart|cardiac failure\nchf\ncardiac decompensation\nvolume|fluid overload",
@@ -167,7 +166,7 @@ CONCEPTS: Final[dict[str, str]] = {
         calcified|calcification of? the? costal|costochondral|first? rib? cartilage|junction""",
     "granulomatous_disease": """
         granulomatous
-        calcified? granulomatous disease|change|infection|process|sequela|calcification
+        calcified? granulomatous disease|change|infection|process|sequela
         histoplasmosis
         histoplasmosis infection
         prior|old granulomatous disease|infection""",
@@ -416,7 +415,7 @@ CONCEPTS: Final[dict[str, str]] = {
         costophrenic|cp angle|sulcus blunting|blunted
         costophrenic|cp angle|sulcus is|are|appear? mildly|slightly|minimally? blunted|obscured""",
     "pleural_thickening": """
-        pleural based? thickening|scar|scarring|density|opacity|disease
+        pleural based? thickening|scar|scarring|density|opacity
         thickening|scarring of the? pleura
         pleural and parenchymal thickening
         biapical|apical pleural thickening|scar|scarring
@@ -470,7 +469,7 @@ CONCEPTS: Final[dict[str, str]] = {
         eventration|eventrated
         eventration of the? right|left? diaphragm|hemidiaphragm
         diaphragm|diaphragmatic|hemidiaphragm eventration""",
-    "hernia": "hernia|herniation\nbochdalek|morgagni|ventral|inguinal hernia",
+    "hernia": "hernia|herniation\nventral|inguinal hernia",
     "hiatal_hernia": """
         hiatal|hiatus hernia
         hernia hiatal
@@ -522,10 +521,9 @@ CONCEPTS: Final[dict[str, str]] = {
         dislocation|subluxation|dislocated|subluxed
         shoulder|glenohumeral|acromioclavicular|ac dislocation|subluxation|separation""",
     "bone_lesion": """
-        lytic|sclerotic|blastic bone|bony|osseous|rib|vertebral? lesion|metastasis|focus|process
-        destructive|osteolytic bone|bony|osseous|rib|vertebral? lesion|metastasis|focus|process
-        osteoblastic|bone|bony bone|bony|osseous|rib|vertebral? lesion|metastasis|focus|process
-        osseous|expansile bone|bony|osseous|rib|vertebral? lesion|metastasis|focus|process
+        lytic|sclerotic|blastic bone|bony|osseous|rib|vertebral? lesion|metastasis|focus
+        destructive|osteolytic|osteoblastic bone|bony|osseous|rib|vertebral? lesion|metastasis|focus|process
+        bone|bony|osseous|expansile bone|rib|vertebral? lesion|metastasis|focus
         bone|bony|osseous|cortical destruction
         osteoblastic|osteolytic|osseous|bony|skeletal metastatic disease
         sclerosis|sclerotic
@@ -569,7 +567,7 @@ CONCEPTS: Final[dict[str, str]] = {
         degenerative disc|disk disease|change
         disc|disk|intervertebral? disc|disk? space? narrowing
         disc|disk disease|degeneration|desiccation
-        loss of disc|disk|intervertebral? disc? height|space
+        loss of intervertebral? disc|disk height|space
         narrowing of the? intervertebral? disc|disk space
         disc|disk degenerative change|disease""",
     "degenerative_shoulder": """
@@ -629,7 +627,7 @@ CONCEPTS: Final[dict[str, str]] = {
         cholecystectomy|fundoplication""",
     "support_device": """
         device|hardware|tube|tubing|catheter|lead|drain|cannula|prosthesis|prosthetic
-        implanted|medical|electronic|support device|apparatus
+        medical|electronic|support device|apparatus
         medical support apparatus|device
         support apparatus|equipment|line
         line and|or tube
@@ -643,7 +641,7 @@ CONCEPTS: Final[dict[str, str]] = {
         should|could|need to? be advanced|withdrawn|repositioned|retracted|pulled
         recommend|suggest advancement|repositioning|retraction|withdrawal
         too high|low
-        selectively? intubated
+        selectively intubated
         right|left? main? mainstem|endobronchial|bronchus|stem intubation""",
     "endotracheal_tube": "endotracheal|et|ett|tracheal tube\nett\nendotracheal\nintubated",
     "tracheostomy_tube": "tracheostomy\ntracheostomy tube|cannula\ntracheostomy appliance",
@@ -701,7 +699,7 @@ CONCEPTS: Final[dict[str, str]] = {
         cardiac xxxx
         dual|single xxxx|lead cardiac? xxxx
         cardiac conduction|rhythm device
-        pacing|pacer wire|lead|device
+        pacing wire|lead|device
         cardiac lead|generator
         generator
         electrode|lead wire
@@ -720,7 +718,7 @@ CONCEPTS: Final[dict[str, str]] = {
         automatic? implantable? cardiac|cardioverter defibrillator
         cardioverter defibrillator
         lifevest""",
-    "loop_recorder": "loop recorder\nimplantable cardiac? monitor\ncardiac monitor",
+    "loop_recorder": "loop recorder\nimplantable cardiac? monitor",
     "intra_aortic_balloon_pump": """
         intraaortic|aortic balloon pump?
         intra aortic balloon pump?
@@ -800,7 +798,7 @@ CONCEPTS: Final[dict[str, str]] = {
         radiopaque foreign? body|object|material|density
         metallic density|object|artifact|bb""",
 }
-"""Phrases by concept. A word that only describes (``calcified``, ``elevated``) is named by what it mostly means."""
+"""Phrases by concept. A word that only describes (``elevated``) is named by what it mostly means."""
 
 OF_OBSERVATION: Final[dict[str, str]] = {
     "Enlarged Cardiomediastinum": "enlarged_cardiomediastinum",

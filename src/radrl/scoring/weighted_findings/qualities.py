@@ -265,7 +265,7 @@ SEVERITIES: Final[dict[int | None, str]] = {
         moderate|moderately to severe|large|severely|marked|markedly
         moderate large""",
 }
-"""Phrases by rank (`radrl.scoring.weighted_findings.finding.SEVERITIES`); those under None only look like one."""
+"""Phrases by rank (`finding.SEVERITIES`); those under None only look like one."""
 
 DEGREES: Final = _words("""
     borderline minimally slightly mildly moderately markedly severely extensively massively
