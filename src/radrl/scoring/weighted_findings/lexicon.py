@@ -40,6 +40,7 @@ class Meaning:
     Args:
         entry: its part in the assertion of the sentence; nothing where it has none.
         concept: what it names; empty for a cue and for a quality. Of an organ what its normality denies.
+        also: a second organ that it names ("the cardiac and mediastinal contours").
         reversed: whether asserting it denies its concept ("well expanded").
         sides: left, right, or both.
         regions: by their names in `regions.csv`.
@@ -54,6 +55,7 @@ class Meaning:
     """
 
     __slots__ = (
+        "also",
         "bits",
         "change",
         "concept",
@@ -72,6 +74,7 @@ class Meaning:
     def __init__(self) -> None:
         self.entry: Entry | None = None
         self.concept = ""
+        self.also = ""
         self.reversed = False
         self.sides: frozenset[Side] = _NONE
         self.regions: frozenset[str] = _NONE
@@ -94,6 +97,7 @@ class Meaning:
             or self.change
             or self.tip
             or self.size_mm is not None
+            or self.also
         )
         self.bits = NAMES * bool(self.concept) | SAYS * self.says | PARTS * bool(self.word)
         if self.entry is not None:
@@ -209,12 +213,14 @@ def _cues(table: _Table) -> None:
             entry, meaning.concept = borderline, _concept_of(entry)
             meaning.severity = meaning.change = None
         elif entry.kind is Kind.ORGAN:
-            meaning.concept = "cardiomegaly" if entry.observations[0] == 1 else "enlarged_cardiomediastinum"
+            first, *others = (phrases.OF_OBSERVATION[OBSERVATIONS[i]] for i in entry.observations)
+            meaning.concept, meaning.also = first, others[0] if others else ""
         meaning.entry = entry
     for kind, lines in (
         (Kind.NORMAL, qualities.NORMAL_WORDS),
         (Kind.ENLARGED, qualities.ENLARGED_WORDS),
         (Kind.DENY, qualities.DENIALS),
+        (Kind.DENY_BACK, qualities.REMOVALS),
         (Kind.IGNORED, qualities.NO_DENIALS),
     ):
         for words in written(lines):

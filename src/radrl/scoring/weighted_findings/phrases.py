@@ -385,7 +385,7 @@ CONCEPTS: Final[dict[str, str]] = {
         effusion
         pleural|layering|subpulmonic|subpulmonary|parapneumonic effusion|fluid collection?
         pleural collection
-        fluid in|within the? pleural space
+        fluid in|within the? left|right|both? pleural space|cavity
         pleural space fluid
         hydrothorax
         pleural air collection or fluid""",
@@ -448,6 +448,7 @@ CONCEPTS: Final[dict[str, str]] = {
     "pneumopericardium": "pneumopericardium",
     "subcutaneous_emphysema": """
         subcutaneous|soft tissue? emphysema|air|gas
+        surgical emphysema
         air|gas in the? subcutaneous|soft tissue
         chest wall emphysema""",
     "free_air": """
@@ -824,6 +825,7 @@ ORGANS: Final[dict[str, str]] = {
         size of the? heart|cardiac silhouette?
         cardiac silhouette|size|shadow|contour|profile
         cardiac silhouette size
+        cardiothymic silhouette|contour
         cardiothoracic|ct ratio
         cardiopericardial|cardiovascular|cardiac contour? silhouette""",
     "enlarged_cardiomediastinum": """
@@ -887,6 +889,9 @@ ENLARGED: Final[dict[str, str]] = {
 """What "enlarged" or "prominent" says of an organ; of the others only normality is read."""
 
 REVERSED: Final[dict[str, str]] = {
+    "pleural_effusion": """
+        pleural space|cavity is|are free|clear of fluid and|or? air?
+        pleural space|cavity contain|hold|show no fluid""",
     "low_lung_volumes": """
         well|fully|normally|adequately inflated|expanded|aerated
         well inspired
@@ -917,6 +922,9 @@ SHADOWED: Final = """
     in|on|of line with
     body habitus
     growth plate
+    line and tube :
+    tube and line :
+    support? device :
     nondisplaced? fracture may not be demonstrated|visualized|seen|visible|detected|evident
     catheter|lead|wire|screw|tube fracture
     lead|led to|by

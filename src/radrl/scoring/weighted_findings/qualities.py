@@ -16,7 +16,7 @@ SIDES: Final[dict[str, str]] = {
     "": """
         compared|relative to|with the? left|right
         left|right main pulmonary artery
-        left|right lateral
+        left|right lateral view|film|projection|radiograph|image|decubitus
         normal|upper|within normal limit""",
     "left": "left|leftward\nleft sided\nlevoscoliosis|levocurvature\nlevo scoliosis|curvature",
     "right": "right|rightward\nright sided\ndextroscoliosis|dextrocurvature\ndextro scoliosis|curvature",
@@ -171,6 +171,11 @@ REFINED: Final[tuple[tuple[str, str, str], ...]] = (
     ("fracture", "humerus", "humerus_fracture"),
     ("fracture", "scapula", "scapula_fracture"),
     ("rib_fracture", "old", "old_rib_fracture"),
+    ("clavicle_fracture", "old", "old_fracture"),
+    ("sternal_fracture", "old", "old_fracture"),
+    ("humerus_fracture", "old", "old_fracture"),
+    ("scapula_fracture", "old", "old_fracture"),
+    ("vertebral_fracture", "old", "old_fracture"),
     ("fracture", "old", "old_fracture"),
     ("degenerative_change", "spine", "degenerative_spine"),
     ("degenerative_change", "thoracic_spine", "degenerative_spine"),
@@ -250,9 +255,11 @@ SEVERITIES: Final[dict[int | None, str]] = {
         small bowel|airway|airways
         small caliber|calibre
         large bore|bowel|airway
-        mildly|slightly|minimally|markedly displaced|rotated""",
+        mildly|slightly|minimally|markedly displaced|rotated
+        most|more|less extensive|severe|marked|pronounced|prominent
+        little changed|change""",
     0: "trace|tiny|minimal|minimally|subtle|borderline|minute|punctate|miniscule|faint",
-    1: "small|slight|slightly|mild|mildly\nlow grade",
+    1: "small|slight|slightly|mild|mildly|minor|little\nlow grade",
     2: """
         moderate|moderately
         mild|mildly|small to moderate|moderately
@@ -260,7 +267,8 @@ SEVERITIES: Final[dict[int | None, str]] = {
         moderate in size
         moderate sized""",
     3: """
-        large|massive|gross|severe|severely|marked|markedly|extensive|extensively|huge|substantial
+        large|massive|gross|severe|severely|marked|markedly|extensive|extensively|huge
+        substantial|sizeable|sizable|big|advanced|considerable
         very large
         moderate|moderately to severe|large|severely|marked|markedly
         moderate large""",
@@ -278,7 +286,8 @@ CHANGES: Final[dict[str, str]] = {
         ensure|document|confirm|demonstrate|show|until|to complete? resolution|clearing|improvement|stability
         new york
         since prior|previous
-        increased translucency|lucency""",
+        increased translucency|lucency
+        worse in|on|at""",
     "new": "new|newly|developed|developing\ninterval development\ndevelopment of\ninterval appearance",
     "increased": """
         increasing|increase|worsening|worsened|worse|progressed|progression|enlarging|larger|progressive
@@ -291,6 +300,8 @@ CHANGES: Final[dict[str, str]] = {
         decreased|decreasing|decrease|improved|improving|improvement
         smaller|diminished|resolving|clearing|regressed
         less prominent|conspicuous|pronounced|extensive
+        less|better than
+        better
         partially|nearly|mostly|largely|incompletely resolved|cleared
         near|nearly complete resolution|clearing
         almost|near|nearly completely resolved|cleared
@@ -300,7 +311,9 @@ CHANGES: Final[dict[str, str]] = {
         resolved|cleared|resolution|removed|removal
         interval complete? resolution|removal
         complete resolution
-        no longer""",
+        no longer
+        is|are out
+        withdrawn|pulled""",
     "unchanged": """
         unchanged|stable|persistent|persistently|persist|similar|again|constant|stably
         redemonstrated|redemonstration
@@ -313,6 +326,8 @@ CHANGES: Final[dict[str, str]] = {
         no|without significant|interval|definite|substantial|appreciable|short? interval? change in|of
         not significantly|appreciably|substantially? changed
         has|have not significantly|appreciably|substantially? changed
+        little|hardly changed
+        little change
         not changed""",
 }
 """Phrases by change; those under the empty one only look like one."""
@@ -350,6 +365,8 @@ TIPS: Final[dict[str, str]] = {
         svc brachiocephalic confluence|junction
         brachiocephalic svc confluence|junction""",
     "cavoatrial_junction": """
+        where the? svc meet|join|enter the? right atrium
+        where the? superior vena cava meet|join|enter the? right atrium
         cavoatrial|atriocaval junction
         cavo|caval atrial junction
         svc right? ra|atrial|atrium junction
@@ -417,10 +434,14 @@ NORMAL_WORDS: Final = """
     without acute|significant abnormality
     without focal|acute|significant bony|osseous|bone abnormality
     free of disease
+    without abnormality
     show no acute abnormality
     unchanged and normal
     not engorged|enlarged"""
 """Words that state an organ's normality besides the labeler's."""
+
+REMOVALS: Final = "is|are out\nhas|have been withdrawn|pulled\nwas|were withdrawn|pulled"
+"""Denials that follow, besides the labeler's."""
 
 NO_DENIALS: Final = """
     not|never without|lacking
@@ -460,7 +481,7 @@ EXPLANATIONS: Final = _words("""
 SIDELESS: Final = _words("""
     acute_disease enlarged_cardiomediastinum mediastinal_widening cardiomegaly chamber_enlargement
     pericardial_effusion heart_failure pulmonary_hypertension tortuous_aorta aortic_dilation
-    aortic_aneurysm aortic_calcification coronary_calcification valve_calcification lung_abnormality
+    aortic_aneurysm aortic_calcification coronary_calcification valve_calcification
     low_lung_volumes copd degenerative_spine osteophyte disc_disease osteopenia kyphosis
     vertebral_fracture sternotomy_wires free_air granulomatous_disease pectus_deformity
     postsurgical_change bone_abnormality

@@ -25,7 +25,7 @@ from radrl.observations import NEGATIVE, UNCERTAIN
 from radrl.scoring.weighted_findings import qualities
 from radrl.scoring.weighted_findings.finding import Certainty, Change, Finding, Side
 from radrl.scoring.weighted_findings.lexicon import Meaning
-from radrl.scoring.weighted_findings.phrases import STATED_ABSENT_ONLY
+from radrl.scoring.weighted_findings.phrases import ENLARGED, STATED_ABSENT_ONLY
 from radrl.scoring.weighted_findings.sentence import Draft, read, tokens
 
 _PIECE: Final = re.compile(r"[a-z0-9]+|[^a-z0-9]+")
@@ -85,15 +85,19 @@ def statements_of(report: str, *, spans: bool = True) -> Iterator[Finding]:
         yield from _findings(drafts, text)
 
 
+_DEVICES: Final = qualities.WITH_TIPS | {"sternotomy_wires"}
+
+
 def _without_leads(drafts: list[Draft]) -> list[Draft]:
     """Drafts with what is said of a device's leads, or of where it is coiled, said of the device."""
     if not any(draft.concept in ("support_device", "device_malposition") for draft in drafts):
         return drafts
     kept: list[Draft] = []
     for draft in drafts:
-        device = next((one for one in reversed(kept) if one.concept in qualities.WITH_TIPS), None)
+        device = next((one for one in reversed(kept) if one.concept in _DEVICES), None)
         if device is not None and draft.concept in ("support_device", "device_malposition"):
-            device.after += [one for one in (*draft.before, *draft.after) if one.tip or one.size_mm]
+            said = (*draft.before, *draft.after)
+            device.after += [one for one in said if one.tip or one.size_mm or one.change]
         if device is None or draft.concept != "support_device":
             kept.append(draft)
     return kept
@@ -158,6 +162,9 @@ def _findings(drafts: Sequence[Draft], text: _Text | None) -> Iterator[Finding]:
         if finding.present and finding.concept in STATED_ABSENT_ONLY:
             continue
         yield finding
+        if draft.before and draft.before[0].also:
+            also = draft.before[0].also
+            yield replace(finding, concept=ENLARGED[also] if finding.present else also)
         if _misplaced(finding) and not any(one.concept == "device_malposition" for one in drafts):
             yield Finding("device_malposition", certainty=finding.certainty, span=finding.span)
 

@@ -91,6 +91,7 @@ class Draft:
         joined: how it follows the finding before it in a list; nothing where it does not.
         host: the finding that points to it.
         subject: qualities of the organ that is the subject of its clause.
+        compared: whether its sentence compares with an earlier film.
         plural: whether a plural of a paired place stands among its qualities.
     """
 
@@ -104,10 +105,11 @@ class Draft:
     host: Draft | None = None
     subject: tuple[Meaning, ...] = ()
     plural: bool = False
+    compared: bool = False
 
     def raised(self, *, described: bool) -> bool:
         """Whether "increased" is a change: not before what it only describes ("increased opacity")."""
-        said = self.after if described else [*self.before[1:], *self.after]
+        said = self.after if described and not self.compared else [*self.before[1:], *self.after]
         return any("raised" in one.hints for one in said)
 
 
@@ -207,10 +209,20 @@ def _by_rules(words: list[str], parts: list[_Part]) -> tuple[dict[int, int], set
         if size is None:
             if meaning.concept:
                 said_of[of[item]] = _OPPOSITE.get(said, said) if meaning.reversed else said
+        elif _of_another(items, item, size):
+            continue
         elif said == NEGATIVE or meaning.concept in phrases.ENLARGED:
             said_of[of[item]] = said
             looks.add(of[size])
     return said_of, looks
+
+
+def _of_another(items: list[Item], organ: int, size: int) -> bool:
+    """Whether a size before an organ is the predicate of another one ("the heart is large and the aorta ...")."""
+    between = items[size + 1 : organ]
+    return any(item.kind is Kind.AND for item in between) and any(
+        item.kind is Kind.VERB for item in items[:size]
+    )
 
 
 def _looks_at_a_mention(words: list[str], items: list[Item], start: int) -> bool:
@@ -302,6 +314,9 @@ class _Reading:
                 self._quality(meaning, start, end)
         self._end_clause()
         self._share_in_lists()
+        if not qualities.COMPARISONS.isdisjoint(self._words):
+            for draft in self._found:
+                draft.compared = True
         return self._found
 
     def _name(self, meaning: Meaning, said: int, start: int, end: int) -> None:
@@ -378,10 +393,12 @@ class _Reading:
         elif self._last is not None:
             self._give(self._last)
         elif self._organ:
-            self._subject, self._sink = (*self._orphans, *self._pending), True
+            self._subject, self._sink = (*self._subject, *self._orphans, *self._pending), True
             self._pending, self._orphans, self._organ, self._plural, self._tied = [], [], False, False, False
         else:
-            if not self._sink:
+            if self._sink:
+                self._subject = (*self._subject, *self._pending)
+            else:
                 self._orphans += self._pending
             self._pending, self._tied = [], False
 
