@@ -36,6 +36,8 @@ LABELER: Final[dict[str, Any]] = {"rules": {"alternatives": "uncertain", "other_
 _KEPT: Final = 8_192
 """Texts whose labels are kept: reports repeat, and figures, tables and rows ask for the same ones."""
 
+_WEIGHED: Final = "weighted_findings"
+
 _NAMED: Final = re.compile(r"\b(report|reference|hypothesis) (\d+)\b")
 """How scorers name a report: by its place among those they are given, from 0."""
 
@@ -124,6 +126,7 @@ def set_up(
     device: str,
     settings: Path | None,
     nlg: Mapping[str, Any],
+    weights: Path | None = None,
 ) -> Scoring:
     """Build all that the command line asks for, before the file is read.
 
@@ -134,6 +137,7 @@ def set_up(
         device: where it runs.
         settings: file of settings.
         nlg: settings of ``nlg`` that the command line changes.
+        weights: a table of weights for ``weighted_findings``.
 
     Returns:
         Scorers that only want texts.
@@ -144,6 +148,8 @@ def set_up(
     """
     evaluation, labeler = read_settings(settings)
     evaluation["nlg"] = {**evaluation["nlg"], **nlg}
+    if weights is not None:
+        evaluation[_WEIGHED] = {**(evaluation.get(_WEIGHED) or {}), "weights": str(weights)}
     read_by = list(dict.fromkeys(labelers or evaluation.get("labelers") or ["rules"]))
     wanted = Wanted(metrics or evaluation.get("families") or WITHOUT_MODEL, read_by, evaluation)
     if "ce" not in wanted.families:
@@ -155,6 +161,8 @@ def set_up(
         weights = {} if model is None else {"model": model.name, "sha256": sha256(model), "device": device}
         record[name] = labeler["rules"] if name == "rules" else weights
     record |= {family: evaluation[family] for family in wanted.families if family in evaluation}
+    if weights is not None and _WEIGHED in record:
+        record[_WEIGHED] = {**record[_WEIGHED], "weights": weights.name, "sha256": sha256(weights)}
     scorers = {name: build_scorer(name, evaluation, readers, source) for name in wanted.families}
     return Scoring(wanted, readers, scorers, record)
 

@@ -116,6 +116,16 @@ def reasons() -> list[dict[str, str]]:
     return _own("weights.csv")
 
 
+def listed() -> str:
+    """Weights and costs as they ship, as a file that `tables` takes."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("concept", "when", "weight", "reason"))
+    writer.writerows((row["name"], "", row["value"], row["reason"]) for row in _own("costs.csv"))
+    writer.writerows(row.values() for row in reasons())
+    return text.getvalue()
+
+
 def _key(key: str) -> tuple[str, str]:
     concept, _, when = key.strip().partition(" ")
     return concept, when.strip()
