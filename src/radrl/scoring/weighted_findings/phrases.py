@@ -660,7 +660,7 @@ CONCEPTS: Final[dict[str, str]] = {
         internal|external? jugular|ij central? venous? line|catheter|sheath
         subclavian central? venous? line|catheter
         indwelling|tunneled|tunnelled catheter|line
-        tunneled|tunnelled central? venous? dialysis? catheter|line
+        tunneled|tunnelled central? venous? catheter|line
         introducer sheath
         venous access device
         cordis|cvc|cvl""",
@@ -681,7 +681,7 @@ CONCEPTS: Final[dict[str, str]] = {
         medication port
         chest wall? port catheter?""",
     "dialysis_catheter": """
-        dialysis|hemodialysis|haemodialysis catheter|line
+        tunneled|tunnelled? dialysis|hemodialysis|haemodialysis catheter|line
         permcath|permacath|vascath|quinton|tesio
         dual lumen dialysis? catheter
         large bore central? venous? catheter""",

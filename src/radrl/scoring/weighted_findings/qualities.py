@@ -229,7 +229,6 @@ IMPLIED: Final[dict[str, str]] = {
     "mediastinal_widening": "mediastinum",
     "mediastinal_shift": "mediastinum",
     "enlarged_cardiomediastinum": "mediastinum",
-    "lingular": "",
     "blunted_costophrenic_angle": "costophrenic_angle",
     "hemidiaphragm_elevation": "diaphragm",
     "flattened_diaphragm": "diaphragm",

@@ -218,7 +218,7 @@ def _by_rules(words: list[str], parts: list[_Part]) -> tuple[dict[int, int], set
 
 
 def _of_another(items: list[Item], organ: int, size: int) -> bool:
-    """Whether a size before an organ is the predicate of another one ("the heart is large and the aorta ...")."""
+    """Whether a size before an organ is said of another one ("the heart is large and the aorta ...")."""
     between = items[size + 1 : organ]
     return any(item.kind is Kind.AND for item in between) and any(
         item.kind is Kind.VERB for item in items[:size]
@@ -411,6 +411,8 @@ class _Reading:
             self._joint = kind if self._joint is not Kind.EITHER else self._joint
         else:
             self._listed = False
+        if kind is Kind.VERB and self._organ and self._last is not None:  # "... and the aorta is calcified"
+            self._earlier, self._last, self._subject = self._last, None, ()
         self._flush()
         if kind is Kind.STOP:
             self._end_clause()
