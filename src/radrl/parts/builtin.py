@@ -17,6 +17,7 @@ BUILTIN: Final[dict[str, dict[str, str]]] = {
         "mccs": "radrl.rewards.mccs:Mccs",
         "format": "radrl.rewards.format:Format",
         "facts": "radrl.rewards.facts:facts",
+        "weighted_findings": "radrl.rewards.weighted_findings:WeightedFindings",
     },
     "credit": {
         "uniform": "radrl.credit.uniform:Uniform",
