@@ -1,8 +1,7 @@
-"""Weighed findings as a reward: by hand, its dial and weights, and in TRL's form."""
+"""Weighed findings as a reward: by hand, its dial and weights."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 from radrl.parts.find import find
 from radrl.rewards.base import RewardError
 from radrl.rewards.build import build
-from radrl.rewards.trl_form import in_trl_form
 from radrl.rewards.weighted_findings import WeightedFindings
 
 SICK = "Right pneumothorax. The heart is moderately enlarged."
@@ -52,24 +50,6 @@ def test_params_build_it(dictated: Any) -> None:
     scores = made.score_part(made.parts[0], [NORMAL], [SICK], ["film0"])
     assert scores == [pytest.approx(1 - 1.92 / 2.92)]
     assert made.parts[0].weight == 0.5
-
-
-def test_in_trl_form(dictated: Any) -> None:
-    made = build({"weighted_findings": {"weight": 1.0}}, dictated)
-    function = in_trl_form(made, made.parts[0], reference="report")
-    said = [[{"role": "assistant", "content": SICK}], SICK]
-    given = {"prompts": ["", ""], "completion_ids": [[1], [2]], "trainer_state": None}
-    assert function(completions=said, report=[SICK, SICK], **given) == [1.0, 1.0]
-    assert function.__name__ == "weighted_findings"
-    with pytest.raises(RewardError, match="no column 'report'"):
-        function(completions=said, reference=[SICK, SICK])
-
-
-def test_in_trl_form_no_score_is_none(given: Callable[..., Any], dictated: Any) -> None:
-    made = build({"weighted_findings": {"weight": 1.0, "missing": "skip"}}, dictated)
-    object.__setattr__(made.parts[0], "reward", given([math.nan, 0.5]))
-    function = in_trl_form(made, made.parts[0])
-    assert function(completions=["a", "b"], reference=["", ""]) == [None, 0.5]
 
 
 @pytest.mark.parametrize(
