@@ -32,6 +32,8 @@ def only(report):
         ("Possible pneumonia.", ["?pneumonia"]),
         ("Pneumonia cannot be excluded.", ["?pneumonia"]),
         ("Pneumonia is unlikely.", ["-pneumonia"]),
+        ("Pneumonia is likely.", ["?pneumonia"]),
+        ("Left basilar opacity, likely atelectasis.", ["lung_opacity", "?atelectasis"]),
         ("Edema or infection.", ["?pulmonary_edema", "?pneumonia"]),
         ("Evaluate for pneumonia.", []),
         # normal statements

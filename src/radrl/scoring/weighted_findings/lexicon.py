@@ -221,6 +221,8 @@ def _cues(table: _Table) -> None:
         (Kind.ENLARGED, qualities.ENLARGED_WORDS),
         (Kind.DENY, qualities.DENIALS),
         (Kind.DENY_BACK, qualities.REMOVALS),
+        (Kind.HEDGE, qualities.HEDGES),
+        (Kind.HEDGE_BACK, qualities.HEDGES_BACK),
         (Kind.IGNORED, qualities.NO_DENIALS),
     ):
         for words in written(lines):

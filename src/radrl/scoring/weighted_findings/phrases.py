@@ -184,7 +184,8 @@ CONCEPTS: Final[dict[str, str]] = {
         pulmonary|lung|parenchymal abnormality|pathology|finding
         pulmonary|lung process
         lung disease
-        pulmonary parenchymal abnormality|process""",
+        pulmonary parenchymal abnormality|process
+        abnormality in|of|within the? left|right|both? lung""",
     "lung_opacity": """
         opacity|opacification|opacified|haziness|density|shadow|shadowing
         pulmonary|lung|parenchymal|focal opacity|opacification|density
@@ -891,6 +892,7 @@ ENLARGED: Final[dict[str, str]] = {
 REVERSED: Final[dict[str, str]] = {
     "pleural_effusion": """
         pleural space|cavity is|are free|clear of fluid and|or? air?
+        pleural space|cavity : free|clear of fluid and|or? air?
         pleural space|cavity contain|hold|show no fluid""",
     "low_lung_volumes": """
         well|fully|normally|adequately inflated|expanded|aerated

@@ -255,6 +255,7 @@ SEVERITIES: Final[dict[int | None, str]] = {
         small caliber|calibre
         large bore|bowel|airway
         mildly|slightly|minimally|markedly displaced|rotated
+        mild|slight|minimal displacement|rotation
         most|more|less extensive|severe|marked|pronounced|prominent
         little changed|change""",
     0: "trace|tiny|minimal|minimally|subtle|borderline|minute|punctate|miniscule|faint",
@@ -326,6 +327,7 @@ CHANGES: Final[dict[str, str]] = {
         not significantly|appreciably|substantially? changed
         has|have not significantly|appreciably|substantially? changed
         little|hardly changed
+        much? as before
         little change
         not changed""",
 }
@@ -438,6 +440,14 @@ NORMAL_WORDS: Final = """
     unchanged and normal
     not engorged|enlarged"""
 """Words that state an organ's normality besides the labeler's."""
+
+HEDGES: Final = """
+    most|very|quite? likely
+    most|very|quite? likely represent|representing|reflect|reflecting
+    most|very|quite? likely due|secondary|related to"""
+"""Hedges besides the labeler's, which follows CheXpert in taking "likely" for a statement."""
+
+HEDGES_BACK: Final = "is|are most|very|quite? likely"
 
 REMOVALS: Final = "is|are out\nhas|have been withdrawn|pulled\nwas|were withdrawn|pulled"
 """Denials that follow, besides the labeler's."""

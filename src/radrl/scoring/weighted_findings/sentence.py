@@ -72,6 +72,7 @@ _SPEAKING: Final = bit(*Kind) & ~_SILENT
 """Parts that make anything else of a finding than stated."""
 _BLOCKING: Final = bit(*_JOINTS, Kind.VERB, Kind.SEEN, Kind.STOP, Kind.DENY)
 """Parts that do not stand between an adjective and its noun."""
+_HEDGING: Final = bit(Kind.HEDGE, Kind.OPEN)
 _BEYOND_A_DENIED_LIST: Final = bit(*Kind) & ~bit(Kind.DENY, Kind.MENTION, Kind.COMMA, Kind.AND, Kind.EITHER)
 
 _OPPOSITE: Final = {POSITIVE: NEGATIVE, NEGATIVE: POSITIVE}
@@ -285,6 +286,7 @@ class _Reading:
         self._tied = False
         self._open = False  # nothing has ended the noun phrase of the last finding
         self._joint: Kind | None = None
+        self._after_joint = False  # the pending qualities begin a new part of a list
         self._listed = False
         self._link: Draft | None = None
         self._comma = False  # the last joint is a comma, and no other block followed
@@ -310,6 +312,8 @@ class _Reading:
                 self._block(kind, meaning, index)
             elif meaning.word:
                 self._word(meaning, start)
+            elif meaning.bits & _HEDGING and not self._after_joint:
+                self._flush()
             elif meaning.says:
                 self._quality(meaning, start, end)
         self._end_clause()
@@ -352,6 +356,7 @@ class _Reading:
             draft.host = last
         self._found.append(draft)
         self._last, self._open, self._listed, self._joint = draft, True, True, None
+        self._after_joint = False
 
     def _explains(self, last: Draft | None, draft: Draft) -> bool:
         """Whether a finding behind a comma says what the one before it is."""
@@ -405,6 +410,7 @@ class _Reading:
     def _block(self, kind: Kind | None, meaning: Meaning, index: int) -> None:
         """A joint, a verb, a denial, or the end of a clause."""
         self._comma = kind is Kind.COMMA
+        self._after_joint = kind in _JOINTS
         if kind in _JOINTS:
             if self._goes_on(index):
                 return
