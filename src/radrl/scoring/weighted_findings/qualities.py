@@ -112,6 +112,11 @@ PAIRED: Final = _words("""
 """)
 """Plurals that say of a finding without a side that it is on both."""
 
+LUNG: Final = _words("""
+    upper_zone mid_zone lower_zone apex base upper_lobe middle_lobe lingula lower_lobe
+""")
+"""Lobes and zones of a lung."""
+
 HINTS: Final[dict[str, str]] = {
     "node": "lymph? node|nodal\nlymph",
     "cartilage": "cartilage|costochondral\nfirst rib",

@@ -306,7 +306,7 @@ class _Reading:
             elif index in looks:
                 if kind is Kind.BORDERLINE:
                     self._quality(meaning, start, end)
-            elif kind is Kind.ORGAN:
+            elif kind is Kind.ORGAN and not self._ends_here(meaning):
                 self._place(meaning, start, end)
             elif meaning.bits & _BLOCKING:
                 self._block(kind, meaning, index)
@@ -346,7 +346,11 @@ class _Reading:
             draft.before += self._pending
             draft.plural |= self._plural
         if last is None and not self._sink:
-            draft.before += self._orphans
+            owner = self._earlier_device(concept)
+            if owner is None:
+                draft.before += self._orphans
+            else:
+                owner.after += self._orphans
             self._orphans = []
         self._pending, self._tied, self._plural, self._organ = [], False, False, False
         draft.host, draft.subject = self._link, self._subject
@@ -357,6 +361,18 @@ class _Reading:
         self._found.append(draft)
         self._last, self._open, self._listed, self._joint = draft, True, True, None
         self._after_joint = False
+
+    def _ends_here(self, meaning: Meaning) -> bool:
+        """Whether an organ is where a line before it ends ("leads in the right atrium and right ventricle")."""
+        before = self._last or self._earlier
+        return bool(meaning.tip) and before is not None and before.concept in qualities.WITH_TIPS
+
+    def _earlier_device(self, concept: str) -> Draft | None:
+        """The line or tube that a tip in the clause belongs to, where its finding cannot have one."""
+        earlier = self._earlier
+        if earlier is None or concept in qualities.WITH_TIPS or earlier.concept not in qualities.WITH_TIPS:
+            return None
+        return earlier if any(one.tip for one in self._orphans) else None
 
     def _explains(self, last: Draft | None, draft: Draft) -> bool:
         """Whether a finding behind a comma says what the one before it is."""
@@ -468,6 +484,7 @@ class _Reading:
         for before, draft in itertools.pairwise(found):
             if draft.joined is Kind.EITHER:
                 where = [one for one in before.before[1:] if one.sides or one.regions]
+                where += [one for one in before.before[:1] if one.regions and one.regions <= qualities.LUNG]
                 _lend(where, draft, before.plural)
             elif draft.joined is Kind.AND and before.said == draft.said:
                 _lend([one for one in before.before if one.sides], draft, before.plural)
