@@ -102,7 +102,7 @@ CONCEPTS: Final[dict[str, str]] = {
         enlarged mediastinal|paratracheal lymph? node
         mediastinal lymph node enlargement""",
     "tortuous_aorta": """
-        tortuous|tortuosity|unfolded|unfolding|ectatic|ectasia|uncoiled|uncoiling|elongated|elongation
+        tortuous|tortuosity|unfolded|unfolding|ectatic|ectasia|uncoiled|uncoiling
         tortuous|ectatic|unfolded|uncoiled|elongated descending|ascending|thoracic? thoracic? aorta
         tortuosity|ectasia|unfolding of the? descending|ascending|thoracic? thoracic? aorta
         uncoiling|elongation of the? descending|ascending|thoracic? thoracic? aorta
@@ -567,7 +567,8 @@ CONCEPTS: Final[dict[str, str]] = {
         osteophytic""",
     "disc_disease": """
         degenerative disc|disk disease|change
-        disc|disk|intervertebral? disc|disk? space? narrowing
+        disc|disk|intervertebral space? narrowing
+        intervertebral disc|disk space? narrowing
         disc|disk disease|degeneration|desiccation
         loss of intervertebral? disc|disk height|space
         narrowing of the? intervertebral? disc|disk space
@@ -795,7 +796,8 @@ CONCEPTS: Final[dict[str, str]] = {
     "foreign_body": """
         foreign body|object|material
         bullet|shrapnel|pellet|bb|buckshot
-        bullet|metallic|metal|shrapnel|ballistic|gunshot fragment|pellet|density|foreign? body?
+        bullet|metallic|metal|shrapnel|ballistic|gunshot fragment|pellet|density
+        metallic|metal foreign body
         retained foreign body|object
         radiopaque foreign? body|object|material|density
         metallic density|object|artifact|bb""",
@@ -924,6 +926,7 @@ SHADOWED: Final = """
     in|on|of line with
     body habitus
     growth plate
+    nipple marker
     line and tube :
     tube and line :
     support? device :

@@ -353,6 +353,8 @@ class _Reading:
                 owner.after += self._orphans
             self._orphans = []
         self._pending, self._tied, self._plural, self._organ = [], False, False, False
+        if said != NEGATIVE and meaning.regions:
+            draft.plural |= any(word in qualities.PAIRED for word in self._spelled[start:end])
         draft.host, draft.subject = self._link, self._subject
         if draft.joined is not None and last is not None and last.host is not None:
             draft.host = last.host
@@ -363,7 +365,7 @@ class _Reading:
         self._after_joint = False
 
     def _ends_here(self, meaning: Meaning) -> bool:
-        """Whether an organ is where a line before it ends ("leads in the right atrium and right ventricle")."""
+        """Whether an organ is where a line before it ends ("leads in right atrium and right ventricle")."""
         before = self._last or self._earlier
         return bool(meaning.tip) and before is not None and before.concept in qualities.WITH_TIPS
 
