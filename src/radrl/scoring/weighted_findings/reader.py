@@ -15,7 +15,7 @@ Nothing is remembered from report to report.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Final
@@ -175,29 +175,59 @@ def _misplaced(finding: Finding) -> bool:
     return finding.present and finding.tip in places and finding.tip_mm is None
 
 
+class _Said:
+    """What all the words of a finding say together.
+
+    Args:
+        meanings: of its words, in their order.
+    """
+
+    __slots__ = ("changes", "hints", "regions", "severity", "sides", "size_mm", "tip")
+
+    def __init__(self, meanings: Iterable[Meaning]) -> None:
+        self.sides, self.regions, self.hints = _NO_SIDE, _NOWHERE, _NOWHERE
+        self.severity: int | None = None
+        self.size_mm: float | None = None
+        self.tip: str | None = None
+        self.changes: set[str] = set()
+        for one in meanings:
+            if one.sides:
+                self.sides |= one.sides
+            if one.regions:
+                self.regions |= one.regions
+            if one.hints:
+                self.hints |= one.hints
+            if one.change:
+                self.changes.add(one.change)
+            if self.severity is None:
+                self.severity = one.severity
+            if one.tip:
+                self.tip = one.tip
+            if one.size_mm is not None:
+                self.size_mm = one.size_mm if self.size_mm is None else max(self.size_mm, one.size_mm)
+
+
 def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Finding:
     """The finding of a draft."""
-    said = [*draft.before, *draft.after]
-    denied = draft.said == NEGATIVE
-    sides, regions, hints = _where(said)
-    concept = _refined(draft.concept, regions | hints)
+    said = _Said([*draft.before, *draft.after])
+    sides, regions = said.sides, said.regions
+    concept = _refined(draft.concept, regions | said.hints)
     if draft.subject:
-        of_sides, of_regions, of_hints = _where(draft.subject)
-        concept = _refined(concept, of_regions | of_hints)
+        subject = _Said(draft.subject)
+        concept = _refined(concept, subject.regions | subject.hints)
         if not (sides or regions):
-            sides, regions = of_sides, of_regions
+            sides, regions = subject.sides, subject.regions
     if not (sides or regions) and host is not None:
         sides, regions = host.sides, host.regions
     if not sides and draft.plural:
         sides = _BOTH
+    if concept == "support_device" and said.tip in qualities.VENOUS:
+        concept = "central_line"
     tip = tip_mm = None
-    size_mm = max((one.size_mm for one in said if one.size_mm is not None), default=None)
+    size_mm = said.size_mm
     if concept in qualities.WITH_TIPS:
-        if concept == "support_device" and any(one.tip in qualities.VENOUS for one in said):
-            concept = "central_line"
-        tip = next((one.tip for one in reversed(said) if one.tip), None)
-        if concept == "intra_aortic_balloon_pump" and "aortic_arch" in regions:
-            tip = "aortic_knob"
+        landed = concept == "intra_aortic_balloon_pump" and "aortic_arch" in regions
+        tip = "aortic_knob" if landed else said.tip
         tip_mm, size_mm = size_mm, None
         regions = _NOWHERE if tip else regions
     if concept in qualities.SIDELESS:
@@ -206,32 +236,21 @@ def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Findi
         regions = _NOWHERE
     elif implied := _IMPLIED.get(concept):
         regions = regions - implied
+    if "raised" in said.hints and draft.raised(described=concept in qualities.DENSITIES):
+        said.changes.add("increased")
     return Finding(
         concept,
-        not denied,
+        draft.said != NEGATIVE,
         "hedged" if draft.said == UNCERTAIN else "certain",
         sides,
         regions,
-        next((one.severity for one in said if one.severity is not None), None),
+        said.severity,
         size_mm,
-        _change(said, draft, concept, denied),
+        _change(said.changes, draft.said) if said.changes else None,
         tip,
         tip_mm,
         span,
     )
-
-
-def _where(said: Sequence[Meaning]) -> tuple[frozenset[Side], frozenset[str], frozenset[str]]:
-    """Sides, regions and hints of qualities."""
-    sides, regions, hints = _NO_SIDE, _NOWHERE, _NOWHERE
-    for one in said:
-        if one.sides:
-            sides |= one.sides
-        if one.regions:
-            regions |= one.regions
-        if one.hints:
-            hints |= one.hints
-    return sides, regions, hints
 
 
 def _refined(concept: str, signs: frozenset[str]) -> str:
@@ -244,14 +263,9 @@ def _refined(concept: str, signs: frozenset[str]) -> str:
     return concept
 
 
-def _change(said: Sequence[Meaning], draft: Draft, concept: str, denied: bool) -> Change | None:
+def _change(changes: set[str], said: int) -> Change | None:
     """The change said of a finding; "no new effusion" compares nothing."""
-    changes = {one.change for one in said if one.change}
-    if draft.raised(described=concept in qualities.DENSITIES):
-        changes.add("increased")
-    if not changes:
-        return None
-    if denied:
+    if said == NEGATIVE:
         return "resolved" if "resolved" in changes else None
     return next((change for change in _CHANGES if change in changes), None)
 

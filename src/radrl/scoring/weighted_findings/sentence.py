@@ -52,8 +52,9 @@ _Part = tuple[Meaning, int, int]
 _NORMAL: Final = bit(Kind.NORMAL)
 _VERB: Final = bit(Kind.VERB)
 _BEYOND_NORMAL_ORGANS: Final = PARTS | bit(*Kind) & ~bit(
-    Kind.ORGAN, Kind.AND, Kind.COMMA, Kind.VERB, Kind.NORMAL
+    Kind.ORGAN, Kind.QUALIFIER, Kind.AND, Kind.COMMA, Kind.VERB, Kind.NORMAL
 )
+_SAID_OR_DONE: Final = _NORMAL | _VERB | SAYS
 _NAMED: Final = bit(Kind.MENTION) | NAMES
 _DENIES: Final = bit(Kind.DENY)
 _SILENT: Final = bit(
@@ -73,7 +74,12 @@ _SPEAKING: Final = bit(*Kind) & ~_SILENT
 _BLOCKING: Final = bit(*_JOINTS, Kind.VERB, Kind.SEEN, Kind.STOP, Kind.DENY)
 """Parts that do not stand between an adjective and its noun."""
 _HEDGING: Final = bit(Kind.HEDGE, Kind.OPEN)
-_BEYOND_A_DENIED_LIST: Final = bit(*Kind) & ~bit(Kind.DENY, Kind.MENTION, Kind.COMMA, Kind.AND, Kind.EITHER)
+_LIST: Final = bit(Kind.MENTION, Kind.COMMA, Kind.AND, Kind.EITHER)
+_STOP: Final = bit(Kind.STOP)
+_SEEN: Final = bit(Kind.SEEN)
+_NO_LIST: Final = bit(*Kind) & ~_LIST
+_BEYOND_A_DENIED_LIST: Final = _NO_LIST & ~(_DENIES | _STOP | _SEEN | _VERB)
+"""Parts that no denied list has."""
 
 _OPPOSITE: Final = {POSITIVE: NEGATIVE, NEGATIVE: POSITIVE}
 
@@ -154,7 +160,11 @@ def _all_normal(parts: list[_Part]) -> bool:
     """Whether a sentence says of organs alone that they are normal ("heart and hila are normal")."""
     if len(parts) < 3 or not parts[-1][0].bits & _NORMAL or not parts[-2][0].bits & _VERB:
         return False
-    return not any(meaning.bits & (_NORMAL | _VERB) for meaning, _, _ in parts[:-2])
+    for meaning, _, _ in parts[:-2]:
+        bits = meaning.bits
+        if bits & _SAID_OR_DONE and (bits & (_NORMAL | _VERB) or not bits & NAMES):
+            return False
+    return True
 
 
 def _bare(meaning: Meaning, start: int, end: int, said: int) -> Draft:
@@ -187,8 +197,15 @@ def _assertions(words: list[str], parts: list[_Part], bits: int) -> tuple[dict[i
 
 
 def _denies_once(parts: list[_Part]) -> bool:
-    """Whether a sentence begins with its only denial."""
-    return bool(parts[0][0].bits & _DENIES) and not any(part[0].bits & _DENIES for part in parts[1:])
+    """Whether a sentence is a denied list: "no A or B", "there is no A", "no A is seen"."""
+    first, last = 0, len(parts)
+    if parts[0][0].bits & _STOP:
+        first = 1
+    if last > 2 and parts[-1][0].bits & _SEEN and parts[-2][0].bits & _VERB:
+        last -= 2
+    if first >= last or not parts[first][0].bits & _DENIES:
+        return False
+    return not any(part[0].bits & _NO_LIST for part in parts[first + 1 : last])
 
 
 def _by_rules(words: list[str], parts: list[_Part]) -> tuple[dict[int, int], set[int]]:
