@@ -5,11 +5,12 @@ of two names, "bilateral effusions" is a left and a right one. Both reports are 
 they are compared:
 
 - What is denied, and what has resolved, is no entity: a denial earns and costs nothing of its own.
-- A finding of both sides is one of each side.
-- A finding that another one of the report is a kind of (opacity beside pneumonia), at no other place, is that
-  other one under a wider name; signs (blunting beside effusion) go the other way. The entity takes over side,
-  regions, severity, size and change that it lacks, and weighs what the heavier of the two does.
-- Each further entity of one concept adds a share of its weight only (`costs.csv`: again).
+- A finding of both sides is one of each side, and each further entity of one concept adds a share of its
+  weight only (`costs.csv`: again).
+- A finding that another one of the report is a kind of (opacity beside pneumonia), at no other place, weighs
+  only what it weighs more than that one: both together weigh what the heavier does. So does a sign beside
+  what it is a sign of (a blunted angle beside an effusion). One finding takes such weight from one other
+  alone, and with it the severity, size and change that it does not state itself.
 """
 
 from __future__ import annotations
@@ -39,26 +40,39 @@ SIGNS: Final = frozenset(
 )
 """Concepts that are signs of their parents rather than kinds of them."""
 
+DIFFUSE: Final = frozenset(
+    {
+        "pulmonary_edema",
+        "interstitial_edema",
+        "alveolar_edema",
+        "interstitial_pattern",
+        "interstitial_lung_disease",
+        "pulmonary_fibrosis",
+    }
+)
+"""Concepts that are in both lungs where no side is said."""
+
+_NO_SIDE: Final = ("",)
+
 
 @dataclass(slots=True)
 class Entity:
     """A finding at one side.
 
     Args:
-        concept: its narrowest name.
         weight: what it costs to miss it, or to invent it.
         side: left, right, or empty where nothing is said.
-        finding: its attributes, those that wider names lend it among them.
-        wider: other names of it in the report.
-        sources: the findings that it was made from.
+        finding: what was read.
     """
 
-    concept: str
     weight: float
     side: str
     finding: Finding
-    wider: tuple[str, ...] = ()
-    sources: tuple[Finding, ...] = ()
+
+    @property
+    def concept(self) -> str:
+        """What it is."""
+        return self.finding.concept
 
 
 def entities(findings: Iterable[Finding], tables: Tables, context: Context) -> list[Entity]:
@@ -78,25 +92,18 @@ def entities(findings: Iterable[Finding], tables: Tables, context: Context) -> l
         if one.present and one.change != "resolved":
             weight = tables.weight(one, context)
             weight = weight if one.certainty == "certain" else weight * hedged
-            found += [Entity(one.concept, weight, side, one, (), (one,)) for side in (one.sides or _NO_SIDE)]
+            found += [Entity(weight, side, one) for side in (one.sides or _NO_SIDE)]
     if len(found) > 1:
         found.sort(key=_order)
-        found = _joined(found, tables)
         spread(found, tables.costs["again"])
+        _lighten(found, tables)
     return found
-
-
-_NO_SIDE: Final = ("",)
 
 
 def _order(entity: Entity) -> tuple[str, ...]:
     one = entity.finding
-    return (
-        entity.concept,
-        entity.side,
-        *sorted(one.regions),
-        str((one.severity, one.size_mm, one.change, one.tip, one.tip_mm, one.certainty)),
-    )
+    rest = (one.severity, one.size_mm, one.change, one.tip, one.tip_mm, one.certainty)
+    return (one.concept, entity.side, *sorted(one.regions), str(rest))
 
 
 def spread(found: Sequence[Entity], again: float) -> None:
@@ -106,49 +113,62 @@ def spread(found: Sequence[Entity], again: float) -> None:
         found: entities, whose weights are changed.
         again: the share.
     """
-    counts = Counter(entity.concept for entity in found)
-    for entity in found:
-        if (count := counts[entity.concept]) > 1:
+    counts = Counter(entity.finding.concept for entity in found)
+    if len(counts) < len(found):
+        for entity in found:
+            count = counts[entity.finding.concept]
             entity.weight *= (1 + again * (count - 1)) / count
 
 
-def _joined(found: Sequence[Entity], tables: Tables) -> list[Entity]:
-    """Entities without those that others of them name more narrowly."""
-    kept = list(found)
-    for wide in found:
-        into = [one for one in kept if one is not wide and _names(one, wide, tables)]
-        if into:
-            best = max(range(len(into)), key=lambda i: (into[i].side == wide.side, into[i].weight, -i))
-            _join(into[best], wide)
-            kept.remove(wide)
-    return kept
+def _lighten(found: Sequence[Entity], tables: Tables) -> None:
+    """Take from wider names and signs what the narrower ones beside them weigh."""
+    line = tables.lines
+    concepts = {entity.finding.concept for entity in found}
+    if all(concepts.isdisjoint(line[concept]) for concept in concepts) and concepts.isdisjoint(SIGNS):
+        return
+    weights = [
+        entity.weight for entity in found
+    ]  # as they were, so that a chain weighs what its heaviest does
+    given: set[int] = set()
+    for wide in sorted(found, key=lambda one: len(line[one.finding.concept])):
+        near = [
+            (_steps(one, wide, tables), one.side != wide.side, -weights[i], i)
+            for i, one in enumerate(found)
+            if i not in given and one is not wide and _steps(one, wide, tables) and _together(one, wide)
+        ]
+        if near:
+            narrow = min(near)[-1]
+            given.add(narrow)
+            wide.weight = max(0.0, wide.weight - weights[narrow])
+            _lend(wide.finding, found[narrow])
 
 
-def _names(one: Entity, wide: Entity, tables: Tables) -> bool:
-    """Whether an entity names another one more narrowly, or is what the other is a sign of."""
-    if wide.concept in SIGNS:
-        kin = one.concept in tables.ancestors[wide.concept]
-    else:
-        kin = wide.concept in tables.ancestors[one.concept] and one.concept not in SIGNS
-    return (
-        kin
-        and (not one.side or not wide.side or one.side == wide.side)
-        and not apart(one.finding.regions, wide.finding.regions)
+def _lend(wide: Finding, to: Entity) -> None:
+    """Give what a wider name states of a finding to the narrower one, where that does not state it."""
+    own = to.finding
+    said = (
+        wide.severity if own.severity is None else own.severity,
+        wide.size_mm if own.size_mm is None else own.size_mm,
+        own.change or wide.change,
     )
+    if said != (own.severity, own.size_mm, own.change):
+        to.finding = replace(own, severity=said[0], size_mm=said[1], change=said[2])
 
 
-def _join(entity: Entity, wide: Entity) -> None:
-    own, other = entity.finding, wide.finding
-    entity.side = entity.side or wide.side
-    entity.finding = replace(
-        own,
-        regions=own.regions or other.regions,
-        severity=other.severity if own.severity is None else own.severity,
-        size_mm=other.size_mm if own.size_mm is None else own.size_mm,
-        change=own.change or other.change,
-        tip=own.tip or other.tip,
-        tip_mm=other.tip_mm if own.tip_mm is None else own.tip_mm,
-    )
-    entity.weight = max(entity.weight, wide.weight)
-    entity.wider = (*entity.wider, wide.concept, *wide.wider)
-    entity.sources = (*entity.sources, *(one for one in wide.sources if one not in entity.sources))
+def _steps(one: Entity, wide: Entity, tables: Tables) -> int:
+    """How many steps a concept is narrower than another, or than what that is a sign of; 0 where it is not."""
+    name, other = one.finding.concept, wide.finding.concept
+    line = tables.lines[name]
+    if other in SIGNS:
+        parent = tables.lines[other][0]
+        return (
+            0 if name in SIGNS else 1 if name == parent else line.index(parent) + 2 if parent in line else 0
+        )
+    return line.index(other) + 1 if other in line and name not in SIGNS else 0
+
+
+def _together(one: Entity, other: Entity) -> bool:
+    """Whether two entities may be at one place; an opacity of one side is not the edema of both lungs."""
+    if one.side != other.side and (one.side and other.side or one.finding.concept in DIFFUSE):
+        return False
+    return not apart(one.finding.regions, other.finding.regions)

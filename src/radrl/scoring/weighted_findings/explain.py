@@ -56,11 +56,9 @@ def _named(entity: Entity | None) -> str:
 
 
 def _words(entity: Entity | None, report: str) -> str:
-    """What an entity was read from, in the order of the report."""
-    if entity is None:
-        return ""
-    spans = sorted({one.span for one in entity.sources})
-    return " ... ".join(" ".join(report[start:end].split()) for start, end in spans if end > start)
+    """What an entity was read from."""
+    start, end = entity.finding.span if entity else (0, 0)
+    return " ".join(report[start:end].split())
 
 
 def lines(comparison: Comparison, reference: str, hypothesis: str) -> Iterator[str]:

@@ -128,8 +128,8 @@ def compare(
     inexact = math.fsum(one.cost for one in matches)
     lost = [one for i, one in enumerate(known) if all(i != pair[0] for pair in pairs)]
     over = [one for k, one in enumerate(said) if all(k != pair[1] for pair in pairs)]
-    matches += [Match("missed", miss * one.weight, one.weight, one) for one in lost]
-    matches += [Match("false", invent * one.weight, one.weight, None, one) for one in over]
+    matches += [Match("missed", miss * one.weight, one.weight, one) for one in lost if one.weight]
+    matches += [Match("false", invent * one.weight, one.weight, None, one) for one in over if one.weight]
     missed = math.fsum(miss * one.weight for one in lost)
     false = math.fsum(invent * one.weight for one in over)
     rest = tables.costs["rest"]
@@ -180,10 +180,7 @@ def _pairs(
     for i, one in enumerate(known):
         alike = like[one.concept]
         for k, other in enumerate(said):
-            if one.wider or other.wider:
-                close = _likeness(one, other, tables)
-            else:
-                close = alike.get(other.concept, 0.0)
+            close = alike.get(other.concept, 0.0)
             if close:
                 whole = miss * one.weight + invent * other.weight
                 faults = _faults(one, other, close, whole, costs)
@@ -192,19 +189,6 @@ def _pairs(
                     gains[i, k] = whole - cost
                     found[i, k] = cost, faults
     return [(i, k, *found[i, k]) for i, k in _best(gains)]
-
-
-def _likeness(one: Entity, other: Entity, tables: Tables) -> float:
-    """How alike two entities are; a wider name that both go by counts where the narrow one is hedged."""
-    close = tables.like[one.concept].get(other.concept, 0.0)
-    if close == 1.0 or not (
-        (one.wider and one.finding.certainty == "hedged")
-        or (other.wider and other.finding.certainty == "hedged")
-    ):
-        return close
-    names = [(a, b) for a in (one.concept, *one.wider) for b in (other.concept, *other.wider)]
-    best = max(tables.like[a].get(b, 0.0) for a, b in names)
-    return max(close, (close + best) / 2)
 
 
 def _faults(

@@ -49,14 +49,14 @@ class Tables:
         weights: by concept, conditions and weights, of which the first that holds counts.
         plain: by concept, the weight where no condition can hold.
         like: by concept, how alike others are to it, in (0, 1]; itself 1.
-        ancestors: by concept, what it is a kind of.
+        lines: by concept, what it is a kind of, the nearest first.
     """
 
     costs: Mapping[str, float]
     weights: Mapping[str, Sequence[tuple[Condition, float]]]
     plain: Mapping[str, float]
     like: Mapping[str, Mapping[str, float]]
-    ancestors: Mapping[str, frozenset[str]]
+    lines: Mapping[str, Sequence[str]]
 
     def weight(self, finding: Finding, context: Context) -> float:
         """What it costs to miss or to invent a finding, were it certain.
@@ -219,8 +219,7 @@ def _built(costs: Mapping[str, float], rows: Sequence[Row]) -> Tables:
             for row in reversed(by_concept[owner])
         ]
     plain = {concept: own[0][1] for concept, own in weights.items() if len(own) == 1}
-    ancestors = {concept: frozenset(line) for concept, line in lines.items()}
-    return Tables(numbers, weights, plain, _likeness(lines, numbers["parent"]), ancestors)
+    return Tables(numbers, weights, plain, _likeness(lines, numbers["parent"]), lines)
 
 
 def _by_concept(
