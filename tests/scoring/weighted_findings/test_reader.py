@@ -258,6 +258,13 @@ def test_qualities_belong_to_their_finding():
     assert (line.tip, line.tip_mm, tube.tip, tube.tip_mm) == ("superior_vena_cava", None, "carina", 30)
 
 
+def test_what_ends_a_list_is_said_of_all_of_it():
+    tube, line = findings_of("Tracheostomy and left PICC are unchanged.")
+    assert (tube.change, line.change) == ("unchanged", "unchanged")
+    small, large = findings_of("The left effusion is small and the right effusion is large.")
+    assert (small.severity, large.severity) == (1, 3)
+
+
 def test_what_is_said_in_several_places_is_one_finding():
     finding = only("Small left effusion. Left basal effusion is unchanged. Effusion measures 3 cm.")
     assert (finding.sides, finding.regions) == (LEFT, {"base"})

@@ -78,7 +78,11 @@ CONCEPTS: Final[dict[str, str]] = {
         cephalization of the? pulmonary? vascularity|vasculature|vessel|flow|blood?""",
     "pulmonary_edema": "pulmonary? edema|oedema\nedematous change",
     "interstitial_edema": "pulmonary? interstitial pulmonary? edema|oedema",
-    "alveolar_edema": "pulmonary? alveolar|airspace pulmonary? edema|oedema\nflash pulmonary edema",
+    "alveolar_edema": """
+        pulmonary? alveolar|airspace pulmonary? edema|oedema
+        flash pulmonary edema
+        ards
+        acute respiratory distress syndrome""",
     "kerley_lines": "kerley a|b? line?\nseptal line|thickening\ninterlobular septal thickening",
     "pulmonary_hypertension": "pulmonary|arterial arterial? hypertension",
     "pulmonary_artery_enlargement": """
@@ -603,7 +607,8 @@ CONCEPTS: Final[dict[str, str]] = {
         dilated|distended|distention|distension of? the? small|large? bowel|colon|colonic|stomach loop?
         bowel|colonic|gastric|gaseous distention|distension|dilatation|dilation|obstruction
         small bowel obstruction
-        dilated|distended loop of bowel
+        dilated|distended loop of small|large? bowel
+        dilated|distended small|large? bowel loop
         ileus""",
     "gallstones": "gallstone|cholelithiasis",
     "nipple_shadow": "nipple shadow|density|artifact?",

@@ -498,11 +498,13 @@ SIDELESS: Final = _words("""
     aortic_aneurysm aortic_calcification coronary_calcification valve_calcification
     low_lung_volumes copd degenerative_spine osteophyte disc_disease osteopenia kyphosis
     vertebral_fracture sternotomy_wires free_air granulomatous_disease pectus_deformity
-    postsurgical_change bone_abnormality
+    postsurgical_change bone_abnormality endotracheal_tube tracheostomy_tube enteric_tube
+    nasogastric_tube feeding_tube intra_aortic_balloon_pump
 """)
 """Concepts of which a side says nothing."""
 
 PLACELESS: Final = SIDELESS - _words("""
+    endotracheal_tube tracheostomy_tube enteric_tube nasogastric_tube feeding_tube intra_aortic_balloon_pump
     degenerative_spine osteophyte disc_disease vertebral_fracture osteopenia kyphosis
     granulomatous_disease
 """) | {"hyperinflation", "hiatal_hernia"}

@@ -215,8 +215,7 @@ def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Findi
     if draft.subject:
         subject = _Said(draft.subject)
         concept = _refined(concept, subject.regions | subject.hints)
-        if not (sides or regions):
-            sides, regions = subject.sides, subject.regions
+        sides, regions = sides or subject.sides, regions or subject.regions
     if not (sides or regions) and host is not None:
         sides, regions = host.sides, host.regions
     if not sides and draft.plural:
@@ -226,8 +225,7 @@ def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Findi
     tip = tip_mm = None
     size_mm = said.size_mm
     if concept in qualities.WITH_TIPS:
-        landed = concept == "intra_aortic_balloon_pump" and "aortic_arch" in regions
-        tip = "aortic_knob" if landed else said.tip
+        tip = said.tip or _landmark(concept, regions)
         tip_mm, size_mm = size_mm, None
         regions = _NOWHERE if tip else regions
     if concept in qualities.SIDELESS:
@@ -251,6 +249,13 @@ def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Findi
         tip_mm,
         span,
     )
+
+
+def _landmark(concept: str, regions: frozenset[str]) -> str | None:
+    """The place of a tip that is named by a region ("at the level of the clavicles")."""
+    if concept == "intra_aortic_balloon_pump" and "aortic_arch" in regions:
+        return "aortic_knob"
+    return "thoracic_inlet" if concept == "endotracheal_tube" and "clavicle" in regions else None
 
 
 def _refined(concept: str, signs: frozenset[str]) -> str:

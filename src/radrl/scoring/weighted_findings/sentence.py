@@ -303,6 +303,7 @@ class _Reading:
         self._tied = False
         self._open = False  # nothing has ended the noun phrase of the last finding
         self._joint: Kind | None = None
+        self._predicate = False  # a verb followed the last finding
         self._after_joint = False  # the pending qualities begin a new part of a list
         self._listed = False
         self._link: Draft | None = None
@@ -379,7 +380,7 @@ class _Reading:
             draft.host = last
         self._found.append(draft)
         self._last, self._open, self._listed, self._joint = draft, True, True, None
-        self._after_joint = False
+        self._after_joint, self._predicate = False, False
 
     def _ends_here(self, meaning: Meaning) -> bool:
         """Whether an organ is where a line before it ends ("leads in right atrium and right ventricle")."""
@@ -455,6 +456,7 @@ class _Reading:
         if kind is Kind.VERB and self._organ and self._last is not None:  # "... and the aorta is calcified"
             self._earlier, self._last, self._subject = self._last, None, ()
         self._flush()
+        self._predicate |= kind is Kind.VERB and self._last is not None
         if kind is Kind.STOP:
             self._end_clause()
         if meaning.word == LINK:
@@ -464,7 +466,7 @@ class _Reading:
 
     def _goes_on(self, joint: int) -> bool:
         """Whether qualities of one noun phrase are listed ("right middle and lower lobe")."""
-        if not self._pending or self._tied or joint + 1 >= len(self._parts):
+        if not self._pending or self._tied or self._predicate or joint + 1 >= len(self._parts):
             return False
         meaning, start, _ = self._parts[joint + 1]
         entry = meaning.entry
@@ -500,6 +502,7 @@ class _Reading:
         for i in range(len(found) - 1, 0, -1):
             if found[i].joined is not None and found[i].after:
                 _lend(found[i].after, found[i - 1], found[i].plural)
+                _lend_degree_and_change(found[i].after, found[i - 1])
         for before, draft in itertools.pairwise(found):
             if draft.joined is Kind.EITHER:
                 where = [one for one in before.before[1:] if one.sides or one.regions]
@@ -520,6 +523,18 @@ _WHEN_CALCIFIED: Final = {
     "pleural_thickening": "pleural_calcification",
     "tortuous_aorta": "tortuous_aorta",
 }
+
+
+def _lend_degree_and_change(lent: Iterable[Meaning], draft: Draft) -> None:
+    """Give what is said at a list's end of all of it ("the effusion and the edema are unchanged")."""
+    own = [*draft.before, *draft.after]
+    graded = any(one.severity is not None for one in own)
+    changed = any(one.change for one in own)
+    for one in lent:
+        if one.sides or one.regions or one.tip or one.size_mm is not None:
+            continue
+        if (one.change and not changed) or (one.severity is not None and not graded):
+            draft.after.append(one)
 
 
 def _lend(lent: Iterable[Meaning], draft: Draft, plural: bool) -> None:
