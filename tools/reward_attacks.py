@@ -7,7 +7,7 @@
 References are drawn reports of patients who differ (radrl.data.phantom), one a film; no model writes
 anything. The first rows are what a reward should pay for: the reference itself, its findings in other words,
 these but for one of them. The others are what a policy may fall into without looking at a film, or after
-having looked, by saying it in a way that pays. Rewards have the settings that params.yaml gives the arms which
+having looked, by saying it in a way that pays. Rewards have the settings that params.yaml gives the arms that
 have them, the others their defaults; labels are those of the rules.
 
 A reward is gamed where an attack that does not look at the film comes near the honest row, or where an attack

@@ -158,8 +158,8 @@ def set_up(
     source = str(settings or "--settings")
     record: dict[str, Any] = {"metrics": wanted.items}
     for name in read_by:
-        weights = {} if model is None else {"model": model.name, "sha256": sha256(model), "device": device}
-        record[name] = labeler["rules"] if name == "rules" else weights
+        own = {} if model is None else {"model": model.name, "sha256": sha256(model), "device": device}
+        record[name] = labeler["rules"] if name == "rules" else own
     record |= {family: evaluation[family] for family in wanted.families if family in evaluation}
     if weights is not None and _WEIGHED in record:
         record[_WEIGHED] = {**record[_WEIGHED], "weights": weights.name, "sha256": sha256(weights)}

@@ -156,7 +156,7 @@ def _lend(wide: Finding, to: Entity) -> None:
 
 
 def _steps(one: Entity, wide: Entity, tables: Tables) -> int:
-    """How many steps a concept is narrower than another, or than what that is a sign of; 0 where it is not."""
+    """How many steps a concept is narrower than another, or than that is a sign of; 0 where it is not."""
     name, other = one.finding.concept, wide.finding.concept
     line = tables.lines[name]
     if other in SIGNS:
@@ -169,6 +169,6 @@ def _steps(one: Entity, wide: Entity, tables: Tables) -> int:
 
 def _together(one: Entity, other: Entity) -> bool:
     """Whether two entities may be at one place; an opacity of one side is not the edema of both lungs."""
-    if one.side != other.side and (one.side and other.side or one.finding.concept in DIFFUSE):
+    if one.side != other.side and ((one.side and other.side) or one.finding.concept in DIFFUSE):
         return False
     return not apart(one.finding.regions, other.finding.regions)

@@ -126,8 +126,9 @@ def compare(
         for i, k, cost, faults in pairs
     ]
     inexact = math.fsum(one.cost for one in matches)
-    lost = [one for i, one in enumerate(known) if all(i != pair[0] for pair in pairs)]
-    over = [one for k, one in enumerate(said) if all(k != pair[1] for pair in pairs)]
+    rows, columns = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
+    lost = [one for i, one in enumerate(known) if i not in rows]
+    over = [one for k, one in enumerate(said) if k not in columns]
     matches += [Match("missed", miss * one.weight, one.weight, one) for one in lost if one.weight]
     matches += [Match("false", invent * one.weight, one.weight, None, one) for one in over if one.weight]
     missed = math.fsum(miss * one.weight for one in lost)
@@ -283,6 +284,9 @@ def _best(gains: dict[tuple[int, int], float]) -> list[tuple[int, int]]:
     for i, k in gains:
         rows.setdefault(i, []).append(k)
         columns.setdefault(k, []).append(i)
+    favourites = {i: max((gains[i, k], -k) for k in own) for i, own in rows.items()}
+    if len({k for _, k in favourites.values()}) == len(rows):  # no two want the same, as nearly always
+        return sorted((i, -k) for i, (_, k) in favourites.items())
     chosen: list[tuple[int, int]] = []
     seen: set[int] = set()
     for start in rows:
