@@ -58,19 +58,20 @@ def findings_of(report: str, *, spans: bool = True) -> tuple[Finding, ...]:
         >>> finding.concept, finding.present, sorted(finding.sides), finding.severity, finding.change
         ('pleural_effusion', True, ['left'], 1, 'unchanged')
     """
-    return merged(list(statements_of(report, spans=spans)))
+    return merged(statements_of(report, spans=spans))
 
 
-def statements_of(report: str, *, spans: bool = True) -> Iterator[Finding]:
+def statements_of(report: str, *, spans: bool = True) -> list[Finding]:
     """The findings of a report as its sentences state them, repeated where it repeats itself.
 
     Args:
         report: as of `findings_of`.
         spans: as of `findings_of`.
 
-    Yields:
+    Returns:
         Findings in the order of the report.
     """
+    stated: list[Finding] = []
     text: _Text | None = None
     for sentence in sentences(report):
         spelled = tokens(sentence)
@@ -82,7 +83,8 @@ def statements_of(report: str, *, spans: bool = True) -> Iterator[Finding]:
         if spans:
             text = text or _Text(report)
             text.seek(spelled)
-        yield from _findings(drafts, text)
+        stated += _findings(drafts, text)
+    return stated
 
 
 _DEVICES: Final = qualities.WITH_TIPS | {"sternotomy_wires"}
@@ -122,6 +124,7 @@ class _Text:
         self._at = 0
         self._here = 0
         self._tokens: Sequence[str] = ()
+        self._marked = False
 
     def seek(self, spelled: Sequence[str]) -> None:
         """Go to the next sentence.
@@ -132,6 +135,7 @@ class _Text:
         self._tokens = spelled
         words = [word for word in spelled if word not in _MARKS]
         count = len(words)
+        self._marked = count < len(spelled)
         for at in range(self._at, len(self._words) - count + 1):
             if self._words[at : at + count] == words:
                 self._here, self._at = at, at + count
@@ -142,31 +146,41 @@ class _Text:
         """Characters of tokens ``start`` to ``end`` (exclusive); (0, 0) where the sentence was not found."""
         if self._here < 0:
             return 0, 0
+        if not self._marked:
+            first, last = self._here + start, self._here + end - 1
+            return self._ends[first] - len(self._words[first]), self._ends[last]
         first = self._here + sum(word not in _MARKS for word in self._tokens[:start])
         last = first + sum(word not in _MARKS for word in self._tokens[start:end]) - 1
         return self._ends[first] - len(self._words[first]), self._ends[last]
 
 
-def _findings(drafts: Sequence[Draft], text: _Text | None) -> Iterator[Finding]:
+def _findings(drafts: Sequence[Draft], text: _Text | None) -> list[Finding]:
     """What a sentence states, hosts before their guests."""
-    made: dict[int, Finding] = {}
+    stated: list[Finding] = []
+    made: dict[Draft, Finding] = {}
+    span = (0, 0)
     for draft in drafts:
-        host = made.get(id(draft.host)) if draft.host is not None else None
-        span = text.span(draft.start, draft.end) if text is not None else (0, 0)
-        if host is None and not (draft.before or draft.after or draft.subject):
+        if text is not None:
+            span = text.span(draft.start, draft.end)
+        if draft.bare:
             certainty: Certainty = "hedged" if draft.said == UNCERTAIN else "certain"
             finding = Finding(draft.concept, draft.said != NEGATIVE, certainty, span=span)
         else:
-            finding = _finding(draft, host, span)
-        made[id(draft)] = finding
-        if finding.present and finding.concept in STATED_ABSENT_ONLY:
-            continue
-        yield finding
-        if draft.before and draft.before[0].also:
-            also = draft.before[0].also
-            yield replace(finding, concept=ENLARGED[also] if finding.present else also)
-        if _misplaced(finding) and not any(one.concept == "device_malposition" for one in drafts):
-            yield Finding("device_malposition", certainty=finding.certainty, span=finding.span)
+            finding = _finding(draft, made.get(draft.host) if draft.host is not None else None, span)
+        made[draft] = finding
+        if draft.said == NEGATIVE or finding.concept not in STATED_ABSENT_ONLY:
+            stated.append(finding)
+            stated += _besides(draft, finding, drafts)
+    return stated
+
+
+def _besides(draft: Draft, finding: Finding, drafts: Sequence[Draft]) -> Iterator[Finding]:
+    """What a finding's words name besides: a second organ, or a tube that is malpositioned."""
+    if draft.before and draft.before[0].also:
+        also = draft.before[0].also
+        yield replace(finding, concept=ENLARGED[also] if finding.present else also)
+    if finding.tip and _misplaced(finding) and all(one.concept != "device_malposition" for one in drafts):
+        yield Finding("device_malposition", certainty=finding.certainty, span=finding.span)
 
 
 def _misplaced(finding: Finding) -> bool:

@@ -114,6 +114,11 @@ class Draft:
     plural: bool = False
     compared: bool = False
 
+    @property
+    def bare(self) -> bool:
+        """Whether nothing is said of it."""
+        return not (self.before or self.after or self.subject or self.host)
+
     def raised(self, *, described: bool) -> bool:
         """Whether "increased" is a change: not before what it only describes ("increased opacity")."""
         said = self.after if described and not self.compared else [*self.before[1:], *self.after]
