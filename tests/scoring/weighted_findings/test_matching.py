@@ -232,7 +232,7 @@ def test_symmetric_where_neither_is_silent(reference: list[Finding], hypothesis:
         of([NORMAL, *hypothesis], [NORMAL, *reference]),
     )
     assert there.score == pytest.approx(back.score)
-    assert (there.missed, there.false) == pytest.approx((back.false, back.missed))
+    assert there.total == pytest.approx(back.total)  # which of two matchings that cost the same is open
 
 
 @given(report, report, st.data())

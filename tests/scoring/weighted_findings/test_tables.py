@@ -1,4 +1,4 @@
-"""Tables of weights: whole, a reason a row, changed by a user; conditions; what a report says of its patient."""
+"""Tables of weights: whole, a reason a row, changed by a user; conditions; what is said of the patient."""
 
 from __future__ import annotations
 

@@ -76,6 +76,8 @@ def condition(said: str) -> Condition:
         True
     """
     clauses = [_clause(clause) for clause in said.split()]
+    if len(clauses) == 1:  # as nearly all are
+        return clauses[0]
     return lambda finding, context: all(holds(finding, context) for holds in clauses)
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import eq
 from typing import Final
 
 from radrl.scoring.weighted_findings.conditions import Context
@@ -94,10 +95,16 @@ def entities(findings: Iterable[Finding], tables: Tables, context: Context) -> l
             weight = weight if one.certainty == "certain" else weight * hedged
             found += [Entity(weight, side, one) for side in (one.sides or _NO_SIDE)]
     if len(found) > 1:
-        found.sort(key=_order)
+        found.sort(key=_roughly)
+        if any(map(eq, map(_roughly, found), map(_roughly, found[1:]))):
+            found.sort(key=_order)
         spread(found, tables.costs["again"])
         _lighten(found, tables)
     return found
+
+
+def _roughly(entity: Entity) -> tuple[str, str]:
+    return entity.finding.concept, entity.side
 
 
 def _order(entity: Entity) -> tuple[str, ...]:

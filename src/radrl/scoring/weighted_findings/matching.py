@@ -178,11 +178,12 @@ def _pairs(
     gains: dict[tuple[int, int], float] = {}
     found: dict[tuple[int, int], tuple[float, tuple[Fault, ...]]] = {}
     like, costs = tables.like, tables.costs
+    names = [other.finding.concept for other in said]
     for i, one in enumerate(known):
-        alike = like[one.concept]
-        for k, other in enumerate(said):
-            close = alike.get(other.concept, 0.0)
-            if close:
+        alike = like[one.finding.concept]
+        for k, name in enumerate(names):
+            if name in alike:
+                other, close = said[k], alike[name]
                 whole = miss * one.weight + invent * other.weight
                 faults = _faults(one, other, close, whole, costs)
                 cost = min(whole, math.fsum(fault.cost for fault in faults)) if faults else 0.0

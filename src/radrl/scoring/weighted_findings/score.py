@@ -85,15 +85,14 @@ class WeightedFindings:
             ``weighted_findings``, and the costs of missed, false and inexact findings.
         """
         require_pairs(references, hypotheses)
-        found = [self.compare(*pair) for pair in zip(references, hypotheses, strict=True)]
-        return means_of(
-            {
-                self.name: [one.score for one in found],
-                f"{self.name}_missed_cost": [one.missed for one in found],
-                f"{self.name}_false_cost": [one.false for one in found],
-                f"{self.name}_inexact_cost": [one.inexact for one in found],
-            }
-        )
+        names = (self.name, *(f"{self.name}_{kind}_cost" for kind in ("missed", "false", "inexact")))
+        rows = [self._numbers(*pair) for pair in zip(references, hypotheses, strict=True)]
+        return means_of(dict(zip(names, zip(*rows, strict=True), strict=True)))
+
+    def _numbers(self, reference: str, hypothesis: str) -> tuple[float, float, float, float]:
+        """Of a pair; the comparison itself is let go, so that memory does not grow with pairs."""
+        found = self.compare(reference, hypothesis)
+        return found.score, found.missed, found.false, found.inexact
 
     def in_parts(self) -> Course:
         """See `radrl.scoring.course.InParts`."""

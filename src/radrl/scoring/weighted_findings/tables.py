@@ -71,7 +71,10 @@ class Tables:
         plain = self.plain.get(finding.concept)
         if plain is not None:
             return plain
-        return next(weight for holds, weight in self.weights[finding.concept] if holds(finding, context))
+        for holds, weight in self.weights[finding.concept]:
+            if holds(finding, context):
+                return weight
+        raise AssertionError(f"the first row of {finding.concept} has a condition")
 
 
 def tables(overrides: Overrides | str | Path | None = None) -> Tables:
