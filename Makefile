@@ -144,7 +144,7 @@ engines: $(ENGINES)  ## the environment of vLLM, which writes reports where para
 	tools/engines/install.sh .venv-vllm $(INTERPRETER)
 	@touch $@
 
-metrics: $(INSTALLED)  ## score the report pairs of docs/metric_checks.csv anew, into docs/metrics.md and its plot
+metrics: $(INSTALLED)  ## score docs/metric_checks.csv and docs/metric_scenarios.csv anew, into docs/metrics.md and its plot
 	python tools/metric_checks.py
 
 seeds: $(INSTALLED)  ## the shipped arms once a seed, into docs/results/; SEEDS="10 11 12", JOBS=2

@@ -9,10 +9,13 @@ from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
+import metric_scenarios
 import pandas as pd
 import pytest
 
 from radrl.labelers.rules.labeler import RulesLabeler
+from radrl.parts.builtin import BUILTIN
+from radrl.scoring.base import Scorer, means_of
 from radrl.scoring.build import build
 from radrl.scoring.rules.errors import GreenRules
 
@@ -90,10 +93,15 @@ def tool() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def scores(tool: ModuleType) -> pd.DataFrame:
+def scorers(tool: ModuleType) -> list[Scorer]:
     """Without METEOR, which needs Java and a while; `tools/metric_checks.py --check` has it."""
     settings = {"nlg": tool.NLG | {"meteor": False}}
-    return tool.per_pair(tool.read_pairs(), build(tool.FAMILIES, settings, [RulesLabeler()]))
+    return build(tool.families(), settings, [RulesLabeler()])
+
+
+@pytest.fixture(scope="module")
+def scores(tool: ModuleType, scorers: list[Scorer]) -> pd.DataFrame:
+    return tool.per_pair(tool.read_pairs(), scorers)
 
 
 def of(change: str) -> pd.DataFrame:
@@ -192,8 +200,30 @@ def test_a_paraphrase_shares_no_sentence_and_keeps_sides_and_sections() -> None:
         assert sides[0] == sides[1], row["pair"]
 
 
-def test_committed_files_are_up_to_date(tool: ModuleType, scores: pd.DataFrame) -> None:
-    assert tool.differences(scores, tool.pooled(tool.read_pairs(), [RulesLabeler()])) == []
+def test_committed_files_are_up_to_date(
+    tool: ModuleType, scores: pd.DataFrame, scorers: list[Scorer]
+) -> None:
+    pooled = tool.pooled(tool.read_pairs(), [RulesLabeler()])
+    assert tool.differences(scores, pooled, tool.per_scenario(scorers)) == []
+
+
+class LongerIsBetter:
+    """A metric as another branch may register it."""
+
+    name = "longer"
+
+    def score(self, references, hypotheses):
+        return means_of({"longer": [len(text) for text in hypotheses]})
+
+
+def test_a_new_built_in_metric_has_its_lines_by_itself(
+    tool: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "longer", lambda: LongerIsBetter(), raising=False)
+    monkeypatch.setitem(BUILTIN["metric"], "longer", f"{__name__}:longer")
+    assert tool.families() == ["ce", "nlg", "radgraph_rules", "green_rules", "longer"]
+    scored = tool.per_scenario(build(["longer"], {}, []))
+    assert "| `longer` |" in metric_scenarios.shown(scored)
 
 
 def test_meteor_loses_less_for_a_flipped_negation_than_for_a_paraphrase(tool: ModuleType) -> None:

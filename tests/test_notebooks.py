@@ -37,20 +37,25 @@ def run(smoke: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def through(name: str) -> dict[str, Any]:
         (notebook,) = (path for path in NOTEBOOKS if path.stem.endswith(name))
         monkeypatch.chdir(notebook.parent)
-        names: dict[str, Any] = {}
-        with mpl.rc_context():
-            for cell in cells(notebook):
-                first, _, rest = "".join(cell["source"]).partition("\n")
-                if first.startswith("%%writefile $own/"):
-                    (tmp_path / first.removeprefix("%%writefile $own/")).write_text(rest, encoding="utf-8")
-                else:
-                    exec(f"{first}\n{rest}", names)
-            names["pictures"] = len(plt.get_fignums())
-            plt.close("all")
-        return names
+        return names_of(notebook, tmp_path)
 
     yield through
     sys.modules.pop(OWN, None)
+
+
+def names_of(notebook: Path, own: Path) -> dict[str, Any]:
+    """The names that a notebook's cells leave, and how many pictures they drew."""
+    names: dict[str, Any] = {}
+    with mpl.rc_context():
+        for cell in cells(notebook):
+            first, _, rest = "".join(cell["source"]).partition("\n")
+            if first.startswith("%%writefile $own/"):
+                (own / first.removeprefix("%%writefile $own/")).write_text(rest, encoding="utf-8")
+            else:
+                exec(f"{first}\n{rest}", names)
+        names["pictures"] = len(plt.get_fignums())
+        plt.close("all")
+    return names
 
 
 def test_data_and_labels(run: Any) -> None:
@@ -103,6 +108,18 @@ def test_the_reward_of_the_notebook_trains_an_arm(
     worth = history["rewards/sides/mean"].dropna()
     assert len(worth) == 2
     assert worth.between(0, 1).all()
+
+
+def test_rewards_in_trl(one_thread: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It needs no smoke run. By hand: the reference, its opposite in the same words, nothing."""
+    (notebook,) = (path for path in NOTEBOOKS if path.stem.endswith("rewards_in_trl"))
+    monkeypatch.chdir(notebook.parent)
+    names = names_of(notebook, tmp_path)
+    assert names["pictures"] == 1
+    truth, by_hand = names["truth"], names["by_hand"]
+    assert names["clinical"](None, by_hand, reference=[truth] * 3) == [1.0, 0.0, 0.0]
+    assert len(names["history"]) == 5
+    assert all(0 <= step["rewards/ce_f1/mean"] <= 1 for step in names["history"])
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=NAMES)

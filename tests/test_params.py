@@ -14,6 +14,7 @@ from omegaconf import OmegaConf
 from radrl.params.base import ParamsError, local_paths
 from radrl.params.schema import read, validate
 from radrl.params.training import Training
+from radrl.reports.think_report import FAULTS
 
 Values = dict[str, Any]
 
@@ -230,6 +231,13 @@ def test_more_hedges_than_the_severity_bears_are_refused(
     assert f"ingest.phantom: hedge_share must lie in [0, {largest}] with severity {severity}, got" in said
 
 
+def test_a_pool_of_more_than_all_studies_is_refused(values: Values) -> None:
+    values = put(values, "ingest.phantom.near_copies", 0.7)
+    validate(put(values, "ingest.phantom.normal_share", 0.3))
+    said = refusal(put(values, "ingest.phantom.normal_share", 0.4))
+    assert "near_copies and normal_share are shares of the same training studies, together at most 1" in said
+
+
 @pytest.mark.parametrize("prevalence", [1, 0.5, {}, {"Pleural Other": 0.5}])
 def test_prevalence_is_a_scale_or_shares_of_single_observations(values: Values, prevalence: Any) -> None:
     validate(put(values, "ingest.phantom.prevalence", prevalence))
@@ -404,7 +412,9 @@ def test_smoke_environment_changes_keys_of_params_and_stays_valid(
     }
 
 
-@pytest.mark.parametrize("recipe", ["csv-laptop", "openi-laptop", "phantom-hard", "phantom-quick"])
+@pytest.mark.parametrize(
+    "recipe", ["csv-laptop", "openi-laptop", "phantom-hard", "phantom-credit", "phantom-quick"]
+)
 def test_smoke_environment_goes_with_the_laptop_recipes_of_any_source(root: Path, recipe: str) -> None:
     own = [root / f"conf/recipes/{recipe}.yaml", root / "conf/smoke/parameters.yml"]
     merged = OmegaConf.merge(*map(OmegaConf.load, own))
@@ -545,6 +555,18 @@ WRONG_REWARDS = [
         {"format": {"weight": 1.0, "credits": {"no_think": 0.5}}},
         "arms.new.reward.format: credits lacks text_outside, empty_think",
     ),
+    (
+        {"format": {"weight": 1.0, "credits": dict.fromkeys(FAULTS, 0.5) | {"no_think": 1.0}}},
+        "arms.new.reward.format.credits.no_think: Input should be less than 1 (it is 1.0)",
+    ),
+    (
+        {"format": {"weight": 1.0, "credits": dict.fromkeys(FAULTS, 0.5) | {"no_think": -0.01}}},
+        "arms.new.reward.format.credits.no_think: Input should be greater than or equal to 0 (it is -0.01)",
+    ),
+    (
+        {"ce_f1": CE_F1 | {"first_weight": -0.5, "phase_switch": 0.5}},
+        "arms.new.reward.ce_f1.first_weight: Input should be greater than or equal to 0",
+    ),
     ({"facts": ASKED}, "arms.new.reward.facts: extractor is judge, but there is no section judge"),
     ({"facts": FACTS | {"judge": ENDPOINT}}, "arms.new.reward.facts: judge is set, but extractor is"),
     (
@@ -557,6 +579,10 @@ WRONG_REWARDS = [
     ),
     (
         {"facts": ASKED | {"judge": ENDPOINT | {"url": "localhost"}}},
+        "arms.new.reward.facts.judge: url is no address",
+    ),
+    (
+        {"facts": ASKED | {"judge": ENDPOINT | {"url": "http://[::1/v1"}}},  # a bracket is open
         "arms.new.reward.facts.judge: url is no address",
     ),
 ]

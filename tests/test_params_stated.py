@@ -121,6 +121,12 @@ def test_the_corpus_has_a_digest_of_its_own_source_alone(values: Values) -> None
     assert digest(workers=3, films_per_shard=7) == same
     assert digest(phantom=phantom | {"noise": 0.03}) != same
     assert digest(image_size=128) != same
+    assert digest(seed=None) == same
+    assert digest(seed=0) != same  # the films of one seed, whatever the seed of the rest
+    neutral = {"boilerplate": "usual", "near_copies": 0.0, "normal_share": 0.0}
+    assert digest(phantom=phantom | neutral) == same
+    for said in ({"boilerplate": "more"}, {"near_copies": 0.1}, {"normal_share": 0.1}):
+        assert digest(phantom=phantom | said) != same
 
 
 def test_a_key_that_is_new_moves_the_corpus_only_where_it_says_something(values: Values) -> None:

@@ -1,4 +1,4 @@
-"""How every metric takes a controlled change: score docs/metric_checks.csv, write what docs/metrics.md shows
+"""How every metric takes a controlled change and ranks reports: write what docs/metrics.md shows of both
 
     python tools/metric_checks.py            write scores, table and plot into docs/
     python tools/metric_checks.py --check    say what differs and exit 1 (a test does this)
@@ -7,9 +7,13 @@
 The last scores with models of your own besides: RadGraph, GREEN and RadEval are set up by the section `eval`
 of --params, as the stage eval does. Those go to a folder of their own; docs/ holds what runs everywhere.
 
-All pairs, and each reference with itself (the change ``identical``), are scored in one call, because CIDEr's
-document frequencies come from the references at hand. Table, plot and words are made from the scores as
-written. Left out is what counts (errors, of which more is worse, and matches) and RadCliQ, a distance.
+The changes are docs/metric_checks.csv: all pairs, and each reference with itself (the change ``identical``),
+are scored in one call, because CIDEr's document frequencies come from the references at hand. The rankings
+are docs/metric_scenarios.csv (`metric_scenarios`), in a call of their own. Tables, plot and words are made
+from the scores as written. Left out is what counts (errors, of which more is worse, and matches) and
+RadCliQ, a distance.
+
+Every built-in metric is scored that needs no setting but those here: a new one has its lines by itself.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
 
+import metric_scenarios
 import numpy as np
 import pandas as pd
 import yaml
@@ -33,6 +38,8 @@ from PIL import Image
 from radrl.evaluation.green import ERRORS
 from radrl.labelers.base import Labeler
 from radrl.labelers.rules.labeler import RulesLabeler
+from radrl.parts.builtin import BUILTIN
+from radrl.parts.find import find
 from radrl.scoring.base import Scorer
 from radrl.scoring.build import build
 from radrl.scoring.clinical import ClinicalEfficacy
@@ -53,12 +60,12 @@ OTHER_MEANING: Final = (
 )
 SAME_MEANING: Final = ("paraphrase", "reordering")
 CHANGES: Final = (*OTHER_MEANING, *SAME_MEANING)
-FAMILIES: Final = ("ce", "nlg", "radgraph_rules", "green_rules")
 NLG: Final = {"preparation": "basic", "meteor": True}
 """Words and punctuation marks in lower case, so that the changed words count and not their spelling."""
 METEOR: Final = "nlg_meteor"
 DIGITS: Final = 4
 MOVES: Final = 10.0**-DIGITS / 2
+Markers = tuple[str, str]
 LEFT_OUT: Final = (*ERRORS, "matched", "unscored", "radcliq_v1")
 
 WORDS: Final = """\
@@ -95,6 +102,20 @@ INK: Final = "#6e7781"
 DPI: Final = 140
 
 
+def families() -> list[str]:
+    """The built-in metrics that need no setting beside `NLG`, hence no model or environment of their own."""
+    given = {"nlg": NLG}
+    return [
+        name
+        for name in BUILTIN["metric"]
+        if all(
+            setting in given.get(name, {})
+            for setting, field in find("metric", name, None).section.model_fields.items()
+            if field.is_required()
+        )
+    ]
+
+
 def read_pairs() -> pd.DataFrame:
     """The 210 pairs, and each of the 30 references with itself."""
     pairs = pd.read_csv(PAIRS)
@@ -104,7 +125,18 @@ def read_pairs() -> pd.DataFrame:
 
 def per_pair(pairs: pd.DataFrame, scorers: Sequence[Scorer]) -> pd.DataFrame:
     """Pair, change and one column a metric, rounded."""
-    columns: dict[str, Any] = {"pair": pairs["pair"], "change": pairs["change"]}
+    return pd.concat([pairs[["pair", "change"]], per_report(pairs, scorers)], axis=1)
+
+
+def per_scenario(scorers: Sequence[Scorer]) -> pd.DataFrame:
+    """The scenarios' hypotheses, one column a metric, rounded."""
+    scenarios = metric_scenarios.read_scenarios()
+    return metric_scenarios.numbered(scenarios, per_report(scenarios, scorers))
+
+
+def per_report(pairs: pd.DataFrame, scorers: Sequence[Scorer]) -> pd.DataFrame:
+    """One column a metric, rounded."""
+    columns: dict[str, Any] = {}
     for scorer in scorers:
         found = scorer.score(pairs["reference"].tolist(), pairs["hypothesis"].tolist())
         for name, reason in found.skipped.items():
@@ -256,58 +288,84 @@ def shown(scores: pd.DataFrame, pooled_scores: pd.DataFrame) -> str:
     return f"{table(scores, pooled_scores)}\n{in_words(scores)}"
 
 
-def with_checks(page: str, made: str) -> str:
-    """The page with its part between the markers replaced."""
-    head, rest = page.split(BEGIN)
-    return head + BEGIN + made + END + rest.split(END)[1]
+def with_made(page: str, made: Mapping[Markers, str]) -> str:
+    """The page with its parts between markers replaced."""
+    for (begin, end), part in made.items():
+        head, rest = page.split(begin)
+        page = head + begin + part + end + rest.split(end)[1]
+    return page
+
+
+def all_shown(
+    scores: pd.DataFrame, pooled_scores: pd.DataFrame, scenarios: pd.DataFrame
+) -> dict[Markers, str]:
+    """By markers, what stands between them."""
+    return {
+        (BEGIN, END): shown(scores, pooled_scores),
+        (metric_scenarios.BEGIN, metric_scenarios.END): metric_scenarios.shown(scenarios),
+    }
 
 
 def digest(scores_file: Path) -> str:
     return hashlib.sha256(scores_file.read_bytes()).hexdigest()
 
 
-def write(out: Path, scores: pd.DataFrame, pooled_scores: pd.DataFrame) -> None:
+def write(out: Path, scores: pd.DataFrame, pooled_scores: pd.DataFrame, scenarios: pd.DataFrame) -> None:
     if METEOR not in scores:
         raise SystemExit("METEOR is missing and belongs into the table: install a Java runtime")
     out.mkdir(parents=True, exist_ok=True)
-    scores.to_csv(out / SCORES, index=False, lineterminator="\n")
-    page, made = out / PAGE, shown(scores, pooled_scores)
-    page.write_text(
-        with_checks(page.read_text(encoding="utf-8"), made) if out == DOCS else made, encoding="utf-8"
-    )
+    files = {
+        SCORES: scores,
+        metric_scenarios.SCORES: scenarios,
+        metric_scenarios.SHARES: metric_scenarios.shares(scenarios),
+    }
+    for name, frame in files.items():
+        frame.to_csv(out / name, index=False, lineterminator="\n")
+    page, made = out / PAGE, all_shown(scores, pooled_scores, scenarios)
+    text = with_made(page.read_text(encoding="utf-8"), made) if out == DOCS else "\n".join(made.values())
+    page.write_text(text, encoding="utf-8")
     about = {"Software": None, SOURCE: digest(out / SCORES)}
     picture(scores).savefig(out / PLOT, dpi=DPI, metadata=about)
 
 
-def differences(scores: pd.DataFrame, pooled_scores: pd.DataFrame) -> list[str]:
+def differences(scores: pd.DataFrame, pooled_scores: pd.DataFrame, scenarios: pd.DataFrame) -> list[str]:
     """What of the files in docs/ is not what the scorers give now; METEOR only where it runs."""
-    found = []
-    kept = pd.read_csv(DOCS / SCORES)
-    absent = [METEOR] if METEOR not in scores else []
-    try:
-        pd.testing.assert_frame_equal(kept.drop(columns=absent), scores, atol=1.5 * 10**-DIGITS, rtol=0)
-    except AssertionError as error:
-        found.append(f"{SCORES}: {error}")
+    kept, kept_scenarios = (pd.read_csv(DOCS / name) for name in (SCORES, metric_scenarios.SCORES))
+    found = [
+        *_moved_from(kept, scores, SCORES),
+        *_moved_from(kept_scenarios, scenarios, metric_scenarios.SCORES),
+    ]
+    if not metric_scenarios.shares(kept_scenarios).equals(pd.read_csv(DOCS / metric_scenarios.SHARES)):
+        found.append(f"{metric_scenarios.SHARES}: not counted from {metric_scenarios.SCORES}")
     page = (DOCS / PAGE).read_text(encoding="utf-8")
-    if page != with_checks(page, shown(kept, pooled_scores)):
-        found.append(f"{PAGE}: its checks are not those of {SCORES}")
+    if page != with_made(page, all_shown(kept, pooled_scores, kept_scenarios)):
+        found.append(f"{PAGE}: its checks are not those of {SCORES} and {metric_scenarios.SCORES}")
     with Image.open(DOCS / PLOT) as drawn:
         if drawn.info.get(SOURCE) != digest(DOCS / SCORES):
             found.append(f"{PLOT}: not drawn from {SCORES}")
     return found
 
 
+def _moved_from(kept: pd.DataFrame, scores: pd.DataFrame, name: str) -> list[str]:
+    absent = [METEOR] if METEOR not in scores else []
+    try:
+        pd.testing.assert_frame_equal(kept.drop(columns=absent), scores, atol=1.5 * 10**-DIGITS, rtol=0)
+    except AssertionError as error:
+        return [f"{name}: {error}"]
+    return []
+
+
 def main() -> int:
     given = _arguments()
     settings = yaml.safe_load(given.params.read_text(encoding="utf-8"))["eval"] | {"nlg": NLG}
     labelers = _labelers({"chexbert": given.chexbert, "chexbert_compact": given.compact})
+    scorers = build([*families(), *given.families], settings, labelers)
     pairs = read_pairs()
-    scores = per_pair(pairs, build([*FAMILIES, *given.families], settings, labelers))
-    both = scores, pooled(pairs, labelers)
+    made = per_pair(pairs, scorers), pooled(pairs, labelers), per_scenario(scorers)
     if not given.check:
-        write(given.out, *both)
+        write(given.out, *made)
         return 0
-    found = differences(*both)
+    found = differences(*made)
     for line in found:
         print(f"{line}\nMend: python tools/metric_checks.py")
     return int(bool(found))

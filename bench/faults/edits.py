@@ -26,6 +26,7 @@ import contextlib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -392,15 +393,15 @@ def page(found: Sequence[Trial], seed: int) -> str:
     """What was seen, as a page of the docs."""
     edits = [(one, edit) for one in found for edit in one.edits]
     false = [name for one in found for name in one.false]
-    failed = [f"{one.stage}: {one.outcome}" for one in found if one.outcome.startswith("failed")]
+    failed = [f"{one.stage}: {why(one)}" for one in found if one.outcome.startswith("failed")]
     head = (
         f"Made by `python bench/faults edits --edits {len(edits)} --seed {seed}`; DVC {version('dvc')}, "
         f"Python {platform.python_version()}, {os.cpu_count()} cores, which other programs used too."
     )
     said = (
         f"{len(edits)} edits in {len(found)} runs of {len({one.stage for one in found})} stages, seed "
-        f"{seed}: {len(false)} false records. {len(failed)} runs failed of something else than what was "
-        "edited."
+        f"{seed}: {len(false)} false records. {len(failed)} runs failed by themselves, which records "
+        "nothing: a stage is run alone here, beside outputs that an earlier trial made with another seed."
     )
     lines = [head, "", said, *(f"- {one}" for one in (*false, *failed))]
     lines += table("run by", [(one.how, one) for one in found], "runs")
@@ -408,6 +409,12 @@ def page(found: Sequence[Trial], seed: int) -> str:
     lines += table("edit", [(f"{edit[1]}, {edit[2]}", one) for one, edit in edits], "edits")
     lines += table("edited", [(edit[0], one) for one, edit in edits], "edits")
     return "\n".join([*lines, ""])
+
+
+def why(failed: Trial) -> str:
+    """The error of a run that failed by itself."""
+    lines = failed.outcome.splitlines()
+    return next((line for line in reversed(lines) if re.match(r"\w+(Error|Exception)\b", line)), lines[-1])
 
 
 def table(title: str, found: Sequence[tuple[str, Trial]], of: str) -> list[str]:
@@ -428,7 +435,7 @@ def run(folder: Path, edits: int, seed: int, revision: str) -> Iterator[str]:
     """The first run, or the one that an earlier start left in the folder, then the trials.
 
     Yields:
-        The page after each of them.
+        The page of the trials that were there, and after each further one.
     """
     root, notes = folder / "radrl", folder / "witness"
     prepare(folder, revision)
@@ -451,6 +458,8 @@ def run(folder: Path, edits: int, seed: int, revision: str) -> Iterator[str]:
     kept = folder / f"trials-{seed}.jsonl"
     lines = kept.read_text().splitlines() if kept.is_file() else []
     found = [Trial(**json.loads(line)) for line in lines]
+    if found:
+        yield page(found, seed)
     with server(root) as warm:
         runner = DvcStages(root, root / "build/repro", warm)
         while sum(len(one.edits) for one in found) < edits:

@@ -281,3 +281,11 @@ def test_levels_that_cannot_be_had_are_left_one_by_one_and_lower_the_bound(monke
     found = balanced_subset(labels, everything(labels), 4, seed=0, goal=AS_HIGH_AS_POSSIBLE)
     assert asked == [6, 5, 4, 3, 2]
     assert (found.level, found.level_bound) == (2, 2)
+
+
+def test_studies_with_the_same_labels_are_taken_in_the_order_of_the_seeds_shuffle():
+    labels = np.zeros((60, 3), np.int64)
+    labels[:40, 0] = 1  # one label set, and 20 studies without a label
+    found = balanced_subset(labels, np.ones(60, bool), 25, seed=4)
+    order = np.random.default_rng(4).permutation(60)
+    assert found.chosen.tolist() == sorted(order[order < 40][:25].tolist())

@@ -86,3 +86,8 @@ def test_f_beta_agrees_with_the_vectors(rl_math):
 def test_f_beta_refuses_what_is_no_rate(p, r, beta):
     with pytest.raises(ValueError, match=r"outside \[0, 1\]|must be above 0"):
         f_beta(p, r, beta=beta)
+
+
+def test_f_beta_refuses_one_wrong_rate_among_right_ones():
+    with pytest.raises(ValueError, match=r"recall holds a value outside \[0, 1\]"):
+        f_beta([0.5, 0.5], [0.5, -0.1])

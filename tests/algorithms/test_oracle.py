@@ -34,6 +34,8 @@ def test_average_by_hand():
     # first observation 1; then 0.7 * 1 + 0.3 * 0
     assert moving_average(None, 1.0, momentum=0.7) == 1.0
     assert moving_average(1.0, 0.0, momentum=0.7) == pytest.approx(0.7)
+    # 0.7 * 0.2 + 0.3 * 0.6
+    assert moving_average(0.2, 0.6, momentum=0.7) == pytest.approx(0.32)
 
 
 def test_rounding_leads_past_no_bound():

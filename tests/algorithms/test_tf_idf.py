@@ -139,3 +139,12 @@ def test_refuses_unknown_forms_and_shapes():
         tf_idf(BY_HAND, np.ones(2))
     with pytest.raises(ValueError, match="alpha is -1"):
         tf_idf_weights(BY_HAND, BY_HAND, alpha=-1)
+
+
+def test_tokens_of_one_rollout_alone_are_refused():
+    with pytest.raises(
+        ValueError, match=r"token ids have shape \(3,\), counted \(3,\); give \(\.\.\., N, T\)"
+    ):
+        tf_idf(np.array([1, 2, 3]), np.ones(3, bool))
+    with pytest.raises(ValueError, match=r"token ids have shape \(1, 3\), counted \(1, 2\)"):
+        tf_idf(np.array([[1, 2, 3]]), np.ones((1, 2), bool))

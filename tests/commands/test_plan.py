@@ -15,7 +15,7 @@ def test_a_plan_says_films_tokens_memory_and_hours(radrl, root, monkeypatch):
     assert lines[0].startswith("phantom-laptop: 1.3 M weights (radrl-tiny), 16 image tokens a film")
     assert max(map(len, lines[:40])) <= 120
     assert "…" not in result.stdout
-    for word in ("sft", "train@grpo", "generate@mrg_r1", "measured by bench/grpo_step.py"):
+    for word in ("sft", "train@mrg_r1", "generate@sft_think", "measured by bench/grpo_step.py"):
         assert word in result.stdout
 
 

@@ -26,6 +26,7 @@ def project(tmp_path, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setattr(repro, "stages", lambda root, targets: {"ingest": set(), "label": {"ingest"}})
     monkeypatch.setattr(repro, "out_of_date", lambda root, graph: {"label"})
+    monkeypatch.setattr(repro, "would_run", lambda root, graph, untrue: {"label"})
     monkeypatch.setattr(repro, "mend", lambda root: [])
     return folder
 

@@ -1,5 +1,7 @@
 """`radrl study` from the command line."""
 
+import shutil
+
 import analyses_tables
 import pytest
 import yaml
@@ -64,6 +66,11 @@ class Pretended:
 
     def stop(self):
         pass
+
+
+class Never(Pretended):
+    def __call__(self, experiment):
+        raise AssertionError(f"{experiment.title} ran")
 
 
 class StillRising(Pretended):
@@ -145,6 +152,71 @@ def test_a_claim_that_more_training_could_overturn_was_stopped_early(
     # 0.02 and 0.0201 in 15 updates
     assert "| all | grpo | 60 | sample F1 on the watched films | +0.080 ± 0.000 | rising |" in text
     assert "grpo,watch/ce_rules_sample14_f1,60,2,0.080" in (tmp_path / "page-levelling.csv").read_text()
+    # the arm is 0.01 below in both seeds, and 0.001 is of the test films
+    assert (
+        "| ce_rules_sample14_f1 | all.grpo | all.sft | 0.0000 | 0.0010 | 0.0000 (0.0000 to 0.0000) | 0.0007 |"
+        in text
+    )
+    spread = (tmp_path / "page-spread.csv").read_text().splitlines()
+    assert [line.split(",")[:7] for line in spread[1:]] == [
+        ["ce_rules_sample14_f1", run, "grpo", run, "sft", "2", "False"] for run in ("few", "all")
+    ]
+
+
+def test_seeds_that_ran_on_two_machines_are_one_study(radrl, file, project, tmp_path, monkeypatch):
+    """The page and its tables are those of one machine that ran both, but for a line that says so."""
+    monkeypatch.setattr(module.clones, "commit", lambda root: "0123456789abcdef")
+    whole = radrl("study", file, "--out", tmp_path / "whole.md")
+    assert whole.exit_code == 0, whole.output
+    for seed in (0, 1):
+        shutil.rmtree(project / "data/.studies")
+        result = radrl("study", file, "--seeds", seed, "--pack", tmp_path / f"{seed}.zip")
+        assert result.exit_code == 0, result.output
+    shutil.rmtree(project / "data/.studies")
+    monkeypatch.setattr(module, "Repro", Never)
+    packs = [part for seed in (0, 1) for part in ("--packed", tmp_path / f"{seed}.zip")]
+    result = radrl("study", file, *packs, "--out", tmp_path / "parted.md")
+    assert result.exit_code == 0, result.output
+    for suffix in (".csv", "-curves.csv", "-levelling.csv"):
+        assert (tmp_path / f"parted{suffix}").read_bytes() == (tmp_path / f"whole{suffix}").read_bytes()
+    said = "Ran elsewhere, code of 0123456789: few, seed 0; all, seed 0; few, seed 1; all, seed 1."
+    text = (tmp_path / "parted.md").read_text()
+    assert text.replace(f"{said}\n\n", "").replace("parted", "whole") == (tmp_path / "whole.md").read_text()
+    assert said in text
+
+
+def test_one_seed_of_a_file_and_one_that_runs_here(radrl, file, project, tmp_path, monkeypatch):
+    monkeypatch.setattr(module.clones, "commit", lambda root: "0123456789abcdef")
+    radrl("study", file, "--seeds", 0, "--pack", tmp_path / "0.zip")
+    shutil.rmtree(project / "data/.studies")
+    result = radrl("study", file, "--packed", tmp_path / "0.zip", "--out", tmp_path / "page.md")
+    assert result.exit_code == 0, result.output
+    assert "[2/2] all, seed 1: done" in result.stderr
+    assert "seed 0: started" not in result.stderr
+    assert "| grpo | 0.405 ± 0.007 |" in (tmp_path / "page.md").read_text()
+
+
+def test_a_file_of_other_parameters_is_refused_by_their_names(radrl, file, project, tmp_path, monkeypatch):
+    monkeypatch.setattr(module.clones, "commit", lambda root: "0123456789abcdef")
+    radrl("study", file, "--seeds", 0, "--pack", tmp_path / "0.zip")
+    file.write_text(file.read_text().replace("training.steps: 7", "training.steps: 8"))
+    result = radrl("study", file, "--packed", tmp_path / "0.zip")
+    assert result.exit_code == 1
+    said = " ".join(result.output.split())
+    assert "few, seed 0 ran with other parameters (training.steps)" in said
+    assert "or run that seed here" in said
+
+
+def test_a_file_that_holds_no_seed_of_the_study_or_is_none(radrl, file, project, tmp_path, monkeypatch):
+    monkeypatch.setattr(module.clones, "commit", lambda root: "0123456789abcdef")
+    radrl("study", file, "--seeds", 0, "--pack", tmp_path / "0.zip")
+    result = radrl("study", file, "--seeds", 1, "--packed", tmp_path / "0.zip")
+    assert result.exit_code == 1
+    assert "holds all-seed-0, few-seed-0, and none of the study's" in " ".join(result.output.split())
+    (tmp_path / "torn.zip").write_bytes((tmp_path / "0.zip").read_bytes()[:200])
+    result = radrl("study", file, "--packed", tmp_path / "torn.zip")
+    assert result.exit_code == 1
+    assert "is no zip file, or damaged" in " ".join(result.output.split())
 
 
 def test_without_out_the_page_lies_with_the_clones(radrl, file, project):

@@ -6,25 +6,41 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.request import urlopen
 
 import browser
+import pandas as pd
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from mlflow import MlflowClient
 from servers import free_port
 
 from radrl.commands.main import cli
+from radrl.data.writing import whole_table
+from radrl.pages.page import environment
+from radrl.wiring.policy_models import Scored
+from radrl.wiring.record_digests import by_sha256
 from radrl.wiring.tracker import Tracker
 from radrl.wiring.views import ARMS, address
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+WATCHED = "watch/ce_rules_sample14_f1"
+TOLD = ("reward", "kl", "entropy", "completions/mean_length", "completions/clipped_ratio", WATCHED)
 HEADLINE = ("ce_rules_sample14_f1", "ce_rules_macro14_f1", "ce_rules_micro14_f1", "nlg_bleu4")
+HOSTILE = (
+    "<script>window.ran = window.top.ran = 1</script>",
+    '<img src=x onerror="window.ran = window.top.ran = 1">',
+    "[a film](javascript:window.ran=1)",
+    "=cmd|' /C calc'!A0",
+)
+"""Reports that would run something where their texts are taken for more than texts."""
 F1 = {"sft": 0.55, "grpo": 0.60, "deer": 0.65}
 
 
@@ -35,17 +51,46 @@ def recorded(project: Path) -> Path:
     (project / "dvc.yaml").touch()
     conf = {"tracking_uri": "sqlite:///mlflow.db", "artifacts": "mlartifacts", "experiment": "radrl"}
     (project / "conf/base/mlflow.yml").write_text("".join(f"{key}: {value}\n" for key, value in conf.items()))
-    tracker = Tracker(conf | {"headline": HEADLINE, "study": "three arms"}, project)
+    tracker = Tracker(conf | {"headline": HEADLINE, "watched": WATCHED, "study": "three arms"}, project)
+    (project / "corpus").write_text("films")
     for arm, f1 in F1.items():
         tracker.enter("train", arm, {"seed": "0", "reward": "ce_f1 + bleu2"})
         for step in (1, 2):
-            tracker.metrics({"reward": f1 * step / 2}, step, section="training")
+            tracker.metrics(dict.fromkeys(TOLD, f1 * step / 2), step, section="training")
+        of = modelled(tracker, project, arm)
         tracker.enter("eval", arm, {"seed": "0", "reward": "ce_f1 + bleu2", "credit": "gradient"})
+        tracker.dataset(of.dataset, project / "corpus", "scored")
+        tracker.metrics({"ce_rules_sample14_f1": f1, "nlg_bleu4": f1 / 2}, of=of)
         tracker.metrics({f"headline/{name}": f1 for name in HEADLINE})
         (project / "per_label.csv").write_text(arm)
         tracker.artifact(project / "per_label.csv")
+    keep_hostile(tracker, project)
     tracker.leave("FINISHED")
     return project
+
+
+def keep_hostile(tracker: Tracker, folder: Path) -> None:
+    """Hostile texts in all that the record keeps of reports: a table, the page, a card, a CSV."""
+    tracker.enter("generate", "hostile")
+    reports = pd.DataFrame({"report": pd.array(HOSTILE, dtype="string"), "number": range(len(HOSTILE))})
+    tracker.table("reports", reports)
+    page = environment().from_string(
+        "<html><body>{% for one in all %}<p>{{ one }}</p>{% endfor %}</body></html>"
+    )
+    (folder / "page.html").write_text(page.render(all=HOSTILE))
+    (folder / "card.md").write_text("\n\n".join(HOSTILE))  # cards hold no report (test_compare); were it so
+    with whole_table(folder / "reports.csv", "csv", pa.schema([("report", pa.string())])) as table:
+        table.write([{"report": text} for text in HOSTILE])
+    for name in ("page.html", "card.md", "reports.csv"):
+        tracker.artifact(folder / name)
+
+
+def modelled(tracker: Tracker, project: Path, arm: str) -> Scored:
+    """A model of the arm, in the run that is open."""
+    client = tracker._client
+    made = client.create_logged_model(tracker._experiment(), arm, tracker._run, params={"reward": "ce_f1"})
+    client.finalize_logged_model(made.model_id, "READY")
+    return Scored(made.model_id, "corpus.test", by_sha256(project / "corpus").short, "{}")
 
 
 class Shown(NamedTuple):
@@ -88,7 +133,7 @@ def ui(project: Path, root: Path) -> Iterator[Shown]:
     )
     assert started.stdout
     try:
-        said = [started.stdout.readline().split()[1] for _ in range(2)]
+        said = [started.stdout.readline().split()[1] for _ in range(3)]
         browser.wait(f"http://127.0.0.1:{port}/health")
         yield Shown(f"http://127.0.0.1:{port}", said)
     finally:
@@ -169,6 +214,60 @@ def test_the_curves_of_all_trainings_are_one_chart(ui: Shown, chromium: Browser)
         lines = chart.evaluate("node => node.data.map(line => line.name + ' ' + line.metricKey)")
         assert {line.split()[1] for line in lines} == {*F1}
         require_clean(one)
+
+
+def test_charts_begin_with_what_tells_most_and_names_are_whole(ui: Shown, chromium: Browser) -> None:
+    first = ["reward", WATCHED, "kl", "completions/mean_length"]
+    with browser.visit(chromium, width=1366, height=1400) as one:
+        one.page.goto(ui.said[1])
+        one.page.get_by_text("training/entropy").first.wait_for(timeout=90_000)
+        shown = one.page.evaluate(
+            "() => [...document.querySelectorAll('*')].filter(node => !node.children.length"
+            " && node.textContent.startsWith('training/') && getComputedStyle(node).fontWeight >= 600)"
+            ".map(({textContent, parentElement: box}) => [textContent, box.scrollWidth - box.clientWidth])"
+        )
+        assert [name for name, _ in shown][:4] == [f"training/{name}" for name in first]
+        assert [beyond for _, beyond in shown][:4] == [0] * 4
+
+
+def test_policies_stand_side_by_side_with_their_scores(ui: Shown, chromium: Browser) -> None:
+    with browser.visit(chromium, width=1800) as one:
+        one.page.goto(ui.said[2])
+        one.page.get_by_text("corpus.test").first.wait_for(timeout=90_000)
+        text = one.page.inner_text("body")
+        for said in ("ce_rules/sample14_f1", *F1, *(str(f1) for f1 in F1.values())):
+            assert said in text
+        assert "Ask questions about your experiments" not in text  # the assistant would have a quarter of it
+        require_clean(one)
+
+
+def until(look: Callable[[], str], wanted: str) -> str:
+    """What is seen once it has what is waited for."""
+    end = time.monotonic() + 90
+    while wanted not in (seen := look()):
+        assert time.monotonic() < end, seen
+        time.sleep(0.3)
+    return seen
+
+
+@pytest.mark.parametrize("file", ["reports.json", "page.html", "card.md", "reports.csv"])
+def test_reports_with_markup_are_shown_and_run_nothing(
+    ui: Shown, project: Path, chromium: Browser, file: str
+) -> None:
+    client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("radrl").experiment_id
+    (run,) = client.search_runs([experiment], "tags.arm = 'hostile'")
+    with browser.visit(chromium, width=1800) as one:
+        one.page.goto(f"{ui.address}/#/experiments/{experiment}/runs/{run.info.run_id}/artifacts/{file}")
+        wanted = "window.ran = window.top.ran = 1"
+        said = until(lambda: " ".join(frame.inner_text("body") for frame in one.page.frames), wanted)
+        one.page.wait_for_timeout(500)
+        for frame in one.page.frames:
+            assert frame.evaluate("[window.ran, document.querySelectorAll('img[src=x]').length]") == [None, 0]
+            assert frame.locator("a[href^='javascript:']").count() == 0
+        if file == "reports.csv":
+            assert f"'{HOSTILE[3]}" in said  # a spreadsheet, to which it may be saved, would run it
+        assert one.abroad == []
 
 
 def test_addresses_and_mends_are_said(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

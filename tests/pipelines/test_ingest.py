@@ -140,3 +140,15 @@ def test_too_many_refusals_fail_and_leave_no_corpus(
     with pytest.raises(DatasetError, match=r"max_quarantined_share"):
         ingest(phantom)
     assert not (tmp_path / "corpus").exists()
+
+
+def test_films_with_a_seed_of_their_own_are_the_same_for_every_seed(
+    ingest: Ingest, phantom: dict[str, Any]
+) -> None:
+    first, _, _ = ingest(phantom | {"seed": 3}, seed=0)
+    second, _, _ = ingest(phantom | {"seed": 3}, seed=1)
+    as_seed, _, _ = ingest(phantom, seed=3)
+    pd.testing.assert_frame_equal(first, second)
+    pd.testing.assert_frame_equal(first, as_seed)
+    other, _, _ = ingest(phantom | {"seed": 4}, seed=0)
+    assert not first["report"].equals(other["report"])

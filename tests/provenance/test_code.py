@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 GRPO = ["grpo", "deer", "orapo", "mrg_r1"]
 """Arms that train."""
 
-EVERY_ARM = ["base", "sft", *GRPO]
+EVERY_ARM = ["base", "sft", "sft_think", *GRPO]
 DEER = ["grpo", "deer"]
 GRADIENT = ["deer"]
 FACTS = ["orapo"]
@@ -211,3 +211,70 @@ def test_scripts_that_run_by_their_path_are_code_of_who_runs_them(params: dict[s
     worker = "radrl.process.isolated.radgraph_worker"
     assert worker in modules(["ce", "radgraph"])
     assert worker not in modules(["ce"])
+
+
+def test_what_the_package_hands_to_programs_is_no_code_of_its_stages(
+    code_of: dict[str, set[str]], run_again: Callable[..., set[str]]
+) -> None:
+    assert {name for name, own in code_of.items() if own & {*code.FACES.values()}} == set()
+    for face in code.FACES:
+        assert run_again(f"{face}.__init__", otherwise) == set()
+
+
+@pytest.mark.parametrize(
+    ("asked", "handed_on"),
+    [
+        ("import radrl", {"radrl.api", "radrl.rewards.other_trainers", "radrl.credit.other_trainers"}),
+        ("from radrl import score", {"radrl.api", "radrl.rewards.other_trainers"}),
+        (
+            "def mine():\n    from radrl.rewards import get",
+            {"radrl.rewards.other_trainers", "radrl.rewards.mccs"},
+        ),
+        ("from radrl.rewards.bleu2 import Bleu2", set()),
+    ],
+)
+def test_a_part_of_ones_own_that_asks_for_these_names_has_their_code(
+    params: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: str,
+    handed_on: set[str],
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = f"asks_{abs(hash(asked))}"
+    body = "def reward(reports, references, *, words: int = 4):\n    return [0.0] * len(reports)\n"
+    (tmp_path / f"{module}.py").write_text(f"{asked}\n\n\n{body}")
+    grpo = params["arms"]["grpo"] | {"reward": {"own": {"part": f"{module}:reward", "weight": 1.0}}}
+    found = {*stage_code("train", params | {"arms": params["arms"] | {"grpo": grpo}}, "grpo")}
+    assert module in found
+    assert handed_on <= found
+    assert bool(handed_on) == bool(found & {*code.FACES.values()})
+    assert ("radrl.rewards.mccs" in found) == bool(handed_on)
+
+
+def test_stages_are_named_as_dvc_names_them() -> None:
+    params = {"selection": {"own": {"few": {}}}, "arms": {"sft": {}, "grpo": {}}}
+    found = code.stages(params)
+    assert found[: len(ONCE) + 1] == [*ONCE, LAST]
+    assert found[len(ONCE) + 1 :] == [
+        "own_selection@few",
+        *(f"{stage}@{arm}" for stage in PER_ARM for arm in ("sft", "grpo")),
+    ]
+    assert "own_selection@few" not in code.stages(params | {"selection": {"own": None}})
+    assert code.split("train@grpo") == ("train", "grpo")
+    assert code.split("label") == ("label", None)
+
+
+def test_digests_are_written_in_their_order_and_only_where_they_are_others(tmp_path: Path) -> None:
+    found: code.Digests = {"sft": "1", "label": "2", "train": {"grpo": "3", "deer": "4"}}
+    code.write_digests(tmp_path, found)
+    file = tmp_path / code.CODE_FILE
+    lines = [line.split(":")[0].strip() for line in file.read_text().splitlines() if line[0] != "#"]
+    assert lines == ["sft", "label", "train", "grpo", "deer"]
+    assert code.recorded_digests(tmp_path) == found
+    before = file.stat()
+    code.write_digests(tmp_path, dict(found))
+    assert file.stat().st_ino == before.st_ino  # not even written anew
+    code.write_digests(tmp_path, found | {"label": "5"})
+    assert code.recorded_digests(tmp_path)["label"] == "5"
+    assert code.recorded_digests(tmp_path / "elsewhere") == {}

@@ -206,3 +206,12 @@ def test_value_of_a_key_that_is_not_there() -> None:
     assert value({"a": {"b": None}}, "a.b") is None
     assert value({"a": {"b": 1}}, "a.c") is MISSING
     assert value({"a": 1}, "a.b") is MISSING
+
+
+@pytest.mark.parametrize("text", ["arms: [", "arms: {}\n"])
+def test_params_that_cannot_be_used_are_said_later_and_keep_no_stage_from_beginning(
+    tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "params.yaml").write_text(text)
+    begun = begin(tmp_path, "train@grpo")
+    assert (begun.params, begun.code) == (text, {})

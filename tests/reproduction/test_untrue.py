@@ -16,7 +16,7 @@ from radrl.process.programs import DVC, environment
 from radrl.provenance.ran import Ran, notes
 from radrl.reproduction.schedule import StageFailed
 from radrl.reproduction.stage import TRIES, DvcStages
-from radrl.reproduction.untrue import take_out
+from radrl.reproduction.untrue import find, take_out
 
 SCRIPT = """\
 import hashlib, pathlib, sys
@@ -81,6 +81,10 @@ def test_entry_that_did_not_run_is_taken_out_and_the_others_stay(project: Path) 
     assert (project / "a").read_text() == "a of 98"
     dvc(project, "repro", "b")
     other = (project / "dvc.lock").read_text().partition("  b:\n")[2]
+    lock, noted = (project / "dvc.lock").read_bytes(), [*notes(project)]
+    assert find(project)["a"].startswith("dvc.lock says of a what did not run: n changed before DVC wrote")
+    assert ((project / "dvc.lock").read_bytes(), [*notes(project)]) == (lock, noted)  # it only looks
+    assert (598, "a") in kept(project)
     found = take_out(project)
     assert [*found] == ["a"]
     assert found["a"].startswith("dvc.lock said of a what did not run: n changed before DVC wrote it down.")

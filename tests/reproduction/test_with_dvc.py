@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from radrl.process.programs import environment
-from radrl.reproduction.graph import DvcError, out_of_date, stages
+from radrl.provenance.code import CODE_FILE
+from radrl.reproduction.graph import DvcError, out_of_date, stages, would_run
 from radrl.reproduction.schedule import StageFailed, run_stages
 from radrl.reproduction.stage import DvcStages
 
@@ -117,6 +118,56 @@ def test_of_the_digests_of_code_a_stage_heeds_its_own(project: Path, monkeypatch
     assert out_of_date(project, stages(project)) == {"code"}
     digests["c"] = "2"
     assert out_of_date(project, stages(project)) == {"code", "c", "d"}
+
+
+def test_what_would_run_is_what_runs_and_no_file_is_touched(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The digests that lie there are of an earlier look, or not there: those of now count, unwritten."""
+    wiring = yaml.safe_load((project / "dvc.yaml").read_text())
+    wiring["stages"]["code"] = {
+        "cmd": f"mkdir -p {CODE_FILE.parent} && cp digests.yaml {CODE_FILE}",
+        "always_changed": True,
+        "outs": [str(CODE_FILE)],
+    }
+    for name in ("b", "c"):
+        wiring["stages"][name]["params"] = [{str(CODE_FILE): [f"of.{name}"]}]
+    (project / "dvc.yaml").write_text(yaml.safe_dump(wiring, sort_keys=False))
+    digests = {"of": {"b": "1", "c": "1"}, "other": "1"}
+
+    def digest(root: Path) -> None:
+        (root / CODE_FILE).parent.mkdir(parents=True, exist_ok=True)
+        for name in ("digests.yaml", CODE_FILE):
+            (root / name).write_text(yaml.safe_dump(digests))
+
+    monkeypatch.setattr("radrl.reproduction.graph.digest_code", digest)
+    monkeypatch.setattr("radrl.reproduction.graph.printed_digests", lambda root: yaml.safe_dump(digests))
+    graph = stages(project)
+    assert would_run(project, graph) == {"a", "b", "c", "d", "code"}
+    digest(project)
+    reproduce(project)
+    assert would_run(project, graph) == set()
+    before = standing(project)
+    digests["other"] = "2"
+    assert would_run(project, graph) == {"code"}
+    digests["of"]["c"] = "2"
+    assert would_run(project, graph) == {"code", "c", "d"}
+    assert would_run(project, graph, ["b"]) == {"code", "b", "c", "d"}
+    assert standing(project) == before
+    digests["of"]["c"] = digests["other"] = "1"
+    (project / CODE_FILE).unlink()
+    assert would_run(project, graph) == set()  # written again it is what it was
+    (project / "c").unlink()
+    assert would_run(project, graph) == {"code", "c", "d"}
+
+
+def standing(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Bytes and time of every file but DVC's own notes of who reads what now."""
+    return {
+        str(file.relative_to(folder)): (file.read_bytes(), file.stat().st_mtime_ns)
+        for file in folder.rglob("*")
+        if file.is_file() and not file.is_relative_to(folder / ".dvc/tmp")
+    }
 
 
 def test_a_failure_shows_the_log_and_the_next_start_goes_on(project: Path) -> None:

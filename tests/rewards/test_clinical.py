@@ -62,6 +62,15 @@ def test_hedges_count_in_accuracy_when_asked_for(dictated: Any, worth: Callable[
     assert worth(reward, ("+Edema", "?Edema"), ("", "?Edema")) == [1.0, 0.0]
 
 
+def test_agreement_is_of_all_labels_and_leaves_hedged_ones_out_where_nothing_is_said() -> None:
+    reference, hedged = np.array([[1, 0, 0, 0]]), np.array([[1, 3, 0, 0]])
+    assert label_agreement(reference, hedged).tolist() == [1.0]  # 3 is no positive
+    assert label_agreement(reference, hedged, uncertain_as_positive=True).tolist() == [
+        0.0
+    ]  # 3 of 4 are alike
+    assert label_agreement(reference, np.array([[1, 1, 0, 0]])).tolist() == [0.0]
+
+
 def test_unknown_agreement_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown agreement 'most'; valid: all, share"):
         label_agreement(np.zeros((1, 14), int), np.zeros((1, 14), int), agreement="most")  # type: ignore[arg-type]

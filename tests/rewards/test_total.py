@@ -82,5 +82,6 @@ def test_rounding_takes_a_missing_score_neither_above_nor_below_the_groups_one(
 ) -> None:
     # the mean of equal scores is that score: 3 times 0.1 sum to more than 0.3, 10 times to less than 1
     scores = np.array([[[score]] * others + [[np.nan]]])
-    padded = np.concatenate([scores, np.ones_like(scores)], axis=-1)  # without it the rollout had no total
-    assert group_totals(padded, [1.0, 0.5]).tolist() == [[score + 0.5] * (others + 1)]
+    # other parts, without which the rollout had no total, and whose scores lie on either side
+    padded = np.concatenate([scores, np.ones_like(scores), np.zeros_like(scores)], axis=-1)
+    assert group_totals(padded, [1.0, 0.5, 0.5]).tolist() == [[score + 0.5] * (others + 1)]

@@ -183,3 +183,13 @@ def test_an_interrupt_ends_what_runs(planned: list[Experiment]) -> None:
 )
 def test_times_are_said_as_one_says_them(seconds: float, said: str) -> None:
     assert duration(seconds) == said
+
+
+def test_experiments_whose_films_have_a_seed_of_their_own_share_them(tmp_path: Path) -> None:
+    runs = {"own": {"ingest": {"source": "phantom"}}, "shared": {"ingest": {"source": "phantom", "seed": 20}}}
+    planned = experiments(runs, [3, 4], tmp_path)
+    assert [one.shares_films for one in planned] == [False, True, False, True]
+    for one in planned:
+        Pretended()(one)
+    table = collect(planned, COMPARISON)
+    assert table.groupby("run")["shared_films"].all().to_dict() == {"own": False, "shared": True}

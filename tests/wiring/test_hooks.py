@@ -29,6 +29,7 @@ from radrl.process.started_for import VARIABLE
 from radrl.wiring import hooks
 from radrl.wiring.datasets import ArrowShards, Folder, HtmlPage
 from radrl.wiring.hooks import STEP_REPORT, ProjectHooks, TrackingHooks
+from radrl.wiring.policy_models import Scored
 from radrl.wiring.tracker import Tracker
 
 TRAINING = {"steps": 2, "lora": {"rank": 4}, "betas": [0.9, 0.99]}
@@ -247,7 +248,7 @@ def test_a_policy_of_patients_stays_out_of_the_record_unless_asked(
     logged: bool,
 ) -> None:
     taken: list[str] = []
-    monkeypatch.setattr(Tracker, "policy", lambda self, path, params, arm: taken.append(arm))
+    monkeypatch.setattr(Tracker, "policy", lambda self, path, params, arm, recipe: taken.append(arm))
     monkeypatch.setattr(hooks.schema, "validate", lambda values: values)
     session = context(project, experiment)
     session.config_loader["tracking"]["models"] = models
@@ -259,6 +260,32 @@ def test_a_policy_of_patients_stays_out_of_the_record_unless_asked(
     tracking._catalog = DataCatalog({"grpo.policy": policy})
     tracking.after_dataset_saved("grpo.policy", None)
     assert taken == (["grpo"] if logged else [])
+
+
+def test_the_model_carries_the_scores_that_are_compared_and_the_run_all(
+    project: Path, experiment: str, catalog: Callable[..., DataCatalog], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+    asked: list[str] = []
+
+    def scored(tracker: Tracker, kind: str) -> Scored:
+        asked.append(kind)
+        made = client.create_logged_model(tracker._experiment(), "sft", tracker._run)
+        return Scored(made.model_id, "corpus.test", "sha256:1", "{}")
+
+    monkeypatch.setattr(Tracker, "scored", scored)
+    data = catalog("sft")
+    data["sft.scores"].metadata = {"mlflow": "metrics", "mlflow_model": "reports"}
+    own = context(project, experiment)
+    own.params = PARAMS | {"eval": {"headline": ["f1"]}, "compare": {"metrics": ["f1", "skipped_by_eval"]}}
+    run_kedro(study("sft"), data, own)
+    (evaluated,) = recorded(project, experiment, "tags.stage = 'eval'")
+    (model,) = client.search_logged_models([evaluated.info.experiment_id])
+    assert asked == ["reports"]
+    assert [(one.key, one.value, one.dataset_name) for one in model.metrics] == [
+        ("eval/f1", 0.5, "corpus.test")
+    ]
+    assert scores(evaluated) == {"eval/f1": 0.5, "by/edema": 0.25}
 
 
 def test_runs_that_score_arms_carry_what_sets_the_arms_apart(

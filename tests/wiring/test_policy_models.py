@@ -27,6 +27,8 @@ from radrl.data import corpus as corpora
 from radrl.observations import OBSERVATIONS
 from radrl.params.schema import validate
 from radrl.wiring import policy_models, served
+from radrl.wiring.record_digests import by_sha256
+from radrl.wiring.tracker import Tracker
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +72,66 @@ def test_the_model_can_be_registered(model: Path, tmp_path: Path, monkeypatch: p
     version = mlflow.register_model(f"models:/{made}", "grpo")
     assert client.get_model_version("grpo", version.version).status == "READY"
     assert client.get_logged_model(made).tags["arm"] == "grpo"
+
+
+def test_models_carry_the_scores_of_their_evaluation_and_of_which_films(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An arm's reports lead from its scores to its policy; a model of other weights has none of them."""
+
+    def save(policy: Path, params: Any, arm: str, target: Path) -> Path:
+        (target / "MLmodel").write_text(arm)
+        return target
+
+    monkeypatch.setattr(policy_models, "save", save)
+    conf = {"tracking_uri": "sqlite:///record.db", "experiment": "radrl", "artifacts": "files"}
+    tracker = Tracker(conf | {"model_megabytes": 1}, tmp_path)
+    (tmp_path / "corpus").write_text("films")
+
+    def run(stage: str, arm: str, read: str, wrote: str, **values: float) -> None:
+        tracker.enter(stage, arm)
+        tracker.parameters({"params:generate": {"split": "val"}} if stage == "generate" else {})
+        for name in filter(None, (read, "corpus" if stage == "generate" else "")):
+            file = tmp_path / name if name == "corpus" else tmp_path / f"{arm}.{name}"
+            tracker.dataset(name if name == "corpus" else f"{arm}.{name}", file, "read")
+        of = tracker.scored("reports")
+        assert (of is not None) == (stage == "eval" and arm != "untracked")
+        if wrote:
+            tracker.dataset(f"{arm}.{wrote}", tmp_path / f"{arm}.{wrote}", "written")
+        tracker.metrics(values, of=of)
+
+    for arm, score in {"sft": 0.5, "deer": 0.75}.items():
+        (tmp_path / f"{arm}.policy").mkdir()
+        (tmp_path / f"{arm}.policy/weights").write_text(arm)
+        (tmp_path / f"{arm}.reports").write_text(f"reports of {arm}")
+        run("train", arm, "", "policy")
+        tracker.policy(tmp_path / f"{arm}.policy", None, arm, {"reward": "ce_f1"})  # type: ignore[arg-type]
+        run("generate", arm, "policy", "reports")
+        run("eval", arm, "reports", "", ce_rules_micro14_f1=score)
+    (tmp_path / "deer.policy/weights").write_text("trained again, and not asked yet")
+    run("train", "deer", "", "policy")
+    tracker.policy(tmp_path / "deer.policy", None, "deer")  # type: ignore[arg-type]
+    (tmp_path / "untracked.reports").write_text("of a run without a record")
+    run("eval", "untracked", "reports", "", ce_rules_micro14_f1=0.1)
+    tracker.leave("FINISHED")
+
+    client = MlflowClient(f"sqlite:///{tmp_path}/record.db")
+    experiment = client.get_experiment_by_name("radrl").experiment_id
+    corpus = by_sha256(tmp_path / "corpus").short
+    films = {"dataset_name": "corpus.val", "dataset_digest": corpus}
+    found = client.search_logged_models(
+        [experiment], order_by=[{"field_name": "metrics.ce_rules/micro14_f1", "ascending": False, **films}]
+    )
+    told = [[(one.key, one.value, one.dataset_name, one.dataset_digest) for one in model.metrics or ()]
+            for model in found]  # fmt: skip
+    assert [model.name for model in found] == ["deer", "sft", "deer"]
+    assert told == [[("ce_rules/micro14_f1", score, "corpus.val", corpus)] for score in (0.75, 0.5)] + [[]]
+    assert found[0].params == {"reward": "ce_f1"}
+    only = client.search_logged_models([experiment], "metrics.`ce_rules/micro14_f1` > 0.6", datasets=[films])
+    assert [model.model_id for model in only] == [found[0].model_id]
+    (scored,) = client.search_runs([experiment], "tags.stage = 'eval' AND tags.arm = 'deer'")
+    assert {one.dataset.name for one in scored.inputs.dataset_inputs} == {"deer.reports", "corpus.val"}
+    assert scored.data.metrics["ce_rules/micro14_f1"] == 0.75
 
 
 @pytest.fixture(scope="module")

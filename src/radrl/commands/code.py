@@ -16,12 +16,14 @@ from radrl.parts.near import near
 _EXAMPLES: Final = """\b
 Examples:
   radrl code                     write data/08_reporting/code.yaml; `dvc repro` does this first of all
+  radrl code --print             the digests, and nothing is written
   radrl code train@grpo          the files whose change runs this stage again"""
 
 
 @click.command("code", epilog=_EXAMPLES)
 @click.argument("stage", required=False)
-def command(stage: str | None) -> None:
+@click.option("--print", "prints", is_flag=True, help="Print the digests and change no file.")
+def command(stage: str | None, prints: bool) -> None:
     """Write a digest of what each stage's code does, or list the files that are the code of STAGE.
 
     A stage runs again when its digest changes: comments, docstrings and layout have no part in it, nor has a
@@ -29,11 +31,14 @@ def command(stage: str | None) -> None:
     """
     root = project(Path.cwd())
     _be_of(root)
-    from radrl.provenance.code import digests, split, stage_code, stages, write_digests
+    from radrl.provenance.code import digests, split, stage_code, stages, write_digests, written
     from radrl.provenance.started import again
     from radrl.provenance.values import read_params
 
     params = read_params(root)
+    if stage is None and prints:
+        click.echo(written(digests(params)), nl=False)
+        return
     if stage is None:
         write_digests(root, again(digests(params), _taken_out(root)))
         return

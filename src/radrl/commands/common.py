@@ -18,10 +18,8 @@ from radrl.commands.options import STD, Given
 from radrl.data.records import ENDINGS, FORMATS, BadRow, Record, Records, format_of, kind_of, open_records
 from radrl.data.writing import RowWriter, row_writer, whole_table
 from radrl.labelers.base import Labeler
-from radrl.labelers.build import build
-from radrl.parts.find import find
-from radrl.parts.signature import ingredients
-from radrl.process.devices import DeviceError, place
+from radrl.labelers.loading import load, needs_model
+from radrl.process.devices import DeviceError
 from radrl.storage.temporary import temporary_folder
 
 _SHOWN: Final = 10
@@ -252,15 +250,9 @@ def build_labeler(name: str, model: Path | None, device: str, settings: Mapping[
     Raises:
         click.UsageError: when it needs a model and none is given, or the device is not there.
     """
-    if "models" not in ingredients(find("labeler", name, settings.get(name)).object):
-        return build(settings, name=name)
-    if model is None:
+    if model is None and needs_model(name, settings):
         raise click.UsageError(f"--labeler {name} reads with a model: give its folder with --model")
-    from radrl.labelers.chexbert.labeler import CheXbertLabeler
-
     try:
-        if not (model / name).is_dir():
-            return CheXbertLabeler.from_folder(model, name=name, device=place(device))
-        return build(settings, model, name=name, device=device)
+        return load(name, settings, model=model, device=device)
     except DeviceError as error:
         raise click.BadParameter(str(error), param_hint="--device") from None

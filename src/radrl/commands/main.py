@@ -32,6 +32,7 @@ _COMMANDS: Final = {
     "rexrank": "Write reports on ReXrank's studies with a trained arm, in its form.",
     "rexrank-pairs": "Put predictions in ReXrank's form beside their references, to score them.",
     "score": "Score generated reports against their references.",
+    "serve": "Serve a trained arm on this machine: films in, reports out.",
     "study": "Run a study file: its arms over runs and seeds, in one table.",
     "ui": "Show every run in MLflow's pages, the arms side by side.",
 }

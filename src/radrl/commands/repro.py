@@ -24,12 +24,12 @@ from radrl.pages.earlier import of_an_earlier_run
 from radrl.pipelines.stages import LAST
 from radrl.process import started_for
 from radrl.process.programs import DVC, duration, environment
-from radrl.reproduction.graph import Graph, out_of_date, stages
+from radrl.reproduction.graph import Graph, out_of_date, stages, would_run
 from radrl.reproduction.mending import mend
 from radrl.reproduction.restored import was_restored, was_skipped
 from radrl.reproduction.schedule import StageFailed, run_stages
 from radrl.reproduction.stage import DvcStages
-from radrl.reproduction.untrue import take_out
+from radrl.reproduction.untrue import find, take_out
 from radrl.reproduction.warm import pays, server
 from radrl.storage import cpu_seconds, yaml_files
 from radrl.storage.locks import alone
@@ -61,7 +61,7 @@ _WARNING: Final = re.compile(r"\d\d:\d\d:\d\d (?:WARNING|ERROR) +(.*)")
     type=click.IntRange(min=1),
     help="Stages that run at once.  [default: cores / `threads` for a laptop's policy, else 1]",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
+@click.option("--dry-run", is_flag=True, help="Say what would run; run nothing, and change no file.")
 @click.option("--verbose", is_flag=True, help="Print all that stages print, too, while they run.")
 def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool, verbose: bool) -> None:
     """Run every stage that is out of date, or STAGE and what it needs, several at once.
@@ -76,9 +76,10 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool, verbose: 
     params = yaml_files.read(root / "params.yaml")  # before DVC reads it, whose message has no mend
     _refuse_what_is_wrong(root)
     if dry_run:
-        _say_untrue(root)
+        for untrue in (found := find(root)).values():
+            _say(untrue)
         graph = stages(root, targets)
-        _show(graph, out_of_date(root, graph), jobs or default_jobs(params))
+        _show(graph, would_run(root, graph, found), jobs or default_jobs(params))
         return
     with alone(root / LOGS, "radrl repro", say=_say) as held:  # from here on, nobody else starts stages
         for mended in mend(root):

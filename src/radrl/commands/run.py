@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,24 +14,21 @@ from typing import Any, Final, TypeVar
 import click
 
 from radrl.commands.common import build_labeler
-from radrl.commands.metrics import Wanted
 from radrl.commands.options import Given
 from radrl.commands.pairs import Pairs
 from radrl.labelers.base import Labeler, LabelMatrix
+from radrl.labelers.loading import LABELER
 from radrl.labelers.remembering import Remembering
 from radrl.parts.find import own_names
 from radrl.scoring.base import Scorer, Scores, ScoringError
 from radrl.scoring.build import build
 from radrl.scoring.course import course_of
 from radrl.scoring.names import WITHOUT_MODEL
+from radrl.scoring.wanted import EVAL, UnknownMetric, Wanted
 from radrl.storage import yaml_files
 from radrl.storage.digests import sha256
 
 T = TypeVar("T")
-
-EVAL: Final[dict[str, Any]] = {"nlg": {"preparation": "basic", "meteor": True}}
-LABELER: Final[dict[str, Any]] = {"rules": {"alternatives": "uncertain", "other_findings": True}}
-"""The sections `eval` and `labeler` where no settings file says otherwise."""
 
 _KEPT: Final = 8_192
 """Texts whose labels are kept: reports repeat, and figures, tables and rows ask for the same ones."""
@@ -151,7 +148,9 @@ def set_up(
     if weights is not None:
         evaluation[_WEIGHED] = {**(evaluation.get(_WEIGHED) or {}), "weights": str(weights)}
     read_by = list(dict.fromkeys(labelers or evaluation.get("labelers") or ["rules"]))
-    wanted = Wanted(metrics or evaluation.get("families") or WITHOUT_MODEL, read_by, evaluation)
+    asked = metrics or evaluation.get("families") or WITHOUT_MODEL
+    with _naming_option():
+        wanted = Wanted(asked, read_by, evaluation)
     if "ce" not in wanted.families:
         read_by = []
     readers = [Remembering(build_labeler(name, model, device, labeler), most=_KEPT) for name in read_by]
@@ -253,7 +252,8 @@ class Run:
         """
         scores = {family: self._named(family, course.corpus) for family, course in self._courses.items()}
         found = {name: [*one.corpus, *one.skipped] for name, one in scores.items()}
-        self._scoring.wanted.require_found(found)
+        with _naming_option():
+            self._scoring.wanted.require_found(found)
         return scores
 
     def _named(self, family: str, ask: Callable[[], T]) -> T:
@@ -262,6 +262,15 @@ class Run:
         except (ScoringError, ValueError) as error:
             message = _with_rows(str(error), self._given, self._numbers)
             raise ScoringError(f"{family}: {message}") from error
+
+
+@contextmanager
+def _naming_option() -> Iterator[None]:
+    """Say of a metric that is none where it is asked for."""
+    try:
+        yield
+    except UnknownMetric as error:
+        raise click.BadParameter(f"{error}; --list-metrics names all", param_hint="--metrics") from None
 
 
 def _with_rows(message: str, given: Given, numbers: Sequence[int]) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +19,7 @@ from radrl.params.rows import row_digests
 from radrl.params.schema import Params
 from radrl.storage.locks import alone
 from radrl.storage.whole_files import whole_file
-from radrl.studies import analyses, clones, levelling
+from radrl.studies import analyses, clones, finished_seeds, levelling, spread
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.claims import across_runs
 from radrl.studies.claims.page import lines, summary
@@ -44,7 +45,9 @@ Examples:
   radrl study conf/recipes/study-deer-table4.yaml --dry-run
   radrl study conf/recipes/study-deer-table4.yaml
   radrl study conf/recipes/study-deer-figure1.yaml --seeds 0 --out figure1.md
-  radrl study my-study.yaml --jobs 2 --allow-dirty"""
+  radrl study my-study.yaml --jobs 2 --allow-dirty
+  radrl study my-study.yaml --seeds 10,11 --pack node-a.zip          # on one machine
+  radrl study my-study.yaml --packed node-a.zip --packed node-b.zip  # on any: the page of all seeds"""
 
 FOLDER: Final = Path("data/.studies")
 
@@ -82,8 +85,26 @@ class _Seeds(click.ParamType[tuple[int, ...]]):
     help="Take uncommitted changes of code and wiring along, instead of refusing them: a clone holds the "
     "last commit.",
 )
+@click.option(
+    "--pack",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="What the page is made of goes into this zip file too, for --packed on another machine.",
+)
+@click.option(
+    "--packed",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    help="Seeds that ran elsewhere are taken from this file of --pack.  [may be given several times]",
+)
 def command(
-    file: Path, seeds: tuple[int, ...] | None, out: Path | None, dry_run: bool, jobs: int, allow_dirty: bool
+    file: Path,
+    seeds: tuple[int, ...] | None,
+    out: Path | None,
+    dry_run: bool,
+    jobs: int,
+    allow_dirty: bool,
+    pack: Path | None,
+    packed: tuple[Path, ...],
 ) -> None:
     """Run the study in FILE: its arms, once for each run and seed, and one table of them all.
 
@@ -94,21 +115,28 @@ def command(
 
     The page has for every metric and arm the mean and spread over seeds, the difference from the reference
     arm with interval, p and Holm's p, the rows that need no model and score higher, each arm's budget, and
-    the paper's rows where FILE names them; and whether the arms had levelled off when their training ended
-    (NAME-levelling.csv). NAME-curves.csv has the arms' training curves over the seeds. With
+    the paper's rows where FILE names them; whether the arms had levelled off when their training ended
+    (NAME-levelling.csv); and how much of the spread between seeds is the test films and how much training
+    (NAME-spread.csv). NAME-curves.csv has the arms' training curves over the seeds. With
     --out pictures lie beside the page NAME.md and stand in it: all rows (NAME.png), training curves
     (NAME-curves.png), and of arms with an oracle or FactS zero rewards and rare labels (NAME-rare.png).
     A study of `stage: analyses` has ways of masking and pools of films for rows, and neither budgets,
     curves nor pictures.
+
+    Seeds may run on several machines: each with --seeds and --pack, then one with --packed. A file of --pack
+    holds tables of numbers, no report and no film.
     """
     root = project(Path.cwd())
     study = read(file, root)
     chosen = seeds or study.seeds
     folder = root / FOLDER / study.name
     planned = experiments(study.values, chosen, folder, study.stage)
-    changed = clones.uncommitted(root)
+    elsewhere = _elsewhere(study, planned, packed, folder / "packed")
+    here = [one for one in planned if one.title not in elsewhere]
+    planned = [elsewhere[one.title].experiment if one.title in elsewhere else one for one in planned]
+    changed = clones.uncommitted(root) if here else []
     if dry_run:
-        _show(study, planned, changed, root, out=out or folder / "results.md")
+        _show(study, here, changed, root, out=out or folder / "results.md")
         return
     if changed and not allow_dirty:
         raise click.ClickException(_dirty(changed))
@@ -118,7 +146,7 @@ def command(
     with alone(folder, "radrl study"):
         try:
             run_all(
-                planned,
+                here,
                 Repro(root, study.name),
                 prepare=_preparing(root, changed),
                 say=lambda line: click.echo(line, err=True),
@@ -126,7 +154,12 @@ def command(
             )
         except (KeyboardInterrupt, SystemExit) as end:
             raise stopped(end) from None
-        _write(study, planned, out, root, pictures=pictures)
+        if pack:
+            finished_seeds.pack(here, clones.commit(root), pack)
+        run = [
+            elsewhere[one.clone.name].experiment if one.clone.name in elsewhere else one for one in planned
+        ]
+        _write(study, run, out, root, pictures=pictures, elsewhere=elsewhere.values())
 
 
 def describe(study: Study, command: str) -> Described:
@@ -159,6 +192,22 @@ def describe(study: Study, command: str) -> Described:
     )
 
 
+def _elsewhere(
+    study: Study, planned: Sequence[Experiment], packed: Sequence[Path], folder: Path
+) -> dict[str, finished_seeds.Finished]:
+    """The experiments that files of finished seeds hold, by their titles."""
+    if packed and any(one.arm[0] != one.over[0] for one in study.hypotheses):
+        raise click.UsageError(
+            f"{study.name} asks for differences between arms of two runs, which need single reports; "
+            "--packed has none: run its seeds on one machine"
+        )
+    try:
+        found = [one for path in packed for one in finished_seeds.unpack(planned, path, folder)]
+    except finished_seeds.PackError as error:
+        raise click.ClickException(str(error)) from None
+    return {one.experiment.title: one for one in found}
+
+
 def _preparing(root: Path, changed: list[str]) -> Callable[[Experiment], None]:
     def prepare(experiment: Experiment) -> None:
         clones.prepare(root, experiment.clone, experiment.params, changed)
@@ -166,20 +215,33 @@ def _preparing(root: Path, changed: list[str]) -> Callable[[Experiment], None]:
     return prepare
 
 
-def _write(study: Study, planned: list[Experiment], out: Path, root: Path, *, pictures: bool) -> None:
+def _write(
+    study: Study,
+    planned: list[Experiment],
+    out: Path,
+    root: Path,
+    *,
+    pictures: bool,
+    elsewhere: Collection[finished_seeds.Finished],
+) -> None:
     file = study.file.resolve()
     shown = file.relative_to(root) if file.is_relative_to(root) else file.name
-    said = describe(study, f"radrl study {shown}")
+    said = replace(describe(study, f"radrl study {shown}"), elsewhere=finished_seeds.by_commit(elsewhere))
     comparisons, curves, drawn = _comparisons(study, planned), DataFrame(), list[Picture]()
     ended = levelling.over_seeds(histories(planned), said.metrics)
-    claims = _claims(study, comparisons, planned, said, ended)
+    pairs = _pairs(study, comparisons, planned, said.level)
+    claims = _claims(study, comparisons, pairs, said, ended)
+    taken_apart = _spread(study, comparisons, pairs, said)
     if study.stage != ANALYSES:
         curves = over_seeds(planned)
         drawn = draw(comparisons, curves, study.runs, said, stem=out.stem) if pictures else []
     ends = levelling.section(ended, runs=len(study.runs) > 1) if ended else ()
-    text = page(comparisons, said, claims, section(drawn) if drawn else (), ends)
+    several = len(study.runs) > 1
+    spreads = spread.section(taken_apart, study.hypotheses, said.metrics, runs=several, level=said.level)
+    text = page(comparisons, said, claims, section(drawn) if drawn else (), ends, spreads)
     files = {out: text.encode(), out.with_suffix(".csv"): _csv(table(comparisons, said))}
     tables = {"claims": claims, "curves": curves.round(5), "levelling": levelling.lines(ended)}
+    tables["spread"] = spread.lines(taken_apart)
     for name, lines_of in tables.items():
         if len(lines_of):
             files[out.with_name(f"{out.stem}-{name}.csv")] = _csv(lines_of)
@@ -200,7 +262,10 @@ def _comparisons(study: Study, planned: list[Experiment]) -> DataFrame:
 
 
 def _pairs(study: Study, comparisons: DataFrame, planned: list[Experiment], level: float) -> DataFrame:
-    """The errors over patients of any two rows."""
+    """The errors over patients of any two rows; none of one seed, nor of a study that has not kept them."""
+    kept = study.stage == ANALYSES or all((one.clone / PAIRS).is_file() for one in planned)
+    if len({one.seed for one in planned}) == 1 or not (study.hypotheses or kept):
+        return DataFrame()
     if study.stage == ANALYSES:
         return analyses.errors(comparisons, study.compared.reference, level=level)
     return concat([collect(planned, PAIRS), across_runs.errors(study.hypotheses, planned)])
@@ -209,15 +274,22 @@ def _pairs(study: Study, comparisons: DataFrame, planned: list[Experiment], leve
 def _claims(
     study: Study,
     comparisons: DataFrame,
-    planned: list[Experiment],
+    pairs: DataFrame,
     said: Described,
     ended: Sequence[levelling.Levelled],
 ) -> DataFrame:
     """What became of the study's claims, a line a claim and metric."""
-    asked = study.hypotheses if len({one.seed for one in planned}) > 1 else ()
-    pairs = _pairs(study, comparisons, planned, said.level) if asked else DataFrame()
-    tested = judge(asked, comparisons, pairs, ended, level=said.level)
+    tested = judge(study.hypotheses, comparisons, pairs, ended, level=said.level)
     return lines(tested, study=study.name, command=said.command, drawn=said.drawn, published=study.published)
+
+
+def _spread(study: Study, comparisons: DataFrame, pairs: DataFrame, said: Described) -> list[spread.Parts]:
+    """Where the spread between seeds comes from; not of analyses, whose rows are not trained."""
+    if study.stage == ANALYSES:
+        return []
+    return spread.parts(
+        study.hypotheses, comparisons, pairs, reference=said.reference, metrics=said.metrics, level=said.level
+    )
 
 
 def _csv(table: DataFrame) -> bytes:

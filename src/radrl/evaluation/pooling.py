@@ -80,7 +80,8 @@ def pool_differences(
 
     Args:
         differences: of each seed, arm minus reference arm.
-        errors: the standard error of each over the seed's own patients (`standard_error`).
+        errors: the standard error of each over the seed's own patients (`standard_error`); 0 where all seeds
+            have the same films, and what is asked is of training on these.
         level: coverage of the interval.
         prior: what the study's hypotheses on this metric say of the variance (`variance_prior`); nothing for
             the t test of this hypothesis alone.

@@ -22,6 +22,11 @@ OVER_PATIENTS: Final = (
 NOT_OURS: Final = " (not ours)"
 """Behind the name of a row that was not made here."""
 
+SHARED_FILMS: Final = """\
+All seeds have the same films: what the tests say is of training, on these films. On others the differences
+would come out otherwise by what the table of the spread gives for the test films."""
+"""Where the seeds of a study share their films."""
+
 ONE_SEED_STUDY: Final = """\
 One seed: interval and p come from resampling its patients. What another training would give is not in
 them."""

@@ -17,7 +17,11 @@ LabelsOf = Literal["original", "cleaned"]
 
 
 class Ingest(Parts):
-    """From a source to the corpus; of the sources' own sections only the chosen one's has to be there."""
+    """From a source to the corpus; of the sources' own sections only the chosen one's has to be there.
+
+    A `seed` of its own draws and splits the films whatever the seed of everything else is, so that several
+    seeds have the same ones.
+    """
 
     kind: ClassVar = "source"
     keys: ClassVar = {name: name for name in BUILTIN["source"]}
@@ -37,6 +41,7 @@ class Ingest(Parts):
     max_quarantined_share: Share
     films_per_shard: PositiveInt
     workers: PositiveInt | None
+    seed: Annotated[int, Field(ge=0)] | None = None
 
     @classmethod
     def named(cls, valid: tuple[str, ...]) -> dict[str, Any]:

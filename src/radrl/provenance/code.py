@@ -7,6 +7,7 @@ prints is handed to it from outside and is no part of it.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -17,9 +18,10 @@ from typing import Any, Final
 import yaml
 
 import radrl.pipelines
+from radrl.parts.builtin import BUILTIN
 from radrl.parts.find import Part
 from radrl.pipelines.stages import LAST, ONCE, PER_ARM, PER_SELECTION
-from radrl.provenance.imports import closure, parse
+from radrl.provenance.imports import closure, imported, parse
 from radrl.provenance.meaning import meaning
 from radrl.provenance.named import named_parts
 from radrl.storage import yaml_files
@@ -40,6 +42,18 @@ BY_PATH: Final = {
 
 TABLES: Final = ("radrl.parts.builtin", "radrl.parts.kinds")
 """Lists of parts, no code: of theirs a stage's digest has what is said there of the parts it works with."""
+
+FACES: Final = {
+    "radrl": "radrl.api",
+    "radrl.rewards": "radrl.rewards.other_trainers",
+    "radrl.credit": "radrl.credit.other_trainers",
+}
+"""Packages that hand on names of a module once these are asked for, which no import shows.
+
+No module of radrl asks for them, so to its own stages such a package is empty. A part of one's own may.
+"""
+
+_EMPTY: Final = meaning(ast.Module([], []))
 
 Digests = dict[str, str | dict[str, str]]
 """By stage its digest, or of a stage that runs for each arm, or own selection, one by its name."""
@@ -64,9 +78,14 @@ def digests(params: Mapping[str, Any]) -> Digests:
     return found
 
 
+def written(found: Digests) -> str:
+    """Digests as `CODE_FILE` says them."""
+    return _HEADER + yaml.safe_dump(found, sort_keys=False)
+
+
 def write_digests(root: Path, found: Digests) -> None:
     """Write `CODE_FILE`; where it says this already, it is left alone."""
-    file, text = root / CODE_FILE, _HEADER + yaml.safe_dump(found, sort_keys=False)
+    file, text = root / CODE_FILE, written(found)
     if file.is_file() and file.read_text(encoding="utf-8") == text:
         return
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -113,7 +132,8 @@ def digest_of(stage: str, params: Mapping[str, Any], key: str | None = None) -> 
     for part in parts:
         whole.update(f"{part.kind.name} {part.path} {part.kind.arguments} {part.kind.method}\n".encode())
     for name, file in sorted(_files(stage, parts).items()):
-        whole.update(f"{name} {_file_digest(file, file.stat().st_mtime_ns)}\n".encode())
+        digest = _EMPTY if name in FACES else _file_digest(file, file.stat().st_mtime_ns)
+        whole.update(f"{name} {digest}\n".encode())
     return whole.hexdigest()[:16]
 
 
@@ -138,8 +158,26 @@ def _files(stage: str, parts: Iterable[Part]) -> dict[str, Path]:
     for module, run in BY_PATH.items():
         if module in modules:
             modules |= closure(_own_modules(run), {"radrl"})
+    if handed_on := _handed_on(modules):
+        modules |= closure([*handed_on, *_any_part()], {"radrl"})
     modules = {name: file for name, file in modules.items() if name not in TABLES}
     return modules | {f"{name} / {file.name}": file for name, file in _beside(modules)}
+
+
+def _handed_on(modules: Mapping[str, Path]) -> set[str]:
+    """What modules of others are handed by the packages of `FACES`, which they name in an import."""
+    others = {name: file for name, file in modules.items() if name.partition(".")[0] != "radrl"}
+    named = {
+        asked
+        for name, file in others.items()
+        for asked in imported(parse(file), name, is_package=file.name == "__init__.py")
+    }
+    return {FACES[name] for name in named & FACES.keys()} | ({*FACES.values()} if "radrl" in named else set())
+
+
+def _any_part() -> list[str]:
+    """The modules of all built-in parts: which of them somebody asks for by name no import shows either."""
+    return [path.partition(":")[0] for own in BUILTIN.values() for path in own.values()]
 
 
 def _own_modules(package: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -15,6 +16,10 @@ from typing import Any, Final
 from radrl.parts.near import hint
 from radrl.process.ending import end_with_parent
 from radrl.process.programs import DVC, environment, with_mend
+from radrl.provenance import dvc_lock
+from radrl.provenance.code import CODE_FILE
+from radrl.provenance.values import value
+from radrl.storage import yaml_files
 
 Graph = dict[str, set[str]]
 """By stage, the stages whose outputs it reads."""
@@ -101,6 +106,67 @@ def out_of_date(root: Path, graph: Mapping[str, Collection[str]]) -> set[str]:
     # of the digests that `code` writes each stage reads its own, which DVC has compared
     chosen = with_followers(graph, found - {CODE})
     return chosen | ({CODE} & set(graph) if chosen or CODE in found else set())
+
+
+def would_run(root: Path, graph: Mapping[str, Collection[str]], untrue: Collection[str] = ()) -> set[str]:
+    """As `out_of_date`, and no file of the project is changed.
+
+    Args:
+        root: the project's folder.
+        graph: of `stages`.
+        untrue: stages whose entries of dvc.lock do not count.
+
+    Returns:
+        Names of stages.
+
+    Raises:
+        DvcError: as `out_of_date`.
+    """
+    reasons = changed(said_by_dvc(root, "status", "--json"))
+    found = {stage for stage, why in reasons.items() if any(map(_beside_digests, why))} | set(untrue)
+    if CODE not in graph:
+        return with_followers(graph, found & set(graph))
+    text = printed_digests(root)
+    fresh, entries = yaml_files.load(text), _entries(root)
+    found |= {stage for stage, entry in entries.items() if _other_digest(entry, fresh)}
+    chosen = with_followers(graph, (found & set(graph)) - {CODE})
+    return chosen | ({CODE} if chosen or not _wrote(entries.get(CODE, {}), text) else set())
+
+
+def _beside_digests(why: Any) -> bool:
+    """Whether something DVC says has changed is more than the digests, which it reads as last written."""
+    if not isinstance(why, Mapping):
+        return bool(why not in _ALWAYS)
+    return any(
+        set(paths) - {str(CODE_FILE)} if isinstance(paths, Mapping) else True for paths in why.values()
+    )
+
+
+def _entries(root: Path) -> dict[str, Any]:
+    """What dvc.lock says, by stage."""
+    file = root / dvc_lock.LOCK_FILE
+    read = yaml_files.load(file.read_text(encoding="utf-8")) if file.is_file() else None
+    return dict((read or {}).get("stages", {}))
+
+
+def _other_digest(entry: Mapping[str, Any], fresh: Mapping[str, Any]) -> bool:
+    told = entry.get("params", {}).get(str(CODE_FILE), {})
+    return any(value(fresh, key) != digest for key, digest in told.items())
+
+
+def _wrote(entry: Mapping[str, Any], text: str) -> bool:
+    """Whether the stage that writes the digests wrote this."""
+    digest = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+    return any(out.get("md5") == digest for out in entry.get("outs", []))
+
+
+def printed_digests(root: Path) -> str:
+    """What `digest_code` would write.
+
+    Raises:
+        DvcError: with what the command said.
+    """
+    return _said([sys.executable, "-m", "radrl.commands", CODE, "--print"], root)
 
 
 def digest_code(root: Path) -> None:

@@ -38,15 +38,13 @@ def take_out(root: Path, only: str = "") -> dict[str, str]:
     if not any(notes(root, only)):
         return {}
     with dvc_lock.held(root):
-        file = root / dvc_lock.LOCK_FILE
-        text = file.read_text(encoding="utf-8") if file.is_file() else ""
-        if text and not whole(text):  # of a kill, which is mended first
+        text = _whole(root)
+        if text is None:
             return {}
-        busy = dvc_lock.written_now(root)
-        ended = {note: ran for note, ran in notes(root, only) if not busy & ran.outs.keys()}
+        ended = _ended(root, only)
         found = _untrue(text, [*ended.values()])
         if found:
-            _write(file, text, found)
+            _write(root / dvc_lock.LOCK_FILE, text, found)
         for record in _untrue_records(root, ended):
             record.unlink(missing_ok=True)
             with contextlib.suppress(OSError):  # it has others; over an empty folder DVC stumbles
@@ -54,6 +52,40 @@ def take_out(root: Path, only: str = "") -> dict[str, str]:
         for note in ended:
             note.unlink()
     return {stage: said(stage, keys) for stage, keys in found.items()}
+
+
+def find(root: Path) -> dict[str, str]:
+    """What `take_out` would take out, and nothing is taken.
+
+    Args:
+        root: the project's folder.
+
+    Returns:
+        By stage what to say of it.
+    """
+    if not any(notes(root)):
+        return {}
+    with dvc_lock.held(root):
+        text = _whole(root)
+        found = _untrue(text, [*_ended(root).values()]) if text else {}
+    return {
+        stage: f"dvc.lock says of {stage} what did not run: {', '.join(keys)} changed before DVC wrote it "
+        "down. The next start takes the entry out, and runs the stage again"
+        for stage, keys in found.items()
+    }
+
+
+def _whole(root: Path) -> str | None:
+    """The text of dvc.lock, empty where there is none; nothing of one that a kill cut off."""
+    file = root / dvc_lock.LOCK_FILE
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    return None if text and not whole(text) else text  # which is mended first
+
+
+def _ended(root: Path, only: str = "") -> dict[Path, Ran]:
+    """Notes of stages that DVC has written down."""
+    busy = dvc_lock.written_now(root)
+    return {note: ran for note, ran in notes(root, only) if not busy & ran.outs.keys()}
 
 
 def said(stage: str, keys: list[str]) -> str:

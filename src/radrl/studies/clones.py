@@ -101,6 +101,15 @@ def out_of_date(root: Path, clone: Path, params: dict[str, Any], stage: str) -> 
     return list(changed(_dvc(clone, "status", "--json", "--with-deps", stage)))
 
 
+def commit(root: Path) -> str:
+    """The project's last commit, in full.
+
+    Args:
+        root: the project's folder.
+    """
+    return _git(root, "rev-parse", "HEAD").strip()
+
+
 def _clone(root: Path, clone: Path) -> None:
     half = clone.with_name(f".{clone.name}.half")
     shutil.rmtree(half, ignore_errors=True)

@@ -61,6 +61,11 @@ class Experiment:
         return f"{self.run}, seed {self.seed}" if self.run else f"seed {self.seed}"
 
     @property
+    def shares_films(self) -> bool:
+        """Whether its films are those of the study's other seeds: they have a seed of their own."""
+        return self.params.get("ingest", {}).get("seed") is not None
+
+    @property
     def log(self) -> Path:
         """The file that takes its output."""
         return self.clone.with_name(f"{self.clone.name}.log")
@@ -197,10 +202,13 @@ def collect(given: Sequence[Experiment], table: Path) -> pd.DataFrame:
         table: which one, such as `COMPARISON` or `PAIRS`.
 
     Returns:
-        Their lines with `run` and `seed`.
+        Their lines with `run` and `seed`, and whether the seeds share films (`shared_films`).
     """
     frames = [
-        csv_files.frame(one.clone / table, mend=AGAIN).assign(run=one.run, seed=one.seed) for one in given
+        csv_files.frame(one.clone / table, mend=AGAIN).assign(
+            run=one.run, seed=one.seed, shared_films=one.shares_films
+        )
+        for one in given
     ]
     return pd.concat(frames, ignore_index=True)
 

@@ -9,13 +9,13 @@ from typing import Any, Final
 import pandas as pd
 
 from radrl.pages import markdown
-from radrl.pages.caveats import DRAWN_FILMS, NOT_OURS, ONE_SEED_STUDY
+from radrl.pages.caveats import DRAWN_FILMS, NOT_OURS, ONE_SEED_STUDY, SHARED_FILMS
 from radrl.pages.effects import effect
 from radrl.pages.numbers import p_value
 from radrl.studies.budget import Budget, Place, unequal
 from radrl.studies.claims import page as claims_page
 from radrl.studies.published import OtherRows, Published
-from radrl.studies.tables import Gain, PooledRow, pooled, without_repeats
+from radrl.studies.tables import Gain, PooledRow, pooled, share_films, without_repeats
 
 POOLING: Final = """\
 Interval and p come from the t test of the S seeds' differences, whose spread is held against that of the
@@ -48,6 +48,7 @@ class Described:
         about: what the rows are, where they are no arms.
         settings: by run, of a row and a metric the digest of what else decides it (`radrl.params.rows`), in
             every line of the CSV; none where the rows are no arms.
+        elsewhere: by commit, the experiments that ran on other machines with its code.
     """
 
     title: str
@@ -65,6 +66,7 @@ class Described:
     published: Published | None
     about: str | None = None
     settings: Mapping[str, Callable[[str, str], str]] = field(default_factory=dict)
+    elsewhere: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def page(
@@ -73,6 +75,7 @@ def page(
     claims: pd.DataFrame | None = None,
     pictures: Sequence[str] = (),
     levelled: Sequence[str] = (),
+    spread: Sequence[str] = (),
 ) -> str:
     """The whole page in Markdown.
 
@@ -82,6 +85,7 @@ def page(
         claims: of `radrl.studies.claims.page.lines`; nothing for a study that asks nothing, or has one seed.
         pictures: paragraphs of `radrl.studies.pictures.section`.
         levelled: paragraphs of `radrl.studies.levelling.section`.
+        spread: paragraphs of `radrl.studies.spread.section`.
 
     Returns:
         The text.
@@ -92,6 +96,9 @@ def page(
     seeds = sorted(comparisons["seed"].unique())
     several = len(study.variations) > 1
     parts = [f"# {study.title}", *([DRAWN_FILMS] if study.drawn else []), _made(study, seeds)]
+    parts += [
+        f"Ran elsewhere, code of {commit[:10]}: {'; '.join(run)}." for commit, run in study.elsewhere.items()
+    ]
     parts += _some(study.about)
     parts += [] if claims is None or claims.empty else claims_page.section(claims)
     parts += pictures
@@ -101,9 +108,11 @@ def page(
     parts += [f"## Over {len(seeds)} seeds" if len(seeds) > 1 else f"## Seed {seeds[0]}"]
     parts += [
         POOLING if len(seeds) > 1 else ONE_SEED_STUDY,
+        *([SHARED_FILMS] if len(seeds) > 1 and share_films(comparisons) else []),
         (FAMILY if study.budgets else FAMILY_OF_ROWS).format(runs=" of all runs" if several else ""),
     ]
     parts += [*_some(_beside(study)), _table(pooled(comparisons, study.level), study, len(seeds))]
+    parts += spread
     if len(seeds) > 1:
         parts += ["## Seed by seed", _intervals(study), _seed_table(comparisons, study, seeds)]
     parts += _others(study)

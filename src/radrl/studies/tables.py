@@ -159,11 +159,26 @@ def _gain(values: pd.DataFrame, level: float, prior: Prior | None) -> Gain | Non
         return None
     if len(values) == 1:  # nothing to pool: the seed's own interval over its patients
         return Gain(*(float(values[name].iloc[0]) for name in ("difference", *_ENDS, "p")))
-    ends = zip(*(values[name] for name in _ENDS), strict=True)
-    errors = [standard_error(low, high, level=level) for low, high in ends]
-    found = pool_differences(values["difference"].tolist(), errors, level=level, prior=prior)
+    found = pool_differences(values["difference"].tolist(), _errors(values, level), level=level, prior=prior)
     p = math.nan if values["p"].isna().all() else found.p
     return Gain(found.difference, found.low, found.high, p)
+
+
+def _errors(values: pd.DataFrame, level: float) -> list[float]:
+    """Each seed's error over its patients; 0 where all have the same, and training alone is asked."""
+    if share_films(values):
+        return [0.0] * len(values)
+    ends = zip(*(values[name] for name in _ENDS), strict=True)
+    return [standard_error(low, high, level=level) for low, high in ends]
+
+
+def share_films(values: pd.DataFrame) -> bool:
+    """Whether the seeds of some lines of a comparison have the same films.
+
+    Args:
+        values: the lines; without the column `shared_films` each seed has its own.
+    """
+    return "shared_films" in values and bool(values["shared_films"].all())
 
 
 def _with_holm(rows: Sequence[PooledRow]) -> list[PooledRow]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+    from mlflow.entities import Run
 
 FOLDER: Final = "comparison"
 """Where they lie among a run's files."""
@@ -25,14 +26,29 @@ def keep(client: MlflowClient, experiment: str, read: Mapping[str, str], kind: s
     """
     for name, digest in read.items():
         arm, _, own = name.rpartition(".")
-        if arm and own == kind and (run := _wrote(client, experiment, arm, digest)):
+        if arm and own == kind and (run := wrote(client, experiment, arm, digest)):
             for file in sorted(path.glob(f"{arm}.*")) if path.is_dir() else [path]:
-                client.log_artifact(run, str(file), FOLDER)
+                client.log_artifact(run.info.run_id, str(file), FOLDER)
 
 
-def _wrote(client: MlflowClient, experiment: str, arm: str, digest: str) -> str | None:
-    """The newest run of an arm that wrote this: others of its name may be of other settings or films."""
+def wrote(client: MlflowClient, experiment: str, arm: str, digest: str) -> Run | None:
+    """The newest run of an arm that wrote this: others of its name may be of other settings or films.
+
+    Args:
+        client: of the record.
+        experiment: its id.
+        arm: its name.
+        digest: of an output.
+    """
     where = f"tags.arm = '{arm}' AND dataset.digest = '{digest}' AND dataset.context = 'written'"
     newest = ["attributes.start_time DESC"]
-    found = client.search_runs([experiment], where, max_results=1, order_by=newest)
-    return str(found[0].info.run_id) if found else None
+    found = client.search_runs([experiment], where, order_by=newest)
+    return next((run for run in found if _written(run, digest)), None)
+
+
+def _written(run: Run, digest: str) -> bool:
+    """Whether it is this that was written: MLflow takes digest and context of any two of a run's inputs."""
+    return any(
+        entry.dataset.digest == digest and any(tag.value == "written" for tag in entry.tags)
+        for entry in run.inputs.dataset_inputs
+    )

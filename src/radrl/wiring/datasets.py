@@ -32,8 +32,9 @@ class _Local(AbstractDataset[Any, Any]):
 
     Args:
         filepath: where it lies.
-        metadata: for other tools; `mlflow` says what the tracker keeps of it, and `mlflow_arms` which of the
-            arms' runs have it as well: those that wrote this output (`radrl.wiring.hooks`).
+        metadata: for other tools; `mlflow` says what the tracker keeps of it, `mlflow_arms` which of the
+            arms' runs have it as well: those that wrote this output, and `mlflow_model` which models have
+            it: of the policy that wrote this output (`radrl.wiring.hooks`).
     """
 
     def __init__(self, filepath: str, metadata: dict[str, Any] | None = None) -> None:

@@ -114,6 +114,9 @@ class TrackingHooks:
         if conf["tracking_uri"] != "off":
             self._models = conf.get("models", "none")
             conf["headline"] = context.params.get("eval", {}).get("headline", ())
+            compared = context.params.get("compare", {}).get("metrics", ())
+            self._compared = [*dict.fromkeys([*conf["headline"], *compared])]
+            conf["watched"] = _watched(context.params)
             conf["study"] = started_for.name(os.environ)
             root = record_root(Path(context.project_path))
             digest = ByDvc(Path(context.project_path))
@@ -165,11 +168,17 @@ class TrackingHooks:
         marked = own.metadata or {}
         kind = marked.get("mlflow")
         if kind == "metrics":
-            self._tracker.metrics(data)
+            # all the hundreds of scores would be as many columns of the page of models
+            own = [name for name in self._compared if name in data] if "mlflow_model" in marked else []
+            if own:
+                of = self._tracker.scored(marked["mlflow_model"])
+                self._tracker.metrics({name: data[name] for name in own}, of=of)
+            self._tracker.metrics({name: value for name, value in data.items() if name not in own})
         elif kind == "headline":
             self._tracker.metrics({f"{HEADLINE}/{name}": value for name, value in data.items()})
         elif kind == "policy" and (self._models == "all" or (self._models == "drawn" and self._drawn)):
-            self._tracker.policy(path, schema.validate(dict(self._params)), dataset_name.rpartition(".")[0])
+            arm = dataset_name.rpartition(".")[0]
+            self._tracker.policy(path, schema.validate(dict(self._params)), arm, self._recipe(arm))
         elif kind == "table of drawn films" and self._drawn:
             self._tracker.table(dataset_name.rpartition(".")[2], data)
         elif kind == "artifact" or (kind == "artifact of drawn films" and self._drawn):
@@ -199,9 +208,13 @@ class TrackingHooks:
         labels = {"seed": str(self._params.get("seed", "")), "source": str(_source(self._params))}
         if not node.namespace or stage_of(node) == PER_SELECTION:
             return labels
-        arm = self._params["arms"][node.namespace]
+        return labels | self._recipe(node.namespace)
+
+    def _recipe(self, name: str) -> dict[str, str]:
+        """What makes an arm, by name."""
+        arm = self._params["arms"][name]
         named = {key: _names(arm.get(key)) for key in ("start", "selection", "reward", "credit", "oracle")}
-        return labels | {key: value for key, value in named.items() if value}
+        return {key: value for key, value in named.items() if value}
 
     def _parameters(self, node: Node, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """What the node takes and, in a run of an arm, what makes the arm: as `arm`, whatever its name."""
@@ -223,6 +236,12 @@ class TrackingHooks:
 
 def _source(params: Mapping[str, Any]) -> str:
     return str(params.get("ingest", {}).get("source", ""))
+
+
+def _watched(params: Mapping[str, Any]) -> str:
+    """By which number a training's looks at validation films are judged; empty where there are none."""
+    watch = params.get("training", {}).get("watch")
+    return f"watch/ce_{params['labeler']['name']}_{watch['metric']}" if watch else ""
 
 
 def _names(part: str | Mapping[str, Any] | None) -> str:

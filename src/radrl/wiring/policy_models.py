@@ -9,16 +9,17 @@ from __future__ import annotations
 import base64
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from radrl.data import images
 from radrl.observations import OBSERVATIONS
 from radrl.params.schema import Params
 from radrl.reporting.arms import asked
 from radrl.storage import pointers
-from radrl.wiring import served
+from radrl.wiring import arm_runs, served
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +27,31 @@ if TYPE_CHECKING:
     from mlflow.models import ModelSignature
 
 MODEL_TYPE: Final = "chest X-ray report writer"
+
+POLICY: Final = "policy.digest"
+"""Tag of a model with the digest of the arm's policy as its runs have it."""
+
+CORPUS: Final = "corpus"
+"""The films, as the catalog and the inputs of runs name them."""
+
+SPLIT: Final = "generate.split"
+"""The parameter that says of which of them the reports are."""
+
+
+class Scored(NamedTuple):
+    """A model and the films that its scores are of.
+
+    Args:
+        model: its id.
+        dataset: name of the films: the corpus and the split.
+        digest: of the corpus: the same films for every arm with the same.
+        source: where it lies, as JSON.
+    """
+
+    model: str
+    dataset: str
+    digest: str
+    source: str
 
 
 def megabytes(policy: Path) -> float:
@@ -65,7 +91,16 @@ def save(policy: Path, params: Params, arm: str, target: Path) -> Path:
     return target / "model"
 
 
-def log(client: MlflowClient, model: Path, *, experiment: str, run: str, arm: str) -> str:
+def log(
+    client: MlflowClient,
+    model: Path,
+    *,
+    experiment: str,
+    run: str,
+    arm: str,
+    digest: str = "",
+    recipe: Mapping[str, str] | None = None,
+) -> str:
     """Log a model beside the run that trained it.
 
     Args:
@@ -74,17 +109,46 @@ def log(client: MlflowClient, model: Path, *, experiment: str, run: str, arm: st
         experiment: id of the experiment.
         run: id of the run.
         arm: names the model.
+        digest: of the policy, by which `scored` finds the model.
+        recipe: what makes the arm, by name; the model's parameters.
 
     Returns:
         The model's id: `models:/ID` is its address.
     """
     from mlflow.entities import LoggedModelStatus
 
-    tags = {"arm": arm, "use": "research only, not a medical device"}
-    made = client.create_logged_model(experiment, arm, source_run_id=run, tags=tags, model_type=MODEL_TYPE)
+    tags = {"arm": arm, "use": "research only, not a medical device"} | ({POLICY: digest} if digest else {})
+    made = client.create_logged_model(
+        experiment, arm, source_run_id=run, tags=tags, params=dict(recipe or {}), model_type=MODEL_TYPE
+    )
     client.log_model_artifacts(made.model_id, str(model))
     client.finalize_logged_model(made.model_id, LoggedModelStatus.READY)
     return str(made.model_id)
+
+
+def scored(client: MlflowClient, experiment: str, arm: str, reports: str) -> Scored | None:
+    """The model whose reports were scored, and the films they are on.
+
+    Args:
+        client: of the record.
+        experiment: its id.
+        arm: its name.
+        reports: digest of its reports.
+
+    Returns:
+        Nothing where the record has no run that wrote them, or no model of the policy that run had: it was
+        written elsewhere, or while tracking was off.
+    """
+    wrote = arm_runs.wrote(client, experiment, arm, reports)
+    read = {entry.dataset.name: entry.dataset for entry in wrote.inputs.dataset_inputs} if wrote else {}
+    if not wrote or not {CORPUS, f"{arm}.policy"} <= read.keys():
+        return None
+    policy, corpus, split = read[f"{arm}.policy"], read[CORPUS], wrote.data.params.get(SPLIT, "")
+    where = f"tags.`arm` = '{arm}' AND tags.`{POLICY}` = '{policy.digest}'"
+    found = client.search_logged_models([experiment], where, max_results=1)  # the newest first
+    name = f"{CORPUS}.{split}" if split else CORPUS
+    source = json.dumps(json.loads(corpus.source) | {"split": split})
+    return Scored(str(found[0].model_id), name, corpus.digest, source) if found else None
 
 
 def _signature() -> ModelSignature:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,6 +48,7 @@ class Served:
     def __init__(self, data: Path) -> None:
         self._asked = Asked(**json.loads((data / ASKED).read_text(encoding="utf-8")))
         self._labeler = build_labeler(json.loads((data / LABELER).read_text(encoding="utf-8")), name="rules")
+        self._one = threading.Lock()
         self._reporter = Reporter.open(data / POLICY, self._asked)
 
     def predict(self, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
@@ -66,7 +68,8 @@ class Served:
             films = [[film] for film in self._films(model_input)]
         except FilmError as error:
             raise _refused(str(error)) from None
-        reports = [report.text for part in self._parts(films) for report in self._reporter.write(part)]
+        with self._one:  # MLflow's server of models calls from several threads
+            reports = [report.text for part in self._parts(films) for report in self._reporter.write(part)]
         labels = self._labeler.label(reports)
         words = {name: [WORDS[said] for said in labels[:, at]] for at, name in enumerate(OBSERVATIONS)}
         return pd.DataFrame({"report": reports} | words)
@@ -76,6 +79,8 @@ class Served:
         return [films[start : start + size] for start in range(0, len(films), size)]
 
     def _films(self, given: pd.DataFrame) -> list[bytes]:
+        if not len(given):
+            raise FilmError("no film in the request: a row a film")
         if len(given) > MOST_ROWS:
             raise FilmError(f"{len(given)} films in one request; at most {MOST_ROWS}: send several requests")
         return [self._film(f"row {row}", value) for row, value in enumerate(given[IMAGE].tolist(), start=1)]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Experiment, Metric
 
     from radrl.params.schema import Params
+    from radrl.wiring.policy_models import Scored
 
 _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -62,7 +63,8 @@ class Tracker:
     Args:
         conf: `tracking_uri`, `experiment`, `artifacts`, a folder for files where the store is no server, and
             `model_megabytes`, up to which policies are logged as models, `headline`, the metrics that the
-            page of arms shows, and `study`, the name of the run that others stand below.
+            page of arms shows, `watched`, that which looks at validation films go by, and `study`, the name
+            of the run that others stand below.
         root: what paths in `conf` are relative to.
         private: keys of parameters whose values stay out.
         digest: takes the digests of artifacts.
@@ -83,6 +85,7 @@ class Tracker:
         self._described: dict[tuple[str, str], tuple[str | None, str | None]] = {}
         self._noted: dict[str, set[str]] = {}
         self._read: dict[str, dict[str, str]] = {}
+        self._scored: dict[str, Scored | None] = {}
         self._run: str | None = None
         self._stage = ""
         self._rows: list[Metric] = []
@@ -201,8 +204,22 @@ class Tracker:
         if self._tell(self._client.log_batch, params=fresh):
             known.update(param.key for param in fresh)
 
-    def metrics(self, values: Mapping[str, Any], step: int = 0, section: str | None = None) -> None:
-        """Note the numbers among the values, below a section, in those of their names, or below the stage."""
+    def metrics(
+        self,
+        values: Mapping[str, Any],
+        step: int = 0,
+        section: str | None = None,
+        *,
+        of: Scored | None = None,
+    ) -> None:
+        """Note the numbers among the values, below a section, in those of their names, or below the stage.
+
+        Args:
+            values: by name, in tables or not.
+            step: of a training.
+            section: below which they stand.
+            of: the model that has them too, and on which films.
+        """
         if not self._run:
             return
         from mlflow.entities import Metric
@@ -211,7 +228,7 @@ class Tracker:
         now = get_current_time_millis()
         flat = [(k, v) for name, value in values.items() for k, v in _flatten(str(name), value)]
         self._rows += [
-            Metric(grouped(k, section, stage=self._stage), float(v), now, step)
+            Metric(grouped(k, section, stage=self._stage), float(v), now, step, *(of or ())[:3])
             for k, v in flat
             if isinstance(v, (int, float)) and not isinstance(v, bool)
         ]
@@ -246,18 +263,44 @@ class Tracker:
             read = self._read.get(self._run, {})
             self._attempt(lambda: arm_runs.keep(self._client, self._experiment(), read, kind, path))
 
-    def policy(self, path: Path, params: Params, arm: str) -> None:
-        """Log a trained policy as a model, unless it is larger than `model_megabytes`."""
+    def scored(self, kind: str) -> Scored | None:
+        """The model of the arm of which the open run has read an output, noting the films as an input.
+
+        Args:
+            kind: of the output, by what follows the arm in its name.
+        """
+        from radrl.wiring import policy_models
+
+        if not (run := self._run):
+            return None
+        arms = {name.removesuffix(f".{kind}"): own for name, own in self._read.get(run, {}).items()
+                if name.endswith(f".{kind}")}  # fmt: skip
+        if run not in self._scored and len(arms) == 1:
+            ((arm, digest),) = arms.items()
+            found = self._attempt(lambda: policy_models.scored(self._client, self._experiment(), arm, digest))
+            self._scored[run] = found
+            if found:
+                self._input(found.dataset, found.digest, found.source, "scored")
+        return self._scored.get(run)
+
+    def policy(self, path: Path, params: Params, arm: str, recipe: Mapping[str, str] | None = None) -> None:
+        """Log a trained policy as a model, unless it is larger than `model_megabytes`.
+
+        Args:
+            path: its folder.
+            params: the whole of params.yaml.
+            arm: its name.
+            recipe: what makes the arm, by name.
+        """
         from radrl.wiring import policy_models
 
         if not self._run or policy_models.megabytes(path) > float(self._conf.get("model_megabytes", 0)):
             return
         with tempfile.TemporaryDirectory(prefix="radrl-model-") as folder:
             model = policy_models.save(path, params, arm, Path(folder))
-            experiment, run = self._experiment(), self._run
-            self._attempt(
-                lambda: policy_models.log(self._client, model, experiment=experiment, run=run, arm=arm)
-            )
+            told = {"experiment": self._experiment(), "run": self._run, "arm": arm, "recipe": recipe}
+            told["digest"] = self._digest(path).short
+            self._attempt(lambda: policy_models.log(self._client, model, **told))
 
     def table(self, name: str, data: pd.DataFrame) -> None:
         """Keep the texts of a table, its first `TABLE_ROWS` rows, where MLflow's pages show them as one."""
@@ -275,15 +318,18 @@ class Tracker:
         """
         if not self._run or path is None or not path.exists():
             return
-        from mlflow.entities import Dataset, DatasetInput, InputTag
-
         digest = self._digest(path)
         source = json.dumps({"uri": path.name, digest.kind: digest.value})
         if (name, digest.short) not in self._described:
             self._described[name, digest.short] = columns.described(data)
         if context == "read":
             self._read.setdefault(self._run, {})[name] = digest.short
-        entry = Dataset(name, digest.short, "local", source, *self._described[name, digest.short])
+        self._input(name, digest.short, source, context, *self._described[name, digest.short])
+
+    def _input(self, name: str, digest: str, source: str, context: str, *described: str | None) -> None:
+        from mlflow.entities import Dataset, DatasetInput, InputTag
+
+        entry = Dataset(name, digest, "local", source, *described)
         self._tell(self._client.log_inputs, [DatasetInput(entry, [InputTag("mlflow.data.context", context)])])
 
     def _tell(self, call: Callable[..., Any], *values: Any, **named: Any) -> bool:
@@ -331,8 +377,11 @@ class Tracker:
             self._experiment_ = str(found.experiment_id)
         return self._experiment_
 
+    def _views(self) -> Mapping[str, str]:
+        return views.tags(self._conf.get("headline", ()), self._conf.get("watched", ""))
+
     def _set_views(self, experiment: Experiment) -> None:
-        for key, value in views.tags(self._conf.get("headline", ())).items():
+        for key, value in self._views().items():
             if experiment.tags.get(key) != value:
                 self._client.set_experiment_tag(experiment.experiment_id, key, value)
 

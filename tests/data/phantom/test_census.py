@@ -45,7 +45,7 @@ def test_the_command_counts_the_films_of_a_params_file(
     main(["--studies", "8", "--params", str(path)])
     edema = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("| Edema |"))
     assert sum(float(share) for share in edema.split("|")[2:4]) == 1
-    for shipped in ("params.yaml", "conf/recipes/phantom-hard.yaml"):
+    for shipped in ("params.yaml", "conf/recipes/phantom-hard.yaml", "conf/recipes/phantom-credit.yaml"):
         main(["--studies", "4", "--params", str(root / shipped)])
         assert "4 studies" in capsys.readouterr().out
 

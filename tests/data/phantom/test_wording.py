@@ -19,7 +19,16 @@ from radrl.data.phantom.findings import (
     draw_case,
     draw_patient,
 )
-from radrl.data.phantom.wording import WORDS, Report, Sentence, check_words, print_section, write_report
+from radrl.data.phantom.wording import (
+    WORDS,
+    Boilerplate,
+    Report,
+    Sentence,
+    check_words,
+    print_section,
+    reword,
+    write_report,
+)
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, NO_FINDING, OBSERVATIONS, POSITIVE, UNCERTAIN
 
@@ -91,6 +100,35 @@ def test_the_other_findings_are_those_that_the_labeler_reads() -> None:
     stock = [*phrases.BOILERPLATE, phrases.TORTUOUS, *phrases.IMPRESSION_NORMAL, *phrases.CLEAR_LUNGS]
     read = {text for text, row in zip(stock, RulesLabeler().label(stock), strict=True) if not row[NO_FINDING]}
     assert read == phrases.OTHER_FINDINGS
+
+
+def test_further_stock_sentences_state_nothing_to_the_labeler() -> None:
+    rows = RulesLabeler().label(list(phrases.MORE_BOILERPLATE))
+    assert {tuple(row) for row in np.asarray(rows).tolist()} == {(*[BLANK] * NO_FINDING, POSITIVE)}
+    assert len({*phrases.MORE_BOILERPLATE, *phrases.BOILERPLATE}) == 38 + 11
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1), st.sampled_from(["usual", "more"]))
+def test_a_reworded_report_states_the_same_with_other_stock_sentences(
+    seed: int, draw: int, boilerplate: Boilerplate
+) -> None:
+    case, rng = case_of(seed), np.random.default_rng(seed)
+    report = write_report(case, rng, lateral=False, prior=False, words=(50, 90), boilerplate=boilerplate)
+    other = reword(report, case, np.random.default_rng(draw), boilerplate)
+    assert other.gold() == report.gold()
+    assert other.impression == report.impression
+    assert len(other.findings) == len(report.findings)
+    stock = {*phrases.BOILERPLATE, *phrases.MORE_BOILERPLATE, phrases.TORTUOUS}
+    for one, before in zip(other.findings, report.findings, strict=True):
+        assert one == before or {one.text, before.text} <= stock
+    assert not (case.has("Fracture") and phrases.BONES & {one.text for one in other.findings})
+    assert len({one.text for one in other.findings}) == len({one.text for one in report.findings})
+    if boilerplate == "more":  # in one order, so that the likeliest next sentence is not the one before
+        in_order = [*phrases.BOILERPLATE, *phrases.MORE_BOILERPLATE, phrases.TORTUOUS]
+        for of in (report, other):
+            told = [in_order.index(one.text) for one in of.findings if one.text in stock]
+            assert told == sorted(told)
 
 
 @pytest.mark.parametrize("hedged", [False, True])

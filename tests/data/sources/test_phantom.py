@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from radrl.data.phantom.film import Drawing
 from radrl.data.phantom.findings import PREVALENCE
@@ -192,3 +194,143 @@ def test_no_hedges_at_share_zero() -> None:
 def test_wrong_arguments_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         list(read(**{"seed": 0, "studies": {"train": 1}, **options}))
+
+
+POOL: dict[str, Any] = {"near_copies": 0.25, "normal_share": 0.15, "lateral_share": 0.2}
+OPTIONS: list[dict[str, Any]] = [POOL, POOL | {"words": (60, 100), "boilerplate": "more"}]
+
+
+@pytest.fixture(scope="module", params=OPTIONS, ids=["usual", "more"])
+def pool(request: pytest.FixtureRequest) -> list[Record]:
+    return drawn({"train": 400}, **request.param)
+
+
+def case_key(record: Record) -> tuple[Any, ...]:
+    assert isinstance(record.image, Drawing)
+    state = record.image.rng.bit_generator.state["state"]["state"]
+    return record.view, record.image.case.anatomy.seed, state
+
+
+def pairs(records: list[Record]) -> list[tuple[Record, Record]]:
+    """Near copies, each with its original: both are drawn from one state of one generator."""
+    known = {case_key(record): record for record in records if "-c" not in record.patient_id}
+    return [(record, known[case_key(record)]) for record in records if "-c" in record.patient_id]
+
+
+def test_neutral_pools_draw_what_was_drawn_before() -> None:
+    said = {"near_copies": 0.0, "normal_share": 0.0, "boilerplate": "usual"}
+    assert content(drawn({"train": 30}, **said), "train") == content(drawn({"train": 30}), "train")
+
+
+def test_a_near_copy_has_the_findings_of_another_film_and_another_patient(pool: list[Record]) -> None:
+    found = pairs(pool)
+    assert len(found) > 50
+    for copy, original in found:
+        assert isinstance(copy.image, Drawing)
+        assert isinstance(original.image, Drawing)
+        assert copy.image.case == original.image.case
+        assert copy.gold == original.gold
+        assert copy.patient_id != original.patient_id
+        assert copy.study_id > original.study_id
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.floats(0, 1).flatmap(lambda near: st.tuples(st.just(near), st.floats(0, 1 - near))),
+    st.sampled_from(["usual", "more"]),
+)
+def test_any_pool_has_copies_of_earlier_studies_that_state_the_same(
+    seed: int, shares: tuple[float, float], boilerplate: str
+) -> None:
+    near, normal = shares
+    if near + normal > 1:  # by rounding
+        normal = 0.0
+    own: dict[str, Any] = {"near_copies": near, "normal_share": normal, "boilerplate": boilerplate}
+    records = drawn({"train": 12}, seed=seed, lateral_share=0.0, **own)
+    found = pairs(records)  # finds the original of each
+    assert all(one.gold == other.gold and one.study_id > other.study_id for one, other in found)
+    assert len({copy.patient_id for copy, _ in found}) == len(found)
+    assert len({record.study_id for record in records}) == 12
+    if normal == 1 - near and near < 1:
+        originals = [record for record in records if "-c" not in record.patient_id]
+        bare = [one for one in originals if isinstance(one.image, Drawing) and not one.image.case.findings]
+        assert len(originals) - len(bare) <= 1  # the first study, which can be no copy, is drawn as ever
+
+
+def test_a_near_copy_is_the_film_slightly_shifted_with_another_grain(pool: list[Record]) -> None:
+    def likeness(one: Record, other: Record) -> float:
+        return float(np.corrcoef(pixels(one).ravel(), pixels(other).ravel())[0, 1])
+
+    found = pairs(pool)[:40]
+    assert all((pixels(copy) != pixels(original)).any() for copy, original in found)
+    assert min(likeness(*pair) for pair in found) > 0.9
+    apart = [likeness(one[1], other[1]) for one, other in zip(found[1:], found, strict=False)]
+    assert np.median([likeness(*pair) for pair in found]) > 0.97 > np.median(apart)
+
+
+def test_reports_of_near_copies_are_the_same_or_lightly_reworded(pool: list[Record]) -> None:
+    told = [(copy.findings, original.findings) for copy, original in pairs(pool) if copy.findings]
+    same = [one == other for one, other in told]
+    assert 0.3 < np.mean(same) < 0.85  # of half the reports some have no stock sentence to replace
+    for one, other in told:
+        assert other is not None
+        kept = set(re.findall(r"[^.]+\.", one)) & set(re.findall(r"[^.]+\.", other))
+        assert kept or one.count(".") <= 2
+
+
+def test_near_copies_and_normal_films_come_at_their_share() -> None:
+    studies = 1500
+    own: dict[str, Any] = {"lateral_share": 0.0, "missing_findings": 0.0, "missing_impression": 0.0}
+    plain, records = drawn({"train": studies}, **own), drawn({"train": studies}, **own | POOL | own)
+    copied = np.array(["-c" in record.patient_id for record in records])
+    error = np.sqrt(0.25 * 0.75 / studies)
+    assert copied.mean() == pytest.approx(0.25, abs=5 * error)
+    bare = [
+        np.mean([not record.image.case.findings for record in of if isinstance(record.image, Drawing)])
+        for of in (plain, records)
+    ]
+    # copies are of normal studies and of others alike, and those that are normal anyway come on top
+    share = 0.15 / 0.75
+    assert bare[1] == pytest.approx(share + (1 - share) * bare[0], abs=0.06)
+
+
+def test_other_splits_have_neither_copies_nor_forced_normals() -> None:
+    studies = {"pretrain": 12, "val": 12, "test": 12}
+    own: dict[str, Any] = {"near_copies": 0.6, "normal_share": 0.4}
+    plain, records = drawn(studies), drawn(studies | {"train": 3}, **own)
+    for split in studies:
+        assert content(records, split) == content(plain, split)
+
+
+def test_a_pool_can_grow_and_nothing_else_changes() -> None:
+    small, large = (content(drawn({"train": count}, **POOL), "train") for count in (20, 45))
+    assert small == large[: len(small)]
+
+
+def test_the_first_study_is_no_copy_even_where_all_are() -> None:
+    records = drawn({"train": 6}, near_copies=1.0, lateral_share=0.0)
+    assert ["-c" in record.patient_id for record in records] == [False, *[True] * 5]
+    assert len({case_key(record) for record in records}) == 1
+
+
+def test_the_other_stock_makes_long_reports_of_the_same_gold() -> None:
+    own: dict[str, Any] = {"missing_findings": 0.0, "missing_impression": 0.0, "lateral_share": 0.0}
+    usual, more = (
+        by_study(drawn({"test": 150}, words=(80, 120), boilerplate=kind, **own)) for kind in ("usual", "more")
+    )
+    length = [[len((record.findings or "").split()) for record in of.values()] for of in (usual, more)]
+    assert min(length[1]) >= 80
+    assert np.median(length[0]) < np.median(length[1])
+    for study, record in more.items():
+        other = usual[study].gold
+        assert record.gold is not None
+        assert other is not None
+        assert np.array_equal(record.gold[:-1], other[:-1])
+        assert record.gold[-1] >= other[-1]  # no stock sentence of the longer store withholds No Finding
+
+
+@pytest.mark.parametrize("own", [{"near_copies": 0.7, "normal_share": 0.4}, {"near_copies": -0.1}])
+def test_shares_of_a_pool_that_cannot_be_are_refused(own: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="near_copies and normal_share must be shares of the training"):
+        drawn({"train": 1}, **own)

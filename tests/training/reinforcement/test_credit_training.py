@@ -15,7 +15,7 @@ from small_arms import GRADIENT, RULE, Letters
 
 from radrl.credit.build import build
 from radrl.labelers.chexbert.labeler import CheXbertLabeler
-from radrl.policy import folder
+from radrl.policy import decoding, folder
 from radrl.policy.folder import Policy
 from radrl.policy.spans import ByteLevelSpans
 from radrl.rewards.base import Part, RewardSum
@@ -227,3 +227,36 @@ def test_killed_and_resumed_is_as_never_stopped(
     resumed, resumed_curve = run(credit, workspace="killed", **settings)
     assert same(weights(resumed), weights(unbroken))
     assert resumed_curve == curve
+
+
+@pytest.fixture
+def draws(monkeypatch: pytest.MonkeyPatch) -> list[torch.Tensor]:
+    """What the rollouts of every step are drawn by."""
+    seen: list[torch.Tensor] = []
+
+    def noting(*given: Any) -> torch.Tensor | None:
+        found = plain(*given)
+        if found is not None:
+            seen.append(found)
+        return found
+
+    plain = decoding._numbers
+    monkeypatch.setattr(decoding, "_numbers", noting)
+    return seen
+
+
+def test_arms_of_one_seed_draw_their_rollouts_of_the_same_films_by_the_same_numbers(
+    run: Run, steps: list[dict[str, Any]], draws: list[torch.Tensor]
+) -> None:
+    for name, credit in (("plain", "uniform"), ("rule", RULE), ("gradient", GRADIENT)):
+        run(credit, workspace=name, steps=3)
+    count = len(draws) // 3
+    assert count >= 3
+    first = draws[:count]
+    for arm in (draws[count : 2 * count], draws[2 * count :]):
+        assert all(torch.equal(own, other) for own, other in zip(first, arm, strict=True))
+    assert not torch.equal(first[0], first[-1])
+    films = [step["references"] for step in steps]
+    assert films[: len(films) // 3] * 3 == films
+    # the first step's policy is the start in all arms: the rollouts themselves are the same
+    assert steps[0]["texts"] == steps[len(films) // 3]["texts"] == steps[2 * len(films) // 3]["texts"]

@@ -32,6 +32,11 @@ def test_numbers_by_hand() -> None:
     )
 
 
+def test_rollouts_that_earn_nothing_are_counted_and_not_those_that_earn_one() -> None:
+    rewards = np.array([[0.0, 0.0, 0.0, 1.0], [0.5, 0.0, NAN, NAN]])
+    assert numbers(rewards, rewards)["groups/zero_reward_share"] == pytest.approx(4 / 6)
+
+
 def test_a_step_without_a_reward_divides_by_nothing() -> None:
     found = numbers(np.full((2, 3), NAN), np.full((2, 3), NAN))
     assert (found["groups/zero_reward_share"], found["groups/all_zero_share"]) == (0.0, 0.0)

@@ -26,13 +26,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--params", type=Path, help="count the films of a params file (default: those of read() as it is)"
     )
     options = parser.parse_args(arguments)
-    own = _phantom(options.params) if options.params else {}
+    own = section_of(options.params) if options.params else {}
     counted = {"seed": options.seed, "studies": {"train": options.studies}, "image_size": _SMALLEST_FILM}
     print(census(read(**{**own, **counted})))
 
 
-def _phantom(path: Path) -> Mapping[str, Any]:
-    """The section `ingest.phantom` of a params file."""
+def section_of(path: Path) -> Mapping[str, Any]:
+    """The section `ingest.phantom` of a params file.
+
+    Args:
+        path: the file.
+
+    Raises:
+        SystemExit: when it has none.
+    """
     try:
         section: Mapping[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))["ingest"]["phantom"]
     except (KeyError, TypeError):

@@ -19,6 +19,7 @@ from radrl.data.phantom.pathology import PAINTERS
 
 VIEWS: Final = ("frontal", "lateral")
 _DEEPER: Final = 1.12  # the lateral film is drawn a little wider than its coordinates
+_MOVED: Final = 0.01  # of a film taken again: standard deviation of its shift, half a pixel of 112
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,14 +31,21 @@ class Drawing:
     size: int
     view: str = "frontal"
     noise: float = 0.03
+    again: np.random.Generator | None = None
 
     def __call__(self) -> npt.NDArray[np.uint8]:
         """The film, shape (size, size)."""
-        return draw_film(self.case, deepcopy(self.rng), self.size, self.view, self.noise)
+        rng, again = deepcopy((self.rng, self.again))
+        return draw_film(self.case, rng, self.size, self.view, self.noise, again)
 
 
 def draw_film(
-    case: Case, rng: np.random.Generator, size: int, view: str = "frontal", noise: float = 0.03
+    case: Case,
+    rng: np.random.Generator,
+    size: int,
+    view: str = "frontal",
+    noise: float = 0.03,
+    again: np.random.Generator | None = None,
 ) -> npt.NDArray[np.uint8]:
     """Draw a film.
 
@@ -50,6 +58,8 @@ def draw_film(
         size: height and width in pixels, at least 32.
         view: "frontal" or "lateral".
         noise: standard deviation of the grain as a share of the full scale.
+        again: draws another grain and a slight shift, as of a film taken a second time: pose and exposure
+            are those of `rng`. Nothing for the film itself.
 
     Returns:
         The film, shape (size, size); bone and fluid are bright.
@@ -61,10 +71,10 @@ def draw_film(
         raise ValueError(f"no view {view!r}; use one of {', '.join(VIEWS)}")
     if size < 32 or noise < 0:
         raise ValueError(f"size must be at least 32 and noise at least 0, got size {size} and noise {noise}")
-    frame = _pose(case, rng, size, view)
+    frame = _pose(case, rng, size, view, again)
     gain, middle, sharpness = rng.uniform(4.3, 6.0), rng.uniform(0.46, 0.58), rng.uniform(0.25, 0.6)
     marker = _marker(frame, rng) if view == "frontal" else np.float32(0)
-    grain = rng.standard_normal((size, size), dtype=np.float32) * np.float32(noise)
+    grain = (again or rng).standard_normal((size, size), dtype=np.float32) * np.float32(noise)
     density = _frontal(case, frame) if view == "frontal" else draw_lateral(case, frame)
     density = gaussian_filter(density + marker, sharpness * size / 112, truncate=2.5)
     shown = 1 / (1 + np.exp(-np.float32(gain) * (density - np.float32(middle))))
@@ -73,16 +83,22 @@ def draw_film(
     return film
 
 
-def _pose(case: Case, rng: np.random.Generator, size: int, view: str) -> Frame:
+def _pose(
+    case: Case, rng: np.random.Generator, size: int, view: str, again: np.random.Generator | None
+) -> Frame:
     """Lay the patient on the film: a portable film is less straight and magnifies."""
     loose = 1.6 if case.portable else 1.0
     zoom = rng.normal(0.99 + (0.02 if case.portable else 0.0), 0.025)
+    degrees = loose * rng.normal(0, 1.3)
+    across, down = loose * rng.normal(0, 0.02), loose * rng.normal(0, 0.02)
+    if again is not None:
+        across, down = across + again.normal(0, _MOVED), down + again.normal(0, _MOVED)
     return make_frame(
         size,
         width=case.anatomy.width * zoom * (1.0 if view == "frontal" else _DEEPER),
         height=case.anatomy.height * zoom,
-        degrees=loose * rng.normal(0, 1.3),
-        shift=(loose * rng.normal(0, 0.02), loose * rng.normal(0, 0.02)),
+        degrees=degrees,
+        shift=(across, down),
     )
 
 

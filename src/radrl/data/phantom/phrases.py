@@ -308,9 +308,51 @@ BOILERPLATE: Final[tuple[str, ...]] = (
     "Mild degenerative changes are seen in the thoracic spine.",
     "The soft tissues are unremarkable.",
 )
+MORE_BOILERPLATE: Final[tuple[str, ...]] = (
+    "The thoracic spine is intact.",
+    "No acute abnormality of the thoracic spine is seen.",
+    "The osseous structures of the chest wall are unremarkable.",
+    "No acute osseous abnormality is identified in the upper chest.",
+    "The trachea is in midline position above the carina.",
+    "The trachea and the carina are unremarkable.",
+    "The upper trachea is normal in size.",
+    "No abnormality of the trachea is noted.",
+    "The thoracic aorta is normal in size.",
+    "The aortic contours are within normal limits.",
+    "No abnormality of the aorta is noted.",
+    "The superior vena cava is unremarkable.",
+    "The hilar contours are within normal limits.",
+    "Both hila are normal in size and position.",
+    "The right and left hila are in standard position.",
+    "The left hemidiaphragm is in normal position.",
+    "The right hemidiaphragm is slightly above the left.",
+    "No abnormality of the diaphragm is noted.",
+    "The stomach is in normal position.",
+    "Air is seen in the stomach.",
+    "No abnormality of the stomach is noted.",
+    "There is no free air in the upper abdomen.",
+    "No free air is identified under the right hemidiaphragm.",
+    "The upper abdomen is within normal limits.",
+    "The visualized structures of the upper abdomen are normal.",
+    "Visualized structures of the left upper abdomen are unremarkable.",
+    "Visualized structures of the right upper abdomen are unremarkable.",
+    "No acute abnormality is seen in the visualized upper abdomen.",
+    "The soft tissues of the chest wall are unremarkable.",
+    "The visualized soft tissues are within normal limits.",
+    "No abnormality of the soft tissues is identified.",
+    "No air is seen in the soft tissues.",
+    "The chest wall is unremarkable.",
+    "The contours of the chest wall are normal.",
+    "No abnormality of the chest wall is noted.",
+    "The patient is in upright position.",
+    "The radiograph was obtained in standard position.",
+    "The position of the patient is standard.",
+)
+"""Further stock sentences, for reports in which few words carry findings. They state nothing, and have the
+words of the other phrases, of which a vocabulary that was learned from shorter reports has whole tokens."""
 TORTUOUS: Final = "The aorta is mildly tortuous."
 """Boilerplate for a patient whose aorta is."""
-BONES: Final = frozenset(BOILERPLATE[:3])
+BONES: Final = frozenset({*BOILERPLATE[:3], *MORE_BOILERPLATE[:4]})
 """Boilerplate that may not stand beside a fracture."""
 OTHER_FINDINGS: Final = frozenset({"Mild degenerative changes are seen in the thoracic spine."})
 """Boilerplate that tells of a finding beside the observations, one of those that CheXpert lists."""

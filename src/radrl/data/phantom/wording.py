@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,13 @@ _OTHER_FINDING: Final = ("No Finding", BLANK)
 _TORTUOUS_FROM: Final = 1.25
 WORDS: Final = (32, 54)
 """Where no range is given: findings are filled until they have at least 32 to 53 words."""
+_REPLACED: Final = 1 / 3
+"""The chance of a stock sentence to be another one where a report is reworded."""
+
+Boilerplate = Literal["usual", "more"]
+"""The stock sentences that findings are filled with: those that always were, in any order, or about four
+times as many, in one order, as a template has them, none of which tells of a finding. Without an order a
+policy that writes the likeliest would write one of them again and again."""
 
 _TOPICS: Final[dict[str, str]] = {
     **dict.fromkeys(_LUNG_FINDINGS, "lungs"),
@@ -90,7 +97,13 @@ def check_words(words: Sequence[int]) -> None:
 
 
 def write_report(
-    case: Case, rng: np.random.Generator, *, lateral: bool, prior: bool, words: Sequence[int] = WORDS
+    case: Case,
+    rng: np.random.Generator,
+    *,
+    lateral: bool,
+    prior: bool,
+    words: Sequence[int] = WORDS,
+    boilerplate: Boilerplate = "usual",
 ) -> Report:
     """Word a case.
 
@@ -103,6 +116,7 @@ def write_report(
         prior: whether the patient has an earlier study.
         words: low and high; the findings get stock sentences until they have a length drawn from low to
             high - 1. What is told and denied is never cut.
+        boilerplate: the stock sentences they get.
 
     Returns:
         Both sections.
@@ -111,7 +125,8 @@ def write_report(
     opening = _opening(case, rng, lateral=lateral, prior=prior)
     low, high = words
     target = int(rng.integers(low, high)) - _length(opening)
-    findings = opening + _filled(body, target, case, rng)
+    stock = _stock(case, boilerplate)
+    findings = opening + _filled(body, target, stock, case, rng, ordered=boilerplate == "more")
     return Report(tuple(findings), tuple(_impression(case, findings, rng)))
 
 
@@ -267,18 +282,70 @@ def _length(sentences: Iterable[Sentence]) -> int:
     return sum(len(s.text.split()) for s in sentences)
 
 
-def _filled(body: list[Sentence], target: int, case: Case, rng: np.random.Generator) -> list[Sentence]:
-    """Add denials, and boilerplate up to the target's words, then put the whole in a drawn order."""
-    body = body + _denials(case, rng)
-    words = _length(body)
-    spare = [text for text in phrases.BOILERPLATE if not (case.has("Fracture") and text in phrases.BONES)]
+def reword(
+    report: Report, case: Case, rng: np.random.Generator, boilerplate: Boilerplate = "usual"
+) -> Report:
+    """Word a report a little otherwise: some stock sentences are others, and all else is the same.
+
+    Args:
+        report: of the case.
+        case: what it tells of.
+        rng: generator of what is replaced.
+        boilerplate: the stock sentences that it was written with.
+
+    Returns:
+        A report that states the same, class by class; each stock sentence of the findings that tells of no
+        finding is replaced with a chance of a third, as far as there are others.
+    """
+    plain = [text for text in _stock(case, boilerplate) if text not in phrases.OTHER_FINDINGS]
+    used = {sentence.text for sentence in report.findings}
+    spare = [str(text) for text in rng.permutation(np.array([t for t in plain if t not in used], object))]
+    findings = []
+    for sentence in report.findings:
+        replaced = rng.random() < _REPLACED and sentence.text in plain and spare
+        findings.append(Sentence(spare.pop()) if replaced else sentence)
+    if boilerplate == "more":
+        placed = [i for i, sentence in enumerate(findings) if sentence.text in plain]
+        for i, text in zip(placed, sorted((findings[i].text for i in placed), key=plain.index), strict=True):
+            findings[i] = Sentence(text)
+    return Report(tuple(findings), report.impression)
+
+
+def _stock(case: Case, boilerplate: Boilerplate) -> list[str]:
+    """The stock sentences that nothing of the case speaks against."""
+    every = phrases.BOILERPLATE
+    if boilerplate == "more":
+        every = tuple(text for text in every if text not in phrases.OTHER_FINDINGS) + phrases.MORE_BOILERPLATE
+    stock = [text for text in every if not (case.has("Fracture") and text in phrases.BONES)]
     if case.anatomy.aorta > _TORTUOUS_FROM:
-        spare.append(phrases.TORTUOUS)
-    for text in rng.permutation(np.array(spare, dtype=object)):
+        stock.append(phrases.TORTUOUS)
+    return stock
+
+
+def _filled(
+    body: list[Sentence],
+    target: int,
+    stock: Sequence[str],
+    case: Case,
+    rng: np.random.Generator,
+    *,
+    ordered: bool,
+) -> list[Sentence]:
+    """Add denials, and stock sentences up to the target's words, then put the whole in a drawn order.
+
+    The stock sentences among themselves are in the order of the stock where `ordered`, else as they were
+    drawn.
+    """
+    body = body + _denials(case, rng)
+    words, taken = _length(body), list[str]()
+    for text in rng.permutation(np.array(stock, dtype=object)):
         if words >= target:
             break
-        body.append(Sentence(text, (_OTHER_FINDING,) if text in phrases.OTHER_FINDINGS else ()))
+        taken.append(text)
         words += len(text.split())
+    if ordered:
+        taken.sort(key=stock.index)
+    body += [Sentence(text, (_OTHER_FINDING,) if text in phrases.OTHER_FINDINGS else ()) for text in taken]
     return _ordered(body, rng)
 
 

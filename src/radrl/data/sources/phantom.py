@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -18,16 +18,28 @@ from radrl.data.phantom.findings import (
     draw_patient,
     shares_of,
 )
-from radrl.data.phantom.wording import WORDS, Report, check_words, print_section, write_report
+from radrl.data.phantom.wording import (
+    WORDS,
+    Boilerplate,
+    Report,
+    check_words,
+    print_section,
+    reword,
+    write_report,
+)
 from radrl.data.study import Record
 
 SPLITS: Final = ("pretrain", "train", "val", "test")
+POOL: Final = "train"
+"""The split that can have near copies and trivially normal studies."""
 
 # A block of four studies belongs to one to four patients; blocks are drawn apart, so that a split can grow.
 _BLOCK: Final = 4
 _PARTITIONS: Final = ((1, 1, 1, 1), (2, 1, 1), (1, 1, 2), (2, 2), (3, 1), (4,))
 _PARTITION_CHANCES: Final = (0.35, 0.2, 0.2, 0.1, 0.1, 0.05)
-_PATIENT, _STUDY, _PARTITION = 0, 1, 2
+_PATIENT, _STUDY, _PARTITION, _KIND, _COPY = 0, 1, 2, 3, 4
+_REWORDED: Final = 0.5
+"""The chance of a near copy's report to be worded a little otherwise, not to be the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +50,29 @@ class _Place:
     index: int
     patient: int
     visit: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Kinds:
+    """What a split's studies are besides drawn ones.
+
+    Args:
+        origin: by its number, the study that each is a near copy of; of one that is none its own number.
+        normal: numbers of the studies that are drawn without any finding.
+    """
+
+    origin: Sequence[int]
+    normal: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A study before it is printed: its case and report, and its own generator behind them."""
+
+    case: Case
+    report: Report
+    rng: np.random.Generator
+    lateral: bool
 
 
 def read(
@@ -53,6 +88,9 @@ def read(
     hedge_share: float = 0.18,
     missing_findings: float = 0.04,
     missing_impression: float = 0.08,
+    boilerplate: Boilerplate = "usual",
+    near_copies: float = 0.0,
+    normal_share: float = 0.0,
 ) -> Iterator[Record]:
     """Draw studies, one after another.
 
@@ -73,6 +111,13 @@ def read(
             (`radrl.data.phantom.findings.most_hedges`).
         missing_findings: share of studies whose report has no findings section.
         missing_impression: share of studies whose report has no impression; none lacks both.
+        boilerplate: which stock sentences findings are filled with
+            (`radrl.data.phantom.wording.Boilerplate`).
+        near_copies: share of the training studies that are near copies of an earlier one, itself no copy:
+            the same findings in the same pose, slightly shifted and with another grain, the same report or
+            one in which some stock sentences are others, under another patient's name.
+        normal_share: share of the training studies that are trivially normal: nothing is drawn on them, no
+            device either. Those that are so anyway come on top.
 
     Yields:
         One record a film; the films of a study share study_id, report and gold.
@@ -81,6 +126,7 @@ def read(
         ValueError: for an unknown split or observation, a negative number, or a share outside its range.
     """
     _check_shares(lateral_share, missing_findings, missing_impression)
+    _check_pool(near_copies, normal_share)
     check_hedges(hedge_share, severity)
     check_words(words)
     shares = shares_of(prevalence)
@@ -90,43 +136,74 @@ def read(
         raise ValueError(
             f"seed and numbers of studies must be at least 0, got seed {seed} and {dict(studies)}"
         )
+
+    def tell(place: _Place, *, normal: bool) -> _Told:
+        rng = _generator(seed, place.split, _STUDY, place.index)
+        patient = _patient(seed, place)
+        case = draw_case(patient, rng, prevalence=shares, hedge_share=hedge_share, severity=severity)
+        if normal:
+            case = replace(case, findings=(), shallow=False)
+        lateral = bool(rng.random() < lateral_share)
+        prior = place.visit > 0
+        report = write_report(case, rng, lateral=lateral, prior=prior, words=words, boilerplate=boilerplate)
+        return _Told(
+            case, _leave_out(report, rng.random(), missing_findings, missing_impression), rng, lateral
+        )
+
     for split in SPLITS:
-        for place in _places(seed, split, studies.get(split, 0)):
-            rng = _generator(seed, split, _STUDY, place.index)
-            patient = _patient(seed, place)
-            case = draw_case(patient, rng, prevalence=shares, hedge_share=hedge_share, severity=severity)
-            lateral = bool(rng.random() < lateral_share)
-            report = write_report(case, rng, lateral=lateral, prior=place.visit > 0, words=words)
-            report = _leave_out(report, rng.random(), missing_findings, missing_impression)
-            yield from _records(case, report, place, rng, image_size=image_size, noise=noise, lateral=lateral)
+        places = list(_places(seed, split, studies.get(split, 0)))
+        kinds = _kinds(seed, split, len(places), near_copies, normal_share)
+        for place, origin in zip(places, kinds.origin, strict=True):
+            told, again = tell(places[origin], normal=origin in kinds.normal), None
+            if origin != place.index:
+                again = _generator(seed, split, _COPY, place.index)
+                if again.random() < _REWORDED:
+                    told = replace(told, report=reword(told.report, told.case, again, boilerplate))
+            yield from _records(told, place, image_size=image_size, noise=noise, again=again)
 
 
 def _records(
-    case: Case,
-    report: Report,
+    told: _Told,
     place: _Place,
-    rng: np.random.Generator,
     *,
     image_size: int,
     noise: float,
-    lateral: bool,
+    again: np.random.Generator | None,
 ) -> Iterator[Record]:
-    """The films of one study."""
+    """The films of one study; of a near copy, whose generator is `again`, those taken a second time."""
+    report, rng = told.report, told.rng
     findings = print_section(report.findings, rng) if report.findings else None
     impression = print_section(report.impression, rng, numbered=True) if report.impression else None
-    views = ("frontal", "lateral")[: 1 + lateral]
-    for view, film_rng in zip(views, rng.spawn(len(views)), strict=True):
+    views = ("frontal", "lateral")[: 1 + told.lateral]
+    seconds = again.spawn(len(views)) if again else [None] * len(views)
+    patient = f"p{place.patient:06d}" if again is None else f"c{place.index:06d}"
+    for view, film_rng, second in zip(views, rng.spawn(len(views)), seconds, strict=True):
         yield Record(
             key=f"phantom {place.split} study {place.index} {view}",
             study_id=f"{place.split}-s{place.index:06d}",
-            patient_id=f"{place.split}-p{place.patient:06d}",
-            image=Drawing(case, film_rng, image_size, view, noise),
+            patient_id=f"{place.split}-{patient}",
+            image=Drawing(told.case, film_rng, image_size, view, noise, second),
             view=view,
             split=place.split,
             findings=findings,
             impression=impression,
             gold=report.gold(),
         )
+
+
+def _kinds(seed: int, split: str, count: int, near_copies: float, normal_share: float) -> _Kinds:
+    """Which training studies are near copies or trivially normal, each drawn apart: a split can grow."""
+    origin, normal = list(range(count)), set[int]()
+    if split != POOL or not near_copies + normal_share:
+        return _Kinds(origin, frozenset())
+    for index in range(count):
+        rng = _generator(seed, split, _KIND, index)
+        chance = rng.random()
+        if index and chance < near_copies:
+            origin[index] = origin[int(rng.integers(index))]
+        elif near_copies <= chance < near_copies + normal_share:
+            normal.add(index)
+    return _Kinds(origin, frozenset(normal))
 
 
 def _generator(seed: int, split: str, purpose: int, index: int) -> np.random.Generator:
@@ -170,4 +247,12 @@ def _check_shares(lateral: float, findings: float, impression: float) -> None:
     if findings + impression > 1:
         raise ValueError(
             f"missing_findings + missing_impression must not exceed 1, got {findings + impression}"
+        )
+
+
+def _check_pool(near_copies: float, normal_share: float) -> None:
+    if not (near_copies >= 0 and normal_share >= 0 and near_copies + normal_share <= 1):
+        raise ValueError(
+            "near_copies and normal_share must be shares of the training studies, together at most 1, "
+            f"got {near_copies} and {normal_share}"
         )

@@ -23,13 +23,14 @@ def read_source(settings: dict[str, Any], seed: int, workspace: Path) -> tuple[I
 
     Args:
         settings: the section `ingest`.
-        seed: of drawn sources and of the split.
+        seed: of drawn sources and of the split, where the section has none of its own.
         workspace: finished shards.
 
     Returns:
         The shards, not yet made, and the pass that makes them and knows what was refused.
     """
     own = {key: value for key, value in settings.items() if key not in _NO_MATTER}
+    seed = seed if settings.get("seed") is None else settings["seed"]
     claim(workspace, fingerprint({"settings": own, "seed": seed}))
     source = open_source(settings, seed=seed)
     passing = ingest(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -11,6 +11,7 @@ import pandas as pd
 from radrl.studies.claims.stated import BEST, WITHOUT_MODEL, Hypothesis, Place
 from radrl.studies.claims.verdict import Answer, Question, Verdict, answer, with_training
 from radrl.studies.levelling import Levelled, state_of
+from radrl.studies.tables import share_films
 from radrl.training.watching.levelling import State
 
 
@@ -65,8 +66,9 @@ def judge(
     if len(seeds) < 2 or not given:
         return []
     values = comparisons.set_index(["run", "arm", "metric", "seed"])["value"].sort_index()
-    errors = _both_ways(pairs)
-    questions = [_question(one, values, errors, seeds) for one in given]
+    errors = both_ways(pairs)
+    sharing = {str(run) for run, own in comparisons.groupby("run") if share_films(own)}
+    questions = [_question(one, values, errors, seeds, sharing) for one in given]
     return [
         Tested(one, seeds, tuple(asked.differences), found, _ended(one, levelled))
         for one, asked, found in zip(given, questions, answer(questions, level=level), strict=True)
@@ -79,7 +81,11 @@ def _ended(one: Hypothesis, levelled: Sequence[Levelled]) -> tuple[State | None,
 
 
 def _question(
-    one: Hypothesis, values: pd.Series, errors: dict[tuple[object, ...], float], seeds: Sequence[int]
+    one: Hypothesis,
+    values: pd.Series,
+    errors: dict[tuple[object, ...], float],
+    seeds: Sequence[int],
+    sharing: Collection[str],
 ) -> Question:
     (run, arm), (other_run, other) = one.arm, one.over
     others = [_row(values, other_run, other, one.metric, seed) for seed in seeds]
@@ -90,6 +96,8 @@ def _question(
     pairs = [(seed, one.metric, run, arm, other_run, row) for seed, row in zip(seeds, others, strict=True)]
     # two runs may have scored other films, and then have no error together: seeds alone decide
     of_patients = [errors[pair] if run == other_run else errors.get(pair, 0.0) for pair in pairs]
+    if run in sharing:  # on the same films in each seed what is asked is of training alone
+        of_patients = [0.0] * len(seeds)
     return Question(
         differences,
         of_patients,
@@ -124,8 +132,15 @@ def _value(values: pd.Series, place: Place, metric: str, seed: int) -> float:
     return found
 
 
-def _both_ways(pairs: pd.DataFrame) -> dict[tuple[object, ...], float]:
-    """The errors by seed, metric and both rows, each a run and its name, in either order."""
+def both_ways(pairs: pd.DataFrame) -> dict[tuple[object, ...], float]:
+    """The errors over patients of any two rows, whichever of them is named first.
+
+    Args:
+        pairs: as `judge` takes them.
+
+    Returns:
+        By seed, metric and both rows, each a run and its name.
+    """
     other_run = pairs.get("other_run", pairs["run"]).fillna(pairs["run"])
     pairs = pairs.assign(other_run=other_run)
     columns = ("seed", "metric", "run", "arm", "other_run", "other", "error")

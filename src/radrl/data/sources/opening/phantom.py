@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeGuard
 from pydantic import Field, field_validator, model_validator
 
 from radrl.data.phantom.findings import DRAWN, check_hedges, shares_of
-from radrl.data.phantom.wording import check_words
+from radrl.data.phantom.wording import Boilerplate, check_words
 from radrl.data.sources.base import Source
 from radrl.parts.near import near
 from radrl.parts.section import PositiveFloat, PositiveInt, Section, Share, Split, takes
@@ -26,6 +26,9 @@ class PhantomSection(Section):
     hedge_share: Share
     missing_findings: Share
     missing_impression: Share
+    boilerplate: Boilerplate = "usual"
+    near_copies: Share = 0.0
+    normal_share: Share = 0.0
 
     @field_validator("prevalence", mode="plain")
     @classmethod
@@ -59,6 +62,15 @@ class PhantomSection(Section):
     @model_validator(mode="after")
     def _enough_subtle_findings(self) -> PhantomSection:
         check_hedges(self.hedge_share, self.severity)
+        return self
+
+    @model_validator(mode="after")
+    def _a_pool(self) -> PhantomSection:
+        if self.near_copies + self.normal_share > 1:
+            raise ValueError(
+                f"near_copies and normal_share are shares of the same training studies, together at most 1 "
+                f"(they are {self.near_copies:g} and {self.normal_share:g})"
+            )
         return self
 
 

@@ -1,4 +1,4 @@
-"""Which metrics a command line asks for."""
+"""Which metrics are asked for, by families, names and patterns, where no params.yaml lists them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import Any
-
-import click
+from typing import Any, Final
 
 from radrl.parts.find import own_names
 from radrl.scoring.names import WITHOUT_MODEL, names
+
+EVAL: Final[dict[str, Any]] = {"nlg": {"preparation": "basic", "meteor": True}}
+"""The section `eval` where no params.yaml says otherwise."""
+
+
+class UnknownMetric(ValueError):
+    """A metric that there is not; the message says what is near it."""
 
 
 class Wanted:
@@ -23,7 +28,7 @@ class Wanted:
         settings: the section `eval`; a family with a model of its own is there when it can be had.
 
     Raises:
-        click.BadParameter: for an item that is nothing, with what is near it.
+        UnknownMetric: for an item that is nothing.
     """
 
     def __init__(self, items: Sequence[str], labelers: Sequence[str], settings: Mapping[str, Any]) -> None:
@@ -45,7 +50,7 @@ class Wanted:
             found: by family, the metrics it gave or skipped.
 
         Raises:
-            click.BadParameter: naming the item, and what is near it.
+            UnknownMetric: naming the item.
         """
         for item in self.items:
             if item not in self._known and not _matching(item, found):
@@ -68,12 +73,11 @@ class Wanted:
             raise self._unknown(item)
         return found
 
-    def _unknown(self, item: str) -> click.BadParameter:
+    def _unknown(self, item: str) -> UnknownMetric:
         known = [*self._known, *(name for family in WITHOUT_MODEL for name in names(family, self._labelers))]
         near = get_close_matches(item, known) or [name for name in known if item in name][:3]
         hint = f"; near it: {', '.join(near)}" if near else ""
-        said = f"no metric is {item!r}{hint}; --list-metrics names all"
-        return click.BadParameter(said, param_hint="--metrics")
+        return UnknownMetric(f"no metric is {item!r}{hint}")
 
 
 def _matching(item: str, known: Mapping[str, Sequence[str]]) -> list[str]:

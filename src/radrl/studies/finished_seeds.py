@@ -1,0 +1,151 @@
+"""Finished experiments in a zip file, so that the seeds of one study may run on several machines.
+
+It holds what a study's page is made of, tables of numbers: no report, no film, no weights, and the labels of
+drawn studies alone. A difference between arms of two runs is also asked of single reports
+(`radrl.studies.claims.across_runs`), which it lacks.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from radrl.data.archives import DamagedMember, ZipMembers
+from radrl.data.sources.base import drawn
+from radrl.data.tables import SourceError
+from radrl.storage.whole_files import whole_file
+from radrl.storage.whole_folders import replacing
+from radrl.studies.curves import HISTORIES, LABELS
+from radrl.studies.execution import GIVES, PAIRS, Experiment
+
+ABOUT: Final = "about.json"
+"""Of each experiment: its commit and its parameters."""
+
+_DATE: Final = (1980, 1, 1, 0, 0, 0)  # so that equal tables are equal bytes
+_MOST: Final = 1 << 26  # bytes of a table
+
+
+class PackError(ValueError):
+    """A file of finished seeds does not fit; the message names it, the experiment and the mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """An experiment that ran elsewhere.
+
+    Args:
+        experiment: with the folder of its tables in place of a clone.
+        commit: whose code ran.
+    """
+
+    experiment: Experiment
+    commit: str
+
+
+def pack(given: Sequence[Experiment], commit: str, path: Path) -> None:
+    """Write what experiments gave.
+
+    Args:
+        given: experiments that have run.
+        commit: whose code ran.
+        path: the zip file, replaced when it exists.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as file:
+        for one in given:
+            about = json.dumps({"commit": commit, "params": one.params}, indent=1)
+            _put(file, f"{one.clone.name}/{ABOUT}", about.encode())
+            for table in _tables(one):
+                _put(file, f"{one.clone.name}/{table.as_posix()}", (one.clone / table).read_bytes())
+
+
+def unpack(given: Sequence[Experiment], path: Path, folder: Path) -> list[Finished]:
+    """The experiments that a file holds, their tables laid out in a folder.
+
+    Args:
+        given: those that the study plans.
+        path: the zip file.
+        folder: takes a folder of tables for each.
+
+    Returns:
+        Those of `given` that it holds.
+
+    Raises:
+        PackError: it holds none of them, is damaged, or one ran with other parameters.
+    """
+    try:
+        members = ZipMembers(path)
+        found = [_laid_out(one, members, path, folder) for one in given if _held(one, members)]
+    except (SourceError, DamagedMember) as error:
+        raise PackError(f"{path}: {error}") from error
+    if not found:
+        named = ", ".join(sorted({name.split("/")[0] for name in members.names})) or "nothing"
+        raise PackError(f"{path} holds {named}, and none of the study's: {_names(given)}")
+    return found
+
+
+def by_commit(given: Collection[Finished]) -> dict[str, list[str]]:
+    """The titles of experiments by the commit whose code ran."""
+    found: dict[str, list[str]] = {}
+    for one in given:
+        found.setdefault(one.commit, []).append(one.experiment.title)
+    return found
+
+
+def _names(given: Sequence[Experiment]) -> str:
+    return ", ".join(one.clone.name for one in given)
+
+
+def _held(one: Experiment, members: ZipMembers) -> bool:
+    return f"{one.clone.name}/{ABOUT}" in members.names
+
+
+def _laid_out(one: Experiment, members: ZipMembers, path: Path, folder: Path) -> Finished:
+    name = one.clone.name
+    about = json.loads(members.read(f"{name}/{ABOUT}", _MOST))
+    if keys := list(_differing(about["params"], json.loads(json.dumps(one.params)))):
+        raise PackError(
+            f"{path}: {one.title} ran with other parameters ({', '.join(keys[:4])}); take a file of this "
+            "study as it is now, or run that seed here"
+        )
+    with replacing(folder / name) as target:
+        for table in _listed(members, name):
+            (target / table).parent.mkdir(parents=True, exist_ok=True)
+            (target / table).write_bytes(members.read(f"{name}/{table.as_posix()}", _MOST))
+    return Finished(replace(one, clone=folder / name), about["commit"])
+
+
+def _listed(members: ZipMembers, name: str) -> Iterator[Path]:
+    """The tables of an experiment, no other path, whatever the file's members are called."""
+    for member in members.names:
+        table = Path(member).relative_to(name) if member.startswith(f"{name}/") else Path()
+        if ".." not in table.parts and table.suffix in {".csv", ".parquet"}:
+            yield table
+
+
+def _differing(one: Mapping[str, Any], other: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    """The dotted keys under which two mappings differ."""
+    for key in one.keys() | other.keys():
+        left, right = one.get(key), other.get(key)
+        if isinstance(left, dict) and isinstance(right, dict):
+            yield from _differing(left, right, f"{above}{key}.")
+        elif left != right:
+            yield f"{above}{key}"
+
+
+def _tables(one: Experiment) -> Iterator[Path]:
+    """What of an experiment's outputs its page reads."""
+    histories = sorted((one.clone / HISTORIES).glob("*.csv"))
+    labels = [LABELS] if drawn(one.params["ingest"]) else []  # of single studies; those of patients stay
+    wanted = [*GIVES[one.stage], PAIRS, *labels, *(file.relative_to(one.clone) for file in histories)]
+    yield from (table for table in wanted if (one.clone / table).is_file())
+
+
+def _put(file: zipfile.ZipFile, name: str, content: bytes) -> None:
+    entry = zipfile.ZipInfo(name, _DATE)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    file.writestr(entry, content)
