@@ -27,7 +27,7 @@ class Finding:
         size_mm: the largest measurement of it, in millimetres; None where there is none.
         change: against an earlier film; None where nothing is said.
         tip: of a line or tube, where it ends, by its name in `regions.csv`; None where nothing is said.
-        tip_mm: its distance from that place in millimetres, such as from the carina; None where nothing is said.
+        tip_mm: its distance from that place, such as the carina, in millimetres; None where nothing is said.
         span: start and end in the report's characters of the words that it was read from.
     """
 
