@@ -14,6 +14,7 @@ rounds the median. A peer that is not there is named and left out.
   weights say nothing of a report; whether both give the same labels is counted all the same.
 - Rules: the texts of docs/metric_checks.csv, without the cache of sentences, with an empty one, and with one
   that has seen them.
+- Pairs by rules: the pairs of docs/metric_checks.csv by the metrics whose rules read both reports.
 - Overlap of words: phantom reports, true and generated, as bench/score_memory draws them. pycocoevalcap's own
   classes in this process; RadEval in the interpreter that is given (`pip install RadEval`), whose ROUGE is
   another formula (stemmed words, 1, 2 and L).
@@ -208,6 +209,33 @@ def rules(_: argparse.Namespace, __: Path, said: list[str]) -> Task:
     said.append(f"Rules: {len(texts)} distinct texts of docs/metric_checks.csv, {times} times a round.")
     ways = [Way(name, lambda make=make: read(make), times * len(texts)) for name, make in makers.items()]
     return Task("Labels by rules", ways, lambda ours, theirs: "same" if ours == theirs else "other labels")
+
+
+def pairs_by_rules(_: argparse.Namespace, __: Path, said: list[str]) -> Task:
+    """Metrics that read a pair of reports by rules: reports a second are pairs a second here."""
+    from radrl.scoring.rules.errors import GreenRules
+    from radrl.scoring.weighted_findings.score import WeightedFindings
+
+    with CHECKS.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    truth, found = ([row[side] for row in rows] for side in ("reference", "hypothesis"))
+    times = 5
+
+    def read(make: Callable[[], Any]) -> tuple[float, Any]:
+        runs = [timed(lambda: make().score(truth, found).corpus) for _ in range(times)]
+        return sum(seconds for seconds, _ in runs), runs[0][1]
+
+    warm = WeightedFindings()
+    warm.score(truth, found)
+    makers: dict[str, Callable[[], Any]] = {
+        "weighted_findings, no cache": lambda: WeightedFindings(cache_size=0),
+        "weighted_findings, empty cache": WeightedFindings,
+        "weighted_findings, full cache": lambda: warm,
+        "green_rules, no cache": lambda: GreenRules(cache_size=0),
+    }
+    said.append(f"Pairs by rules: the {len(rows)} pairs of docs/metric_checks.csv, {times} times a round.")
+    ways = [Way(name, lambda make=make: read(make), times * len(rows)) for name, make in makers.items()]
+    return Task("Pairs by rules", ways, lambda ours, theirs: "same" if ours == theirs else "another measure")
 
 
 def words(options: argparse.Namespace, work: Path, said: list[str]) -> list[Task]:
@@ -414,6 +442,7 @@ def measured(options: argparse.Namespace) -> str:
         tasks = [
             *([chexbert(options, work, said)] if options.films else []),
             rules(options, work, said),
+            pairs_by_rules(options, work, said),
             *words(options, work, said),
             *([meteor(options, work, said)] if options.meteor else []),
         ]

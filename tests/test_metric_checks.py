@@ -221,7 +221,7 @@ def test_a_new_built_in_metric_has_its_lines_by_itself(
 ) -> None:
     monkeypatch.setattr(sys.modules[__name__], "longer", lambda: LongerIsBetter(), raising=False)
     monkeypatch.setitem(BUILTIN["metric"], "longer", f"{__name__}:longer")
-    assert tool.families() == ["ce", "nlg", "radgraph_rules", "green_rules", "longer"]
+    assert tool.families() == ["ce", "nlg", "radgraph_rules", "green_rules", "weighted_findings", "longer"]
     scored = tool.per_scenario(build(["longer"], {}, []))
     assert "| `longer` |" in metric_scenarios.shown(scored)
 

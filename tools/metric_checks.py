@@ -66,7 +66,7 @@ METEOR: Final = "nlg_meteor"
 DIGITS: Final = 4
 MOVES: Final = 10.0**-DIGITS / 2
 Markers = tuple[str, str]
-LEFT_OUT: Final = (*ERRORS, "matched", "unscored", "radcliq_v1")
+LEFT_OUT: Final = (*ERRORS, "_cost", "matched", "unscored", "radcliq_v1")
 
 WORDS: Final = """\
 - **Overlap puts wrong reports above right ones.** A flipped negation keeps BLEU-4 at

@@ -30,7 +30,7 @@ def tree() -> str:
 
 
 def _line(package: Path, depth: int) -> str:
-    return f"{'  ' * depth}{package.name}/".ljust(WIDTH) + summary(package / "__init__.py")
+    return f"{'  ' * depth}{package.name}/ ".ljust(WIDTH) + summary(package / "__init__.py")
 
 
 def main() -> int:

@@ -227,6 +227,7 @@ def test_families_without_a_model_are_scored_by_default(radrl, table):
         "nlg",
         "radgraph_rules",
         "green_rules",
+        "weighted_findings",
     }
     brief = radrl("score", table(ROWS, "r.csv"), "--no-meteor").stdout
     assert "ce_rules_macro14_f1 " in brief

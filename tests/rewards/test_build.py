@@ -32,6 +32,7 @@ EVERY: dict[str, dict[str, Any]] = {
         "judge": None,
         "missing": "skip",
     },
+    "weighted_findings": {"weight": 1.0, "beta": 2.0, "weights": {"granuloma": 0.0}},
 }
 TRAINING = ["Pulmonary edema is present.", "Clear lungs.", "No pleural effusion. Pulmonary edema."]
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import click
 
 from radrl.commands.common import bad_table, require_outputs, table_at
+from radrl.commands.explaining import Take, explanation, is_table
 from radrl.commands.options import CLASSES, STD, Command, Decorator, Given, classes_option, with_options
 from radrl.commands.pairs import Columns, Pairs, Survey
 from radrl.commands.result import ReportTable, Result, as_text
@@ -36,6 +37,14 @@ _OPTIONS: Final[tuple[Decorator, ...]] = (
         help="A row a report: number, --id, --patient, own scores, labels of both sides (ending as of FILE).",
     ),
     classes_option("How --per-report writes labels; see radrl label --help."),
+    click.option(
+        "--explain",
+        type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+        metavar="OUT",
+        help="Of weighted_findings, a row for each finding matched, missed or false, with its cost and the "
+        "words it was read from (OUT.csv, .jsonl, .parquet), or in words (OUT.txt; - is standard output, "
+        "before the table).",
+    ),
     click.option("--with-texts", is_flag=True, help="The reports themselves in --per-report too."),
 )
 
@@ -47,23 +56,29 @@ class Outputs:
     Args:
         json: of all figures; `STD` is standard output.
         per_report: of the rows per report.
+        explain: of where weighted_findings comes from, report by report.
         classes: how these write labels, a key of `CLASSES`.
         with_texts: whether these hold the reports themselves.
     """
 
     json: Path | None
     per_report: Path | None
+    explain: Path | None
     classes: str
     with_texts: bool
 
     def require(self, given: Given) -> None:
         """Refuse what cannot be written."""
+        if self.json == self.explain == STD:
+            raise click.UsageError("--json and --explain cannot both go to standard output")
         tables = {"--per-report": self.per_report, "--skip-bad": given.skip_bad}
-        require_outputs(tables | {"--json": self.json}, force=given.force, tables=list(tables))
+        others = {"--json": self.json}
+        (tables if is_table(self.explain) else others)["--explain"] = self.explain
+        require_outputs(tables | others, force=given.force, tables=list(tables))
 
     def made(self, given: Given) -> list[Path]:
         """The files that are written."""
-        paths = (self.json, self.per_report, given.skip_bad)
+        paths = (self.json, self.per_report, self.explain, given.skip_bad)
         return [path for path in paths if path is not None and path != STD]
 
     @contextmanager
@@ -84,8 +99,10 @@ class Outputs:
         """
         with ExitStack() as stack:
             bad = stack.enter_context(bad_table(given, records))
+            own = ["row", *columns.own]
+            explain = stack.enter_context(explanation(self.explain, scoring.scorers, own, found.types))
             table = ReportTable(scoring, found.types, CLASSES[self.classes], words=self.classes == "words")
-            yield Written(self, columns, bad, table, stack)
+            yield Written(self, columns, bad, table, explain, stack)
 
 
 class Written:
@@ -96,6 +113,7 @@ class Written:
         columns: of the file that is read.
         bad: takes the bad rows.
         table: of the rows per report.
+        explain: takes the pairs that are to be explained.
         stack: closes the files.
     """
 
@@ -105,10 +123,11 @@ class Written:
         columns: Columns,
         bad: Callable[[BadRow], None],
         table: ReportTable,
+        explain: Take,
         stack: ExitStack,
     ) -> None:
         self._outputs, self._columns, self._bad, self._table = outputs, columns, bad, table
-        self._stack = stack
+        self._explain, self._stack = explain, stack
         self._writer: RowWriter | None = None
 
     def row(self, row: Record | BadRow) -> None:
@@ -118,6 +137,7 @@ class Written:
 
     def part(self, pairs: Pairs, part: Part) -> None:
         """Write the rows of some reports."""
+        self._explain(pairs)
         if self._outputs.per_report is None:
             return
         own: dict[str, Sequence[Any]] = dict(pairs.own)
@@ -139,8 +159,14 @@ def output_options(command: Command) -> Command:
 
     @functools.wraps(command)
     def wrapped(
-        *, json_: Path | None, per_report: Path | None, classes: str, with_texts: bool, **own: Any
+        *,
+        json_: Path | None,
+        per_report: Path | None,
+        explain: Path | None,
+        classes: str,
+        with_texts: bool,
+        **own: Any,
     ) -> None:
-        command(outputs=Outputs(json_, per_report, classes, with_texts), **own)
+        command(outputs=Outputs(json_, per_report, explain, classes, with_texts), **own)
 
     return with_options(_OPTIONS, wrapped)

@@ -33,6 +33,8 @@ T = TypeVar("T")
 _KEPT: Final = 8_192
 """Texts whose labels are kept: reports repeat, and figures, tables and rows ask for the same ones."""
 
+_WEIGHED: Final = "weighted_findings"
+
 _NAMED: Final = re.compile(r"\b(report|reference|hypothesis) (\d+)\b")
 """How scorers name a report: by its place among those they are given, from 0."""
 
@@ -121,6 +123,7 @@ def set_up(
     device: str,
     settings: Path | None,
     nlg: Mapping[str, Any],
+    weights: Path | None = None,
 ) -> Scoring:
     """Build all that the command line asks for, before the file is read.
 
@@ -131,6 +134,7 @@ def set_up(
         device: where it runs.
         settings: file of settings.
         nlg: settings of ``nlg`` that the command line changes.
+        weights: a table of weights for ``weighted_findings``.
 
     Returns:
         Scorers that only want texts.
@@ -141,6 +145,8 @@ def set_up(
     """
     evaluation, labeler = read_settings(settings)
     evaluation["nlg"] = {**evaluation["nlg"], **nlg}
+    if weights is not None:
+        evaluation[_WEIGHED] = {**(evaluation.get(_WEIGHED) or {}), "weights": str(weights)}
     read_by = list(dict.fromkeys(labelers or evaluation.get("labelers") or ["rules"]))
     asked = metrics or evaluation.get("families") or WITHOUT_MODEL
     with _naming_option():
@@ -151,9 +157,11 @@ def set_up(
     source = str(settings or "--settings")
     record: dict[str, Any] = {"metrics": wanted.items}
     for name in read_by:
-        weights = {} if model is None else {"model": model.name, "sha256": sha256(model), "device": device}
-        record[name] = labeler["rules"] if name == "rules" else weights
+        own = {} if model is None else {"model": model.name, "sha256": sha256(model), "device": device}
+        record[name] = labeler["rules"] if name == "rules" else own
     record |= {family: evaluation[family] for family in wanted.families if family in evaluation}
+    if weights is not None and _WEIGHED in record:
+        record[_WEIGHED] = {**record[_WEIGHED], "weights": weights.name, "sha256": sha256(weights)}
     scorers = {name: build_scorer(name, evaluation, readers, source) for name in wanted.families}
     return Scoring(wanted, readers, scorers, record)
 

@@ -31,6 +31,7 @@ Examples:
   radrl score outputs.csv --metrics 'ce_*_macro14_f1,nlg_bleu4' --json - | jq .metrics
   radrl score outputs.parquet --per-report rows.parquet --id study_id --json scores.json
   radrl score outputs.csv --metrics radgraph,green --settings params.yaml
+  radrl score outputs.csv --metrics weighted_findings --explain findings.csv --weights mine.csv
   radrl score --list-metrics"""
 
 
@@ -42,6 +43,15 @@ def _list_metrics(ctx: click.Context, param: click.Parameter, value: bool) -> No
     others = ", ".join(family for family in part_names("metric") if family not in WITHOUT_MODEL)
     click.echo(f"{others}: with a model or environment of their own, see --settings.")
     click.echo("ce_LABELER_...: once for each --labeler.")
+    ctx.exit()
+
+
+def _list_weights(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if not value or ctx.resilient_parsing:
+        return
+    from radrl.scoring.weighted_findings.tables import listed
+
+    click.echo(listed(), nl=False)
     ctx.exit()
 
 
@@ -64,6 +74,10 @@ def _list_metrics(ctx: click.Context, param: click.Parameter, value: bool) -> No
 @click.option(
     "--list-metrics", is_flag=True, is_eager=True, expose_value=False, callback=_list_metrics,
     help="Name all metrics and exit.",
+)  # fmt: skip
+@click.option(
+    "--list-weights", is_flag=True, is_eager=True, expose_value=False, callback=_list_weights,
+    help="Print what findings cost, as CSV with a reason a row, and exit.",
 )  # fmt: skip
 @click.option(
     "--labeler",
@@ -93,6 +107,13 @@ def _list_metrics(ctx: click.Context, param: click.Parameter, value: bool) -> No
 )
 @click.option("--no-meteor", is_flag=True, help="Without METEOR, which starts Java.")
 @click.option(
+    "--weights",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="CSV",
+    help="Of weighted_findings: what findings cost, in the columns concept, when and weight; what it does "
+    "not name stays as --list-weights prints it.",
+)
+@click.option(
     "--settings",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="YAML",
@@ -116,6 +137,7 @@ def command(
     seed: int,
     preparation: str | None,
     no_meteor: bool,
+    weights: Path | None,
     settings: Path | None,
 ) -> None:
     """Score generated reports in FILE (- is standard input), a row a report, against their references.
@@ -142,6 +164,7 @@ def command(
         device=device,
         settings=settings,
         nlg=nlg,
+        weights=weights,
     )
     columns = Columns(reference, hypothesis, patient, given.ids)
     intervals = Bootstrap(bootstrap, confidence, seed) if bootstrap else None

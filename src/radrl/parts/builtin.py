@@ -17,6 +17,7 @@ BUILTIN: Final[dict[str, dict[str, str]]] = {
         "mccs": "radrl.rewards.mccs:Mccs",
         "format": "radrl.rewards.format:Format",
         "facts": "radrl.rewards.facts:facts",
+        "weighted_findings": "radrl.rewards.weighted_findings:WeightedFindings",
     },
     "credit": {
         "uniform": "radrl.credit.uniform:Uniform",
@@ -42,6 +43,7 @@ BUILTIN: Final[dict[str, dict[str, str]]] = {
         "nlg": "radrl.scoring.nlg:Nlg",
         "radgraph_rules": "radrl.scoring.rules.graph:RadGraphRules",
         "green_rules": "radrl.scoring.rules.errors:GreenRules",
+        "weighted_findings": "radrl.scoring.weighted_findings.score:WeightedFindings",
         "radgraph": "radrl.scoring.radgraph:RadGraph",
         "green": "radrl.scoring.green:green_by",
         "radeval": "radrl.scoring.radeval:RadEval",

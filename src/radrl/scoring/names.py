@@ -16,12 +16,13 @@ from radrl.observations import OBSERVATIONS
 from radrl.scoring.base import Scores
 from radrl.scoring.build import build
 
-WITHOUT_MODEL: Final = ("ce", "nlg", "radgraph_rules", "green_rules")
+WITHOUT_MODEL: Final = ("ce", "nlg", "radgraph_rules", "green_rules", "weighted_findings")
 """The families that need no model or environment of their own, so that their metrics are known beforehand."""
 
 ERROR_COUNTS: Final = {
     "green": ("green", "green_matched"),
     "green_rules": ("green_rules", "green_rules_matched"),
+    "weighted_findings": ("weighted_findings",),
     "radmatch": (
         "radmatch_triage_recall",
         "radmatch_actionable_recall",

@@ -16,7 +16,7 @@ STEPS: Final = "training"
 """Section of what a trainer tells of its steps: its own come first, those of TRL and the rewards below it."""
 
 _FAMILY: Final = re.compile(
-    r"(ce_.+?)_((?:exact_match|micro|macro|sample|weighted|mccs).*)|(nlg|green_rules|radgraph_rules|radgraph|green|radeval)_(.+)"
+    r"(ce_.+?)_((?:exact_match|micro|macro|sample|weighted|mccs).*)|(nlg|weighted_findings|green_rules|radgraph_rules|radgraph|green|radeval)_(.+)"
 )
 
 

@@ -38,6 +38,20 @@ _OPENERS: Final = frozenset(
     }
 )
 _CLOSERS: Final = frozenset({Kind.SEEN, Kind.DENY_BACK, Kind.HEDGE_BACK, Kind.OPEN_BACK, Kind.ASKED_BACK})
+_CUES: Final = frozenset(
+    {
+        Kind.DENY,
+        Kind.DENY_BACK,
+        Kind.NORMAL,
+        Kind.ASKED,
+        Kind.ASKED_BACK,
+        Kind.HEDGE,
+        Kind.HEDGE_LIST,
+        Kind.HEDGE_BACK,
+        Kind.OPEN,
+        Kind.OPEN_BACK,
+    }
+)
 _STATEMENTS: Final = frozenset({Kind.VERB, Kind.DENY, Kind.SEEN, Kind.NORMAL, Kind.ENLARGED, Kind.BORDERLINE})
 _CHANGE_REACH: Final = 4
 """Tokens between "no" and "change" in "no significant interval change"."""
@@ -147,6 +161,8 @@ def _reach(items: list[Item]) -> _Reach:
     reach = _Reach(set(), set(), set(), set(), _alternatives(items))
     for i, item in enumerate(items):
         kind = item.kind
+        if kind not in _CUES:
+            continue
         if kind is Kind.DENY and _denies_a_change(items, i):
             reach.either.difference_update(_forward(items, i))
         elif kind is Kind.DENY:

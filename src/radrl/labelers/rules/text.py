@@ -33,7 +33,6 @@ _SECTION: Final = re.compile(
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 # A stop ends a sentence unless a digit follows at once ("1.5 cm"); a line that opens a list item starts one.
 _SENTENCE_END: Final = re.compile(r"\.(?!\d)|[!\n]\s*(?=\d{1,2}[.)]\s|[-*\u2022]\s)|\n\s*\n|;")
-_BLANKS: Final = re.compile(r"\s+")
 _DASH: Final = re.compile(
     r"[\u2014\u2015]|--+|(?<=\s)[-\u2010\u2013\u2212]|[-\u2010\u2013\u2212](?=\s)|(?<=[a-z])\u2013(?=[a-z])"
 )
@@ -70,7 +69,7 @@ def sentences(report: str) -> list[str]:
     parts = _SENTENCE_END.split(text)
     if ("-" in text or not text.isascii()) and _DASH.search(text):
         parts = [clause for part in parts for clause in _clauses(part)]
-    cut = (_BLANKS.sub(" ", part).strip(" -*\u2022") for part in parts)
+    cut = (" ".join(part.split()).strip(" -*\u2022") for part in parts)
     return [f"{said}ne" if said.endswith(_ANSWERED_NO) else said for said in cut if said]
 
 

@@ -22,6 +22,7 @@ FAMILIES: Final = {
     "nlg_meteor": "Overlap of words, their stems and synonyms (METEOR)",
     "radgraph_rules": "Agreement of entities and relations, found by rules in RadGraph's place",
     "green_rules": "Errors counted by rules in GREEN's place",
+    "weighted_findings": "Findings matched and weighed by what they mean, read by rules",
     "radgraph": "Agreement of entities and relations, found by RadGraph",
     "green": "Errors counted by GREEN's judge",
     "radeval": "RadEval's metrics",

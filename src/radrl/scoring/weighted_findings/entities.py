@@ -1,0 +1,181 @@
+"""What a report says, as what is matched: one entity a finding and side, each with its weight.
+
+A report says one thing in several ways: "opacity at the right base, consistent with pneumonia" is one finding
+of two names, "bilateral effusions" is a left and a right one. Both reports are brought into one form before
+they are compared:
+
+- What is denied, and what has resolved, is no entity: a denial earns and costs nothing of its own.
+- A finding of both sides is one of each side, and each further entity of one concept adds a share of its
+  weight only (`costs.csv`: again).
+- A finding that another one of the report is a kind of (opacity beside pneumonia), at no other place, weighs
+  only what it weighs more than that one: both together weigh what the heavier does. So does a sign beside
+  what it is a sign of (a blunted angle beside an effusion). One finding takes such weight from one other
+  alone, and with it the severity, size and change that it does not state itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from operator import eq
+from typing import Final
+
+from radrl.scoring.weighted_findings.conditions import Context
+from radrl.scoring.weighted_findings.finding import Finding
+from radrl.scoring.weighted_findings.places import apart
+from radrl.scoring.weighted_findings.tables import Tables
+
+SIGNS: Final = frozenset(
+    {
+        "blunted_costophrenic_angle",
+        "fissural_fluid",
+        "vascular_congestion",
+        "kerley_lines",
+        "vascular_crowding",
+        "flattened_diaphragm",
+        "volume_loss",
+        "osteophyte",
+        "chamber_enlargement",
+    }
+)
+"""Concepts that are signs of their parents rather than kinds of them."""
+
+DIFFUSE: Final = frozenset(
+    {
+        "pulmonary_edema",
+        "interstitial_edema",
+        "alveolar_edema",
+        "interstitial_pattern",
+        "interstitial_lung_disease",
+        "pulmonary_fibrosis",
+    }
+)
+"""Concepts that are in both lungs where no side is said."""
+
+_NO_SIDE: Final = ("",)
+
+
+@dataclass(slots=True)
+class Entity:
+    """A finding at one side.
+
+    Args:
+        weight: what it costs to miss it, or to invent it.
+        side: left, right, or empty where nothing is said.
+        finding: what was read.
+    """
+
+    weight: float
+    side: str
+    finding: Finding
+
+    @property
+    def concept(self) -> str:
+        """What it is."""
+        return self.finding.concept
+
+
+def entities(findings: Iterable[Finding], tables: Tables, context: Context) -> list[Entity]:
+    """What a report asserts.
+
+    Args:
+        findings: of the report.
+        tables: of weights and costs.
+        context: of the patient.
+
+    Returns:
+        Entities in an order that does not hang on that of the report.
+    """
+    hedged = tables.costs["hedged"]
+    found = []
+    for one in findings:
+        if one.present and one.change != "resolved":
+            weight = tables.weight(one, context)
+            weight = weight if one.certainty == "certain" else weight * hedged
+            found += [Entity(weight, side, one) for side in (one.sides or _NO_SIDE)]
+    if len(found) > 1:
+        found.sort(key=_roughly)
+        if any(map(eq, map(_roughly, found), map(_roughly, found[1:]))):
+            found.sort(key=_order)
+        spread(found, tables.costs["again"])
+        _lighten(found, tables)
+    return found
+
+
+def _roughly(entity: Entity) -> tuple[str, str]:
+    return entity.finding.concept, entity.side
+
+
+def _order(entity: Entity) -> tuple[str, ...]:
+    one = entity.finding
+    rest = (one.severity, one.size_mm, one.change, one.tip, one.tip_mm, one.certainty)
+    return (one.concept, entity.side, *sorted(one.regions), str(rest))
+
+
+def spread(found: Sequence[Entity], again: float) -> None:
+    """Let each further entity of one concept add a share of its weight, spread over all of them.
+
+    Args:
+        found: entities, whose weights are changed.
+        again: the share.
+    """
+    counts = Counter(entity.finding.concept for entity in found)
+    if len(counts) < len(found):
+        for entity in found:
+            count = counts[entity.finding.concept]
+            entity.weight *= (1 + again * (count - 1)) / count
+
+
+def _lighten(found: Sequence[Entity], tables: Tables) -> None:
+    """Take from wider names and signs what the narrower ones beside them weigh."""
+    line = tables.lines
+    concepts = {entity.finding.concept for entity in found}
+    if all(concepts.isdisjoint(line[concept]) for concept in concepts) and concepts.isdisjoint(SIGNS):
+        return
+    weights = [
+        entity.weight for entity in found
+    ]  # as they were, so that a chain weighs what its heaviest does
+    given: set[int] = set()
+    for wide in sorted(found, key=lambda one: len(line[one.finding.concept])):
+        near = [
+            (_steps(one, wide, tables), one.side != wide.side, -weights[i], i)
+            for i, one in enumerate(found)
+            if i not in given and one is not wide and _steps(one, wide, tables) and _together(one, wide)
+        ]
+        if near:
+            narrow = min(near)[-1]
+            given.add(narrow)
+            wide.weight = max(0.0, wide.weight - weights[narrow])
+            _lend(wide.finding, found[narrow])
+
+
+def _lend(wide: Finding, to: Entity) -> None:
+    """Give what a wider name states of a finding to the narrower one, where that does not state it."""
+    own = to.finding
+    said = (
+        wide.severity if own.severity is None else own.severity,
+        wide.size_mm if own.size_mm is None else own.size_mm,
+        own.change or wide.change,
+    )
+    if said != (own.severity, own.size_mm, own.change):
+        to.finding = replace(own, severity=said[0], size_mm=said[1], change=said[2])
+
+
+def _steps(one: Entity, wide: Entity, tables: Tables) -> int:
+    """How many steps a concept is narrower than another, or than that is a sign of; 0 where it is not."""
+    name, other = one.finding.concept, wide.finding.concept
+    line = tables.lines[name]
+    if other in SIGNS:
+        parent = tables.lines[other][0]
+        return (
+            0 if name in SIGNS else 1 if name == parent else line.index(parent) + 2 if parent in line else 0
+        )
+    return line.index(other) + 1 if other in line and name not in SIGNS else 0
+
+
+def _together(one: Entity, other: Entity) -> bool:
+    """Whether two entities may be at one place; an opacity of one side is not the edema of both lungs."""
+    if one.side != other.side and ((one.side and other.side) or one.finding.concept in DIFFUSE):
+        return False
+    return not apart(one.finding.regions, other.finding.regions)

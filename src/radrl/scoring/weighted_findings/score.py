@@ -1,0 +1,99 @@
+"""Findings weighed by what they mean for the patient, as a metric (`radrl.scoring.base.Scorer`).
+
+A metric of this project, which no paper has and which stands in for nobody's. Both reports are read by rules
+(`reader`), their findings matched one to one and weighed by tables (`matching`, `tables`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Annotated
+
+from pydantic import Field
+
+from radrl.parts.section import LocalPath, PositiveFloat, Section
+from radrl.scoring.base import Scores, means_of, require_pairs
+from radrl.scoring.course import Course, OfSums
+from radrl.scoring.weighted_findings.conditions import context_of
+from radrl.scoring.weighted_findings.matching import Comparison, compare
+from radrl.scoring.weighted_findings.reader import findings_of
+from radrl.scoring.weighted_findings.tables import default, tables
+
+Weights = LocalPath | dict[str, str | Annotated[float, Field(ge=0)]]
+
+
+class WeightedFindingsSection(Section):
+    """Weights other than those that ship, by file or by concept, and how misses weigh against inventions."""
+
+    weights: Weights | None = None
+    beta: PositiveFloat = 1.0
+
+
+class WeightedFindings:
+    """Scores reports by the weight of the findings that they miss, invent, or get wrong.
+
+    ``weighted_findings`` is the score, from 0 to 1; the costs beside it tell where it comes from, and of
+    these more is worse.
+
+    Args:
+        weights: see `radrl.scoring.weighted_findings.tables.tables`; nothing for those that ship.
+        beta: above 1 a miss costs more than a false finding.
+        cache_size: reports whose readings are remembered; 0 for none.
+
+    Raises:
+        ScoringError: for weights that are none.
+    """
+
+    Section = WeightedFindingsSection
+    name = "weighted_findings"
+    by_pair = True
+
+    def __init__(
+        self,
+        *,
+        weights: str | Mapping[str, str | float] | None = None,
+        beta: float = 1.0,
+        cache_size: int = 4_096,
+    ) -> None:
+        self._tables = tables(weights) if weights else default()
+        self._beta = beta
+        self._findings_of = lru_cache(maxsize=cache_size)(findings_of)
+
+    def compare(self, reference: str, hypothesis: str) -> Comparison:
+        """Compare two reports.
+
+        Args:
+            reference: raw text; age and indication are taken from it where it says them.
+            hypothesis: raw text.
+
+        Returns:
+            Score, costs, and where they come from.
+        """
+        return compare(
+            self._findings_of(reference),
+            self._findings_of(hypothesis),
+            self._tables,
+            context=context_of(reference),
+            beta=self._beta,
+        )
+
+    def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
+        """See `radrl.scoring.base.Scorer`; a report that states nothing, where its reference does, scores 0.
+
+        Returns:
+            ``weighted_findings``, and the costs of missed, false and inexact findings.
+        """
+        require_pairs(references, hypotheses)
+        names = (self.name, *(f"{self.name}_{kind}_cost" for kind in ("missed", "false", "inexact")))
+        rows = [self._numbers(*pair) for pair in zip(references, hypotheses, strict=True)]
+        return means_of(dict(zip(names, zip(*rows, strict=True), strict=True)))
+
+    def _numbers(self, reference: str, hypothesis: str) -> tuple[float, float, float, float]:
+        """Of a pair; the comparison itself is let go, so that memory does not grow with pairs."""
+        found = self.compare(reference, hypothesis)
+        return found.score, found.missed, found.false, found.inexact
+
+    def in_parts(self) -> Course:
+        """See `radrl.scoring.course.InParts`."""
+        return OfSums(self)

@@ -1,0 +1,70 @@
+"""tools/reward_attacks.py: reports that game a reward, and what the table says of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+FILMS = 24
+
+
+@pytest.fixture(scope="module")
+def tool(root: Path) -> ModuleType:
+    path = root / "tools/reward_attacks.py"
+    spec = importlib.util.spec_from_file_location("reward_attacks", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["reward_attacks"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def earned(tool: ModuleType) -> dict[str, dict[str, np.ndarray]]:
+    found: dict[str, dict[str, np.ndarray]] = tool.pays(tool.draw(FILMS, 1))
+    return found
+
+
+def test_every_attack_has_a_report_a_film(tool: ModuleType) -> None:
+    drawn = tool.draw(FILMS, 1)
+    for name, attack in tool.ATTACKS.items():
+        reports = attack(drawn)
+        assert len(reports) == FILMS, name
+    assert len({*tool.everything(drawn)}) == len({*tool.everything(drawn, hedged=True)}) == 1
+
+
+def test_the_same_seed_draws_the_same(tool: ModuleType) -> None:
+    one, other = tool.draw(4, 7), tool.draw(4, 7)
+    assert [film.honest for film in one.films] == [film.honest for film in other.films]
+    assert tool.table(one, 4, 7) == tool.table(other, 4, 7)
+
+
+def test_rewards_pay_the_reference_most_and_an_honest_report_more_than_blind_ones(
+    tool: ModuleType, earned: dict[str, dict[str, np.ndarray]]
+) -> None:
+    for reward in tool.REWARDS:
+        assert earned["the reference"][reward] == pytest.approx(1.0), reward
+        honest = earned["its findings in other words"][reward].mean()
+        for name in ("a normal report", "all 13 findings", "nothing", "another patient's report"):
+            assert earned[name][reward].mean() < honest, (reward, name)
+
+
+def test_weighed_findings_gain_nothing_from_repetition_or_padding(
+    earned: dict[str, dict[str, np.ndarray]],
+) -> None:
+    honest = earned["its findings in other words"]["weighted_findings"]
+    for name in ("each sentence three times", "and a normal report behind them"):
+        assert (earned[f"other words, {name}"]["weighted_findings"] <= honest + 1e-9).all()
+    assert earned["nothing"]["weighted_findings"].max() == 0
+
+
+def test_the_page_shows_a_line_an_attack(tool: ModuleType, root: Path) -> None:
+    page = (root / "docs/weighted_findings.md").read_text(encoding="utf-8")
+    made = page.split(tool.BEGIN)[1].split(tool.END)[0]
+    assert [line for line in tool.ATTACKS if f"\n| {line} | " not in made] == []
