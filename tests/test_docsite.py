@@ -133,3 +133,6 @@ def test_a_link_to_a_heading_goes_to_the_part_on_which_it_stands(monkeypatch: py
         site_hook.with_site_links(written, "page.md")
         == "[a](long.md#one) [b](long-2.md#two-it-is) [c](long.md)"
     )
+    assert site_hook.with_site_links("[b](#two-it-is)", "long.md") == "[b](long-2.md#two-it-is)"
+    assert site_hook.with_site_links("[b](#two-it-is)", "long-2.md") == "[b](#two-it-is)"
+    assert site_hook.with_site_links("[a](#one)", "long-2.md") == "[a](long.md#one)"

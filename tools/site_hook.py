@@ -77,19 +77,28 @@ def with_site_links(text: str, page: str) -> str:
         text: with links as they stand in the repository.
         page: its path in the site.
     """
-    stands = next((path for path, place in OUTSIDE.items() if place == page), f"docs/{page}")
-    return _LINK.sub(lambda found: _link(found, stands, page), text)
+    written = _written(page)
+    return _LINK.sub(lambda found: _link(found, written, page), text)
 
 
-def _link(found: re.Match[str], stands: str, page: str) -> str:
+def _written(page: str) -> str:
+    """The file of the repository that a page of the site is made of; a long one is cut into several pages."""
+    outside = (path for path, place in OUTSIDE.items() if place == page)
+    cut = (name for name, made in groups().items() if page in [part.path for part in made])
+    return next(outside, None) or f"docs/{next((name for name in cut if name.endswith('.md')), page)}"
+
+
+def _link(found: re.Match[str], written: str, page: str) -> str:
     mark, label, target, anchor = found.groups(default="")
-    if not target or ":" in target:
+    if ":" in target or not (target or anchor):
         return found[0]
-    path = posixpath.normpath(posixpath.join(posixpath.dirname(stands), target))
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(written), target)) if target else written
     place = OUTSIDE.get(path) or (path.removeprefix("docs/") if path.startswith("docs/") else None)
     if place is None:  # a file of the repository that is no page
         return label
     place = _part(place, anchor)
+    if place == page and not target:
+        return found[0]
     return f"{mark}[{label}]({posixpath.relpath(place, posixpath.dirname(page) or '.')}{anchor})"
 
 
