@@ -10,7 +10,7 @@ import stat
 import subprocess
 import sys
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from importlib import metadata, util
 from pathlib import Path
 
@@ -107,19 +107,21 @@ def test_the_lowest_lock_has_the_very_floor_of_each_range(python: str) -> None:
 
 
 def test_installed_packages_are_those_of_one_lock() -> None:
-    platform = "mac" if sys.platform == "darwin" else "linux"
     installed = {canonicalize_name(found.name): found.version for found in metadata.distributions()}
-    differing = {}
-    for lock in LOCKS:
-        versions = locked_versions(lock, f"{sys.version_info[0]}.{sys.version_info[1]}", platform)
-        # a local part such as 2.13.0+cpu names a build, not a release
-        differing[lock] = {
-            name: (installed[name], pinned)
-            for name, pinned in versions.items()
-            if name in installed and name not in {"pip", "setuptools"} and installed[name].split("+")[0] != pinned
-        }
-    fewest = min(differing.values(), key=len)
+    fewest = min((_other_releases(lock, installed) for lock in LOCKS), key=len)
     assert not fewest, "installed and locked version differ"
+
+
+def _other_releases(lock: str, installed: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """By package: what is installed and what a lock states, where these differ."""
+    platform = "mac" if sys.platform == "darwin" else "linux"
+    locked = locked_versions(lock, f"{sys.version_info[0]}.{sys.version_info[1]}", platform)
+    # a local part such as 2.13.0+cpu names a build, not a release
+    return {
+        name: (installed[name], release)
+        for name, release in locked.items()
+        if name in installed.keys() - {"pip", "setuptools"} and installed[name].split("+")[0] != release
+    }
 
 
 def test_every_imported_package_is_a_stated_requirement() -> None:

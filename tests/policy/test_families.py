@@ -164,6 +164,12 @@ def test_equal_films_are_looked_at_once_and_come_out_as_often(
     assert all(torch.equal(once[name], each[name]) for name in each)
 
 
+def test_pictures_are_saved_under_the_name_that_others_know(tmp_path: Path) -> None:
+    gemma.GemmaFilms().save_pretrained(tmp_path)
+    saved = json.loads((tmp_path / "preprocessor_config.json").read_text())
+    assert saved["image_processor_type"] == "Gemma3ImageProcessor"
+
+
 def test_the_likeliest_tokens_are_those_of_transformers_generate(
     own: Policy, asked: dict[str, torch.Tensor]
 ) -> None:
