@@ -2,6 +2,7 @@
 
 PYTHON ?=
 VENV ?= .venv
+LOCK ?= constraints.txt
 TORCH_INDEX ?=
 SEEDS ?= 10 11 12 13 14 15
 WORKERS ?= 2
@@ -17,7 +18,7 @@ INSTALLED := $(VENV)/.installed-$(VERSION)
 INSTALLED_TEST := $(VENV)/.installed-test-$(VERSION)
 SCORERS := .venv-radgraph/.installed .venv-radeval/.installed .venv-radmatch/.installed
 ENGINES := .venv-vllm/.installed
-PIP_INSTALL = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PIP_INSTALL = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c $(LOCK)
 
 # A file is one worker's, so that what its tests share is made once; in the order that tests/conftest.py gives.
 PYTEST = pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder
@@ -33,7 +34,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help env repro test test-slow test-storage lint types contracts pytest smoke offline-check stages notebooks base ui viz format lock clean distclean tree docs scorers engines metrics seeds combinations rows
+.PHONY: help env repro test test-slow test-storage lint types contracts pytest lowest smoke offline-check stages notebooks base ui viz format lock clean distclean tree docs scorers engines metrics seeds combinations rows
 
 help:  ## this list
 	@echo "make TARGET [PYTHON=python3.11] [TORCH_INDEX=URL] [VENV=.venv]"
@@ -75,6 +76,9 @@ contracts: $(INSTALLED_TEST)  ## import-linter: who may import whom
 pytest: $(INSTALLED_TEST)  ## the tests alone, WORKERS=2 at once; ARGS="tests/data -k csv" for some of them
 	$(PYTEST) $(ARGS)
 
+lowest:  ## the tests on the lowest releases that pyproject.toml allows, in .venv-lowest; ARGS as for pytest
+	@$(MAKE) --no-print-directory VENV=.venv-lowest LOCK=constraints-lowest.txt pytest
+
 format: $(INSTALLED_TEST)  ## mend what ruff can mend
 	ruff check --fix .
 	ruff format .
@@ -106,10 +110,14 @@ viz: $(INSTALLED)  ## the pipelines as a drawing, on http://127.0.0.1:4141
 	$(PIP_INSTALL) --editable '.[viz]'
 	kedro viz run
 
-lock: $(INSTALLED)  ## resolve constraints.txt anew for every Python and platform; UPGRADE=1 takes newer releases
+# huggingface-hub is not ours to state, so uv takes its newest and lifts transformers to what goes with that.
+lock: $(INSTALLED)  ## resolve both locks anew for every Python and platform; UPGRADE=1 takes newer releases
 	$(PIP_INSTALL) --editable '.[lock]'
 	uv pip compile pyproject.toml --output-file constraints.txt --quiet $(if $(UPGRADE),--upgrade) \
 		--universal --python-version 3.11 --all-extras --strip-extras --no-annotate --custom-compile-command "make lock"
+	uv pip compile pyproject.toml --output-file constraints-lowest.txt --quiet $(if $(UPGRADE),--upgrade) \
+		--resolution lowest-direct --extra test --extra docs --constraint <(echo 'huggingface-hub<2') \
+		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
 	uv pip compile tools/scorers/radgraph.in --output-file tools/scorers/radgraph.txt --quiet $(if $(UPGRADE),--upgrade) \
 		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
 	uv pip compile tools/scorers/radeval.in --output-file tools/scorers/radeval.txt --quiet $(if $(UPGRADE),--upgrade) \
@@ -159,11 +167,11 @@ clean:  ## caches of the tools; data, runs and the environment stay
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .viz
 
 distclean: clean  ## the environments too
-	rm -rf $(VENV) .venv-radgraph .venv-radeval .venv-vllm
+	rm -rf $(VENV) .venv-lowest .venv-radgraph .venv-radeval .venv-vllm
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml $(LOCK)
 	@tools/find_python.sh $(PYTHON) >/dev/null
-	@echo "Python $(VERSION): making $(VENV) from constraints.txt (some minutes)"
+	@echo "Python $(VERSION): making $(VENV) from $(LOCK) (some minutes)"
 	$(INTERPRETER) -m venv --clear $(VENV)
 ifneq ($(TORCH_INDEX),)
 	$(PIP_INSTALL) --no-deps --index-url $(TORCH_INDEX) torch

@@ -1,4 +1,4 @@
-"""The environment: the lock fits the package, the switches work, the search for Python explains itself."""
+"""The environment: the locks fit the package, the switches work, the search for Python explains itself."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import tomllib
+from collections.abc import Collection, Mapping
 from importlib import metadata, util
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from radrl.process import offline
 
@@ -41,10 +43,16 @@ def run_python(code: str, **extra: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
-def stated_requirements(extras: bool) -> list[Requirement]:
+LOCKS = {"constraints.txt": None, "constraints-lowest.txt": ("test", "docs")}
+"""What `make lock` writes, and the extras that each is for; None: all."""
+
+
+def stated_requirements(extras: Collection[str] | None) -> list[Requirement]:
+    """Of the package itself and of extras; None: of all."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    optional = project["optional-dependencies"].values() if extras else ()
-    return [Requirement(text) for part in (project["dependencies"], *optional) for text in part]
+    optional = project["optional-dependencies"]
+    named = [optional[name] for name in (optional if extras is None else extras)]
+    return [Requirement(text) for part in (project["dependencies"], *named) for text in part]
 
 
 def imported_modules(path: Path) -> set[str]:
@@ -55,10 +63,10 @@ def imported_modules(path: Path) -> set[str]:
     return {name.split(".")[0] for name in plain | parents}
 
 
-def locked_versions(python: str, platform: str) -> dict[str, str]:
+def locked_versions(lock: str, python: str, platform: str) -> dict[str, str]:
     environment = {"python_version": python, "python_full_version": f"{python}.5"} | PLATFORMS[platform]
     versions = {}
-    for line in (ROOT / "constraints.txt").read_text().splitlines():
+    for line in (ROOT / lock).read_text().splitlines():
         if line.strip() and not line.lstrip().startswith("#"):
             pin = Requirement(line)
             if pin.marker is None or pin.marker.evaluate(environment):
@@ -66,34 +74,58 @@ def locked_versions(python: str, platform: str) -> dict[str, str]:
     return versions
 
 
-# --- the lock ---------------------------------------------------------------------------------------
+# --- the locks --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
-def test_lock_pins_every_requirement(python: str, platform: str) -> None:
-    versions = locked_versions(python, platform)
-    for requirement in stated_requirements(extras=True):
+@pytest.mark.parametrize("lock", LOCKS)
+def test_locks_pin_every_requirement_within_its_range(lock: str, python: str, platform: str) -> None:
+    versions = locked_versions(lock, python, platform)
+    for requirement in stated_requirements(LOCKS[lock]):
         pinned = versions.get(canonicalize_name(requirement.name))
-        assert pinned is not None, f"{requirement.name} is not in constraints.txt: run `make lock`"
+        assert pinned is not None, f"{requirement.name} is not in {lock}: run `make lock`"
         assert requirement.specifier.contains(pinned), f"{requirement} against {pinned}: run `make lock`"
 
 
-def test_installed_packages_are_the_locked_ones() -> None:
-    platform = "mac" if sys.platform == "darwin" else "linux"
-    versions = locked_versions(f"{sys.version_info[0]}.{sys.version_info[1]}", platform)
+def test_pyproject_states_ranges_and_the_locks_releases() -> None:
+    for requirement in stated_requirements(extras=None):
+        exact = {clause.operator for clause in requirement.specifier} & {"==", "===", "~="}
+        assert not exact, f"{requirement}: a range here, the release in constraints.txt"
+    for lock in LOCKS:
+        pins = [Requirement(line) for line in re.findall("(?m)^[^#\n].*$", (ROOT / lock).read_text())]
+        assert all([clause.operator for clause in pin.specifier] == ["=="] for pin in pins)
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+def test_the_lowest_lock_has_the_very_floor_of_each_range(python: str) -> None:
+    versions = locked_versions("constraints-lowest.txt", python, "linux")
+    for requirement in stated_requirements(LOCKS["constraints-lowest.txt"]):
+        floors = [Version(clause.version) for clause in requirement.specifier if clause.operator == ">="]
+        pinned = Version(versions[canonicalize_name(requirement.name)])
+        assert floors == [pinned], f"{requirement}: what is tested as its lowest release is {pinned}"
+
+
+def test_installed_packages_are_those_of_one_lock() -> None:
     installed = {canonicalize_name(found.name): found.version for found in metadata.distributions()}
+    fewest = min((_other_releases(lock, installed) for lock in LOCKS), key=len)
+    assert not fewest, "installed and locked version differ"
+
+
+def _other_releases(lock: str, installed: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """By package: what is installed and what a lock states, where these differ."""
+    platform = "mac" if sys.platform == "darwin" else "linux"
+    locked = locked_versions(lock, f"{sys.version_info[0]}.{sys.version_info[1]}", platform)
     # a local part such as 2.13.0+cpu names a build, not a release
-    differing = {
-        name: (installed[name], pinned)
-        for name, pinned in versions.items()
-        if name in installed and name not in {"pip", "setuptools"} and installed[name].split("+")[0] != pinned
+    return {
+        name: (installed[name], release)
+        for name, release in locked.items()
+        if name in installed.keys() - {"pip", "setuptools"} and installed[name].split("+")[0] != release
     }
-    assert not differing, "installed and locked version differ"
 
 
 def test_every_imported_package_is_a_stated_requirement() -> None:
-    stated = {canonicalize_name(requirement.name) for requirement in stated_requirements(extras=False)}
+    stated = {canonicalize_name(requirement.name) for requirement in stated_requirements(extras=())}
     packages = metadata.packages_distributions()
     for path in (ROOT / "src").rglob("*.py"):
         if path.stem.endswith("_worker"):  # scripts for other environments, with requirements of their own
@@ -117,8 +149,9 @@ def test_an_engines_lock_pins_what_is_asked_for(build: str) -> None:
     assert any(name.startswith("nvidia-") for name in pins) == (build == "vllm")
 
 
-def test_lock_names_no_registry() -> None:
-    text = (ROOT / "constraints.txt").read_text()
+@pytest.mark.parametrize("lock", LOCKS)
+def test_locks_name_no_registry(lock: str) -> None:
+    text = (ROOT / lock).read_text()
     assert "://" not in text
     assert "--" not in text
 

@@ -1,7 +1,7 @@
 import gzip
 import io
 import json
-import os
+import random
 import subprocess
 import sys
 import tracemalloc
@@ -14,6 +14,7 @@ import pytest
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import OBSERVATIONS
 
+CUT_SHORT = gzip.compress(random.Random(0).randbytes(99).hex().encode(), mtime=0)[:-20]
 REPORTS = (
     "Mild cardiomegaly. No effusion or pneumothorax.",
     "The lungs are clear.",
@@ -311,7 +312,7 @@ def test_a_long_list_of_bad_rows_is_cut(radrl, tmp_path):
         ("r.csv", b"", "has no header row"),
         ("r.csv", b'report\n"open\n', "a quote that opens in the row at line 2 is not closed"),
         ("r.csv.gz", b"report\nx\n", "is no gzip file, or damaged"),
-        ("r.csv.gz", gzip.compress(os.urandom(99).hex().encode())[:-20], "is no gzip file, or damaged"),
+        ("r.csv.gz", CUT_SHORT, "is no gzip file, or damaged"),
         ("r.parquet", b"PAR1", "is no Parquet file, or damaged"),
         ("r.jsonl", b'["x"]\n', "All are bad: is it the right column, format and encoding?"),
     ],

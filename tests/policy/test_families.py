@@ -16,7 +16,7 @@ from PIL import Image
 from safetensors.torch import load_file
 from trl.data_utils import prepare_multimodal_messages
 
-from radrl.policy import decoding, folder, vision_chunks
+from radrl.policy import decoding, folder, processor, vision_chunks
 from radrl.policy.encoding import decode_film, encode_examples, encode_prompts, merged_tokens
 from radrl.policy.families import gemma, registry
 from radrl.policy.folder import Policy
@@ -158,9 +158,16 @@ def test_equal_films_are_looked_at_once_and_come_out_as_often(
     monkeypatch.setattr(type(own.processor.image_processor), "preprocess", looking)
     assert encode_prompts(own.processor, many, [prompt] * 4).keys() == once.keys()
     assert seen == [3]
-    monkeypatch.delattr(type(own.processor), "_process_images")
+    for module in (processor, gemma):
+        monkeypatch.setattr(module, "distinct", lambda films: (list(films), list(range(len(films)))))
     each = encode_prompts(own.processor, many, [prompt] * 4)
     assert all(torch.equal(once[name], each[name]) for name in each)
+
+
+def test_pictures_are_saved_under_the_name_that_others_know(tmp_path: Path) -> None:
+    gemma.GemmaFilms().save_pretrained(tmp_path)
+    saved = json.loads((tmp_path / "preprocessor_config.json").read_text())
+    assert saved["image_processor_type"] == "Gemma3ImageProcessor"
 
 
 def test_the_likeliest_tokens_are_those_of_transformers_generate(

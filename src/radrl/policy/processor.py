@@ -36,8 +36,6 @@ class FilmProcessor(ProcessorMixin):
         chat_template: overrides the tokenizer's template.
     """
 
-    return_mm_token_type_ids = True
-
     def __init__(
         self,
         image_processor: Qwen2VLImageProcessorPil,
@@ -50,6 +48,10 @@ class FilmProcessor(ProcessorMixin):
         self.video_token = VIDEO_TOKEN
         self.video_token_id = tokenizer.convert_tokens_to_ids(VIDEO_TOKEN)
         super().__init__(image_processor, tokenizer, chat_template=chat_template or tokenizer.chat_template)
+
+    def __call__(self, images: Any = None, text: Any = None, **settings: Any) -> Any:
+        """As transformers' has it, always with token types: Qwen-VL tells films from words by them."""
+        return super().__call__(images=images, text=text, **{"return_mm_token_type_ids": True} | settings)
 
     def _process_images(self, images: Any, **settings: Any) -> tuple[Any, list[str]]:
         """transformers', for each distinct film once: the rollouts of a film come with as many copies."""

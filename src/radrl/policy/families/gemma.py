@@ -32,7 +32,7 @@ MARKS: Final = ("boi_token", "eoi_token", "image_token")
 
 
 class GemmaFilmProcessor(Gemma3Processor):
-    """transformers', which looks at equal films once and does not begin chat text a second time."""
+    """transformers', which does not begin chat text a second time."""
 
     def __call__(self, images: Any = None, text: Any = None, **settings: Any) -> Any:
         """As transformers' has it; films may be given one after another, in the order of their marks."""
@@ -41,18 +41,26 @@ class GemmaFilmProcessor(Gemma3Processor):
             settings["add_special_tokens"] = False
         if images is not None and texts:
             films = make_flat_list_of_images(images)
-            ends = np.cumsum([own.count(self.image_token) for own in texts])
+            ends = np.cumsum([own.count(self.boi_token) for own in texts])
             images = [list(own) for own in _parts(films, ends.tolist())]
         return super().__call__(images=images, text=text, **settings)
 
-    def _process_images(self, images: Any, **settings: Any) -> tuple[Any, list[str]]:
-        """transformers', for each distinct film once: the rollouts of a film come with as many copies."""
+
+class GemmaFilms(Gemma3ImageProcessorPil):
+    """transformers', which looks at equal films once: the rollouts of a film come with as many copies."""
+
+    def __call__(self, images: Any, *own: Any, **settings: Any) -> Any:
+        """As transformers' has it."""
         once, owners = distinct(make_flat_list_of_images(images))
-        found, placeholders = super()._process_images(once, **settings)
+        found = super().__call__(once, *own, **settings)
         for name in ("pixel_values", "num_crops"):
-            own = found[name]
-            found[name] = own[owners] if hasattr(own, "shape") else [own[i] for i in owners]
-        return found, [placeholders[i] for i in owners]
+            each = found[name]
+            found[name] = each[owners] if hasattr(each, "shape") else [each[i] for i in owners]
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """transformers', under the name that every reader of a policy's folder knows."""
+        return super().to_dict() | {"image_processor_type": "Gemma3ImageProcessor"}
 
 
 def _parts(films: Sequence[Any], ends: Sequence[int]) -> list[Sequence[Any]]:
@@ -89,7 +97,7 @@ class Gemma3(Family):
     ) -> GemmaFilmProcessor:
         """As `Family` has it."""
         _check_marks(tokenizer, folder)
-        image_processor = Gemma3ImageProcessorPil.from_pretrained(folder, local_files_only=True)
+        image_processor = GemmaFilms.from_pretrained(folder, local_files_only=True)
         _check_pictures(image_processor, model.config.vision_config.image_size, folder)
         tokenizer.padding_side = "left"
         tokenizer.eos_token = TURN_END

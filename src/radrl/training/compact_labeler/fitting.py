@@ -128,7 +128,7 @@ def _sines(count: int, width: int) -> torch.Tensor:
 def _vocabulary(texts: Sequence[str], size: int) -> list[str]:
     """Word pieces by id, the special tokens first."""
     trained = BertWordPieceTokenizer(lowercase=True)
-    characters = sorted(set(trained.normalize("".join(texts))) - {" "})
+    characters = sorted(set(trained.normalizer.normalize_str("".join(texts))) - {" "})
     # pieces inside a word get their numbers in the order of a hash map, and ties between merges are broken by
     # these numbers: named beforehand, they are the same in every run
     inner = [f"##{character}" for character in characters]
