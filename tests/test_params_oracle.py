@@ -85,6 +85,7 @@ def test_clinical_parts_are_those_that_say_so() -> None:
             "both_empty": 1.0,
             "missing": "raise",
         },
+        "weighted_findings": {"beta": 1.0},
     }
     assert [*settings] == names("reward")
     weighed = {name: own | {"weight": 1.0} for name, own in settings.items()}

@@ -12,7 +12,7 @@ import yaml
 from radrl.data.sources.base import drawn
 from radrl.evaluation.gold import gold_labeler
 from radrl.params.base import ParamsError
-from radrl.scoring.names import names
+from radrl.scoring.names import WITHOUT_MODEL, names
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.file import SINGLE, own, read
 
@@ -42,8 +42,7 @@ def study(tmp_path: Path, root: Path) -> Read:
 def test_shipped_study_is_valid(path: Path, root: Path) -> None:
     study = read(path, root)
     readers = ("rules", "chexbert_compact", "chexbert")
-    families = ("ce", "nlg", "radgraph_rules", "green_rules")
-    known = {name for family in families for name in names(family, readers)}
+    known = {name for family in WITHOUT_MODEL for name in names(family, readers)}
     known |= {*names("ce", [gold_labeler(reader) for reader in readers])}
     of_models = {"radgraph": {"radgraph_partial"}, "green": {"green"}}  # whose names their models tell
     for params in study.runs.values():
