@@ -39,10 +39,10 @@ from typing import Any, Final
 import psutil
 import yaml
 
-from radrl.process.programs import DVC, environment, tail
-from radrl.reproduction.graph import read_dot
-from radrl.reproduction.warm import server
-from radrl.storage.cpu_seconds import minutes
+from kedro_repro.cpu_seconds import minutes
+from kedro_repro.fork_server_process import server
+from kedro_repro.programs import DVC, environment, tail
+from kedro_repro.stage_graph import read_dot
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 ARMS: Final = ("base", "sft", "grpo", "deer", "orapo")

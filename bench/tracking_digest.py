@@ -32,7 +32,7 @@ from pathlib import Path
 from radrl.process import offline
 offline.apply()
 folder, start = Path("corpus"), time.perf_counter()
-from radrl.wiring.record_digests import ByDvc, by_sha256
+from kedro_repro.dvc_digests import ByDvc, by_sha256
 {also}
 {first}
 middle = time.perf_counter()

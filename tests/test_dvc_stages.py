@@ -16,10 +16,12 @@ import pytest
 import yaml
 from kedro.pipeline import Pipeline, node, pipeline
 
+from kedro_repro.code_digests import CODE_FILE, digests
+from kedro_repro.project import load
+from kedro_repro.stage_graph import CODE
 from radrl.pipeline_registry import register_pipelines
 from radrl.pipelines.stages import APART
-from radrl.provenance.code import CODE_FILE, digests
-from radrl.reproduction.graph import CODE
+from radrl.wiring.dvc_yaml import RadrlDvcYaml
 
 pytestmark = pytest.mark.filterwarnings("ignore:One or more dataset names contain")
 ROOT = Path(__file__).parents[1]
@@ -68,7 +70,7 @@ def test_compare_runs_again_when_scores_of_other_systems_change(
     stages: dict[str, dict[str, Any]], tool: ModuleType
 ) -> None:
     """The schema lets compare.systems name files of this folder alone, which is there in every clone."""
-    folder = tool._catalog()["systems"]["filepath"]
+    folder = RadrlDvcYaml(load(ROOT))._catalog["systems"]["filepath"]
     assert folder in stages["compare"]["deps"]
     assert (ROOT / folder / "README.md").is_file()
 
@@ -100,38 +102,34 @@ def test_change_of_dvc_file_is_seen(check: Check, dvc_file: Path, old: str, new:
     assert said in output.splitlines()
 
 
-def replaced(tool: ModuleType, stage: str, *nodes: Any) -> Callable[..., Pipeline]:
+def replaced(stage: str, *nodes: Any) -> Callable[..., Pipeline]:
     """The tool's way to a stage's pipeline, with more nodes in one of them."""
-    original = tool._pipeline
+    original = RadrlDvcYaml._pipeline
 
-    def create(name: str, *args: object) -> Pipeline:
-        made: Pipeline = original(name, *args)
+    def create(own: RadrlDvcYaml, name: str) -> Pipeline:
+        made = original(own, name)
         return made + pipeline(list(nodes)) if name == stage else made
 
     return create
 
 
-def test_new_parameter_of_a_node_is_seen(
-    check: Check, tool: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_parameter_of_a_node_is_seen(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     more = node(lambda labels, seed: None, ["labels", "params:seed"], None, name="more")
-    monkeypatch.setattr(tool, "_pipeline", replaced(tool, "label", more))
+    monkeypatch.setattr(RadrlDvcYaml, "_pipeline", replaced("label", more))
     assert check()[0] == 1
 
 
-def test_new_output_of_a_node_is_seen(
-    check: Check, tool: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_output_of_a_node_is_seen(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     more = node(lambda labels: labels, "labels", "quarantine", name="more")
-    monkeypatch.setattr(tool, "_pipeline", replaced(tool, "label", more))
+    monkeypatch.setattr(RadrlDvcYaml, "_pipeline", replaced("label", more))
     assert check()[0] == 1
 
 
 def test_dataset_that_the_catalog_does_not_know_is_named(
-    check: Check, tool: ModuleType, monkeypatch: pytest.MonkeyPatch
+    check: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     more = node(lambda labels: labels, "labels", "lables", name="more")
-    monkeypatch.setattr(tool, "_pipeline", replaced(tool, "label", more))
+    monkeypatch.setattr(RadrlDvcYaml, "_pipeline", replaced("label", more))
     with pytest.raises(KeyError, match=r"catalog.yml knows no dataset 'lables'"):
         check()
 
@@ -154,7 +152,7 @@ def test_every_pipeline_is_a_stage_and_every_stage_a_pipeline(stages: dict[str, 
 def test_every_stage_compares_what_its_own_code_does(stages: dict[str, Any]) -> None:
     """Of every arm, its own digest; the digests are those that `radrl code` writes."""
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
-    written = digests(params)
+    written = digests(load(ROOT), params)
     for name, stage in stages.items():
         if name != CODE:
             (key,) = stage["params"][-1][str(CODE_FILE)]

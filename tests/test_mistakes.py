@@ -18,13 +18,13 @@ from damaged_weights import damage, shard, tensor
 from PIL import Image
 from projects import copy as copied
 
+from kedro_repro.programs import NO_GIT
 from radrl.commands.main import cli
 from radrl.data.quarantine import TooManyQuarantined
 from radrl.data.tables import SourceError
 from radrl.doctor.recipe import lacking
 from radrl.params.base import ParamsError
 from radrl.params.schema import read, validate
-from radrl.process.programs import NO_GIT
 from radrl.storage import yaml_files
 from radrl.storage.complete_weights import WeightsError
 

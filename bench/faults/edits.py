@@ -44,10 +44,10 @@ import yaml
 
 from faults.project import ROOT, clone, stored, variables
 from faults.witness import FOLDER
-from radrl.process.programs import DVC
-from radrl.reproduction.schedule import StageFailed
-from radrl.reproduction.stage import DvcStages
-from radrl.reproduction.warm import server
+from kedro_repro.fork_server_process import server
+from kedro_repro.programs import DVC
+from kedro_repro.schedule import StageFailed
+from kedro_repro.stage_runner import DvcStages
 
 SEED: Final = {"seed": range(1, 10**6)}
 KEYS: Final[Mapping[str, Mapping[str, Sequence[Any]]]] = {

@@ -47,8 +47,8 @@ import psutil
 import yaml
 
 from faults.project import clone, digests, records, stored, variables
-from radrl.process.programs import tail
-from radrl.reproduction.mending import LOCK, RWLOCK, whole
+from kedro_repro.dvc_repair import LOCK, RWLOCK, whole
+from kedro_repro.programs import tail
 
 KINDS: Final = ("alone", "group", "all", "lock")
 FIRST: Final = Path("build/repro/code.log")

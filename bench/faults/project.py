@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import yaml
 
-from radrl.process.programs import environment
-from radrl.reproduction.mending import LOCK
+from kedro_repro.dvc_repair import LOCK
+from kedro_repro.programs import environment
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 

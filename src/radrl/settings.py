@@ -8,14 +8,14 @@ from typing import Any
 from kedro.config import OmegaConfigLoader
 from omegaconf import DictConfig, OmegaConf
 
+from kedro_repro.parent_death import end_with_starter
 from radrl.process import bars, importing
-from radrl.process.ending import end_with_starter
 
 importing.prepare()
 bars.apply()
 end_with_starter(os.environ)  # before the libraries, which take seconds
 
-from radrl.wiring.lock_hooks import LockHooks  # noqa: E402
+from kedro_repro.hooks import LockHooks  # noqa: E402
 
 PROJECT = Path(__file__).resolve().parents[2]
 PARAMS_FILE = PROJECT / "params.yaml"

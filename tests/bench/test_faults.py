@@ -11,7 +11,7 @@ import pytest
 import yaml
 from faults import kills
 
-from radrl.process.programs import DVC, environment
+from kedro_repro.programs import DVC, environment
 
 WRITES = {"a": "echo a > a", "b": "mkdir b; cat a > b/one; echo 2 > b/two", "c": "cat a b/one > c"}
 READS = {"a": ["given"], "b": ["a"], "c": ["a", "b"]}

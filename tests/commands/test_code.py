@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from kedro_repro.code_digests import CODE_FILE, digests
+from kedro_repro.project import load
 from radrl.commands import code
-from radrl.provenance.code import CODE_FILE, digests
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,7 +22,8 @@ def project(tmp_path, monkeypatch):
     """A folder that is the project, as far as the command looks."""
     (tmp_path / "conf" / "recipes").mkdir(parents=True)
     (tmp_path / "dvc.yaml").touch()
-    shutil.copy(ROOT / "params.yaml", tmp_path)
+    for name in ("params.yaml", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -29,7 +31,9 @@ def project(tmp_path, monkeypatch):
 def test_the_digests_are_written_and_left_alone_while_nothing_changes(radrl, project):
     assert radrl("code").exit_code == 0
     file = project / CODE_FILE
-    assert yaml.safe_load(file.read_text()) == digests(yaml.safe_load((ROOT / "params.yaml").read_text()))
+    assert yaml.safe_load(file.read_text()) == digests(
+        load(ROOT), yaml.safe_load((ROOT / "params.yaml").read_text())
+    )
     before = file.stat().st_mtime_ns
     assert radrl("code").exit_code == 0
     assert file.stat().st_mtime_ns == before

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from kedro_repro.locks import alone
+from kedro_repro.schedule import StageFailed
 from radrl.commands import repro
-from radrl.reproduction.schedule import StageFailed
-from radrl.storage.locks import alone
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,8 +6,8 @@ import analyses_tables
 import pytest
 import yaml
 
+from kedro_repro.locks import alone
 from radrl.commands import study as module
-from radrl.storage.locks import alone
 from radrl.studies.curves import HISTORIES
 from radrl.studies.execution import COMPARISON, PAIRS
 

@@ -20,11 +20,11 @@ from click.testing import CliRunner
 from mlflow import MlflowClient
 from servers import free_port
 
+from kedro_repro.dvc_digests import by_sha256
 from radrl.commands.main import cli
 from radrl.data.writing import whole_table
 from radrl.pages.page import environment
 from radrl.wiring.policy_models import Scored
-from radrl.wiring.record_digests import by_sha256
 from radrl.wiring.tracker import Tracker
 from radrl.wiring.views import ARMS, address
 

@@ -540,7 +540,7 @@ def _score_settings(folder: Path, path: Path) -> None:
 
 
 def _started(folder: Path, path: Path) -> None:
-    from radrl.provenance import started
+    from kedro_repro import stage_start as started
 
     started.read_params(folder)
 
@@ -620,7 +620,7 @@ def _origins(folder: Path, path: Path) -> None:
 
 
 def _cpu_seconds(folder: Path, path: Path) -> None:
-    from radrl.storage import cpu_seconds
+    from kedro_repro import cpu_seconds
 
     cpu_seconds.read(folder)
 

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from radrl.process.programs import DVC, environment
+from kedro_repro.programs import DVC, environment
 
 pytestmark = pytest.mark.slow
 

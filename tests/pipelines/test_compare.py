@@ -31,6 +31,7 @@ from kedro_datasets.pandas import CSVDataset
 from matplotlib.axes import Axes
 from PIL import Image
 
+from kedro_repro import cpu_seconds
 from radrl.commands.main import cli
 from radrl.evaluation import baselines
 from radrl.evaluation import paired as pairing
@@ -71,7 +72,7 @@ from radrl.scoring.build import build as build_scorers
 from radrl.scoring.meteor import MeteorProcess
 from radrl.scoring.names import group_names
 from radrl.scoring.nlg import Nlg
-from radrl.storage import cpu_seconds, origins
+from radrl.storage import origins
 from radrl.storage.origins import Origin
 from radrl.wiring import cpu
 from radrl.wiring.datasets import Folder, HtmlPage

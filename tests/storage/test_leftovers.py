@@ -120,7 +120,7 @@ def test_a_start_waits_for_what_a_killed_one_had_started(tmp_path: Path) -> None
     script = """if True:
         import os, subprocess, sys
         from pathlib import Path
-        from radrl.storage.locks import alone
+        from kedro_repro.locks import alone
         with alone(Path(sys.argv[1]), "radrl repro") as lock:
             subprocess.Popen(["cat"], pass_fds=[lock])
             os.kill(os.getpid(), 9)"""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from radrl.process.programs import duration
+from kedro_repro.programs import duration
 from radrl.studies.execution import (
     COMPARISON,
     MASKING,

@@ -15,9 +15,9 @@ import psutil
 import pytest
 import yaml
 
-from radrl.process.programs import DVC
-from radrl.reproduction.warm import WORTH
-from radrl.storage.locks import alone
+from kedro_repro.fork_server_process import WORTH
+from kedro_repro.locks import alone
+from kedro_repro.programs import DVC
 from radrl.studies import repro
 from radrl.studies.clones import out_of_date, prepare
 from radrl.studies.execution import COMPARISON, GIVES, Experiment, StudyError, run_all
@@ -34,7 +34,7 @@ def staged(project: Path) -> Path:
     """The project of one script with stages before it that say whether a warm server runs."""
     wiring = yaml.safe_load((project / "dvc.yaml").read_text())
     for part in PARTS:
-        cmd = f'echo "{part} by $RADRL_WARM"; echo {part} > data/08_reporting/{part}'
+        cmd = f'echo "{part} by $KEDRO_REPRO_FORK_SERVER"; echo {part} > data/08_reporting/{part}'
         wiring["stages"][part] = {"cmd": cmd, "deps": ["data/01_raw"], "outs": [f"data/08_reporting/{part}"]}
         wiring["stages"]["compare"]["deps"].append(f"data/08_reporting/{part}")
     (project / "dvc.yaml").write_text(yaml.safe_dump(wiring))
@@ -98,7 +98,7 @@ def test_a_stop_ends_server_and_stages_and_the_next_start_goes_on(staged: Path) 
             assert not status.done(), one.log.read_text()
             time.sleep(0.1)
         started = children() - before
-        assert any("radrl.wiring.warm" in process.cmdline() for process in started)
+        assert any("kedro_repro.fork_server" in process.cmdline() for process in started)
         runner.stop()
         assert status.result(timeout=90)
     assert not alive(started)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,8 +12,9 @@ from kedro.io import DataCatalog
 from kedro.pipeline import node, pipeline
 from kedro.pipeline.node import Node
 
+from kedro_repro import cpu_seconds
 from radrl.pages import run_notes
-from radrl.storage import cpu_seconds, origins
+from radrl.storage import origins
 from radrl.storage.origins import Origin
 from radrl.wiring import cpu
 from radrl.wiring.cpu import CpuHooks
@@ -37,6 +39,7 @@ def made(stage: str, arm: str | None = None, outputs: str | None = "out") -> Nod
 
 @pytest.fixture
 def hooks(tmp_path: Path) -> CpuHooks:
+    shutil.copy(Path(__file__).parents[2] / "pyproject.toml", tmp_path)
     hooks = CpuHooks()
     hooks.after_context_created(
         SimpleNamespace(

@@ -23,11 +23,11 @@ from omegaconf import OmegaConf
 from PIL import Image
 from servers import PATIENCE, free_port
 
+from kedro_repro.dvc_digests import by_sha256
 from radrl.data import corpus as corpora
 from radrl.observations import OBSERVATIONS
 from radrl.params.schema import validate
 from radrl.wiring import policy_models, served
-from radrl.wiring.record_digests import by_sha256
 from radrl.wiring.tracker import Tracker
 
 

@@ -12,6 +12,7 @@ import click
 import radrl
 from radrl.commands.project import project
 from radrl.parts.near import near
+from radrl.storage import yaml_files
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -31,21 +32,22 @@ def command(stage: str | None, prints: bool) -> None:
     """
     root = project(Path.cwd())
     _be_of(root)
-    from radrl.provenance.code import digests, split, stage_code, stages, write_digests, written
-    from radrl.provenance.started import again
-    from radrl.provenance.values import read_params
+    from kedro_repro.code_digests import digests, split, stage_code, stages, write_digests, written
+    from kedro_repro.project import load
+    from kedro_repro.stage_start import again
 
-    params = read_params(root)
+    own = load(root)
+    params = yaml_files.read(root / "params.yaml")
     if stage is None and prints:
-        click.echo(written(digests(params)), nl=False)
+        click.echo(written(own, digests(own, params)), nl=False)
         return
     if stage is None:
-        write_digests(root, again(digests(params), _taken_out(root)))
+        write_digests(own, again(digests(own, params), _taken_out(root)))
         return
-    if stage not in (known := stages(params)):
+    if stage not in (known := stages(own, params)):
         raise click.BadParameter(f"no stage {stage!r}{near(stage, known)} `dvc stage list` names all")
     name, key = split(stage)
-    for file in sorted({*stage_code(name, params, key).values()}):
+    for file in sorted({*stage_code(own, name, params, key).values()}):
         click.echo(file.relative_to(root) if file.is_relative_to(root) else file)
 
 
@@ -54,7 +56,7 @@ def _taken_out(root: Path) -> list[str]:
 
     DVC has read dvc.lock before it starts this first stage of all, and reads no entry a second time.
     """
-    from radrl.reproduction.untrue import take_out
+    from kedro_repro.false_records import take_out
 
     found = take_out(root)
     for said in found.values():

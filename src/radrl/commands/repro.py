@@ -16,6 +16,17 @@ from typing import Any, Final
 import click
 from tqdm import tqdm
 
+from kedro_repro import cpu_seconds
+from kedro_repro.dvc_repair import mend
+from kedro_repro.false_records import find, take_out
+from kedro_repro.fork_server_process import pays, server
+from kedro_repro.locks import alone
+from kedro_repro.programs import DVC, duration, environment
+from kedro_repro.project import load
+from kedro_repro.restored_outputs import was_restored, was_skipped
+from kedro_repro.schedule import StageFailed, run_stages
+from kedro_repro.stage_graph import Graph, out_of_date, stages, would_run
+from kedro_repro.stage_runner import DvcStages
 from radrl.commands import completing
 from radrl.commands.project import project, stopped
 from radrl.data.sources.base import drawn
@@ -23,16 +34,7 @@ from radrl.pages.caveats import DRAWN_FILMS, ONE_SEED
 from radrl.pages.earlier import of_an_earlier_run
 from radrl.pipelines.stages import LAST
 from radrl.process import started_for
-from radrl.process.programs import DVC, duration, environment
-from radrl.reproduction.graph import Graph, out_of_date, stages, would_run
-from radrl.reproduction.mending import mend
-from radrl.reproduction.restored import was_restored, was_skipped
-from radrl.reproduction.schedule import StageFailed, run_stages
-from radrl.reproduction.stage import DvcStages
-from radrl.reproduction.untrue import find, take_out
-from radrl.reproduction.warm import pays, server
-from radrl.storage import cpu_seconds, yaml_files
-from radrl.storage.locks import alone
+from radrl.storage import yaml_files
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -106,7 +108,7 @@ def _run(
     """Run stages; what runs holds the locks too, so that nobody starts beside what outlives this process."""
     began = time.monotonic()
     os.environ.setdefault(started_for.VARIABLE, started_for.now("repro"))
-    with server(root, held) if pays(chosen, params) else nullcontext() as warm:
+    with server(root, held) if pays(load(root), chosen, params) else nullcontext() as warm:
         runner = DvcStages(root, root / LOGS, warm, held)
         printed = _Printed(runner, chosen) if verbose else None
         with _Bar(len(chosen), runner, printed) as bar:

@@ -13,11 +13,11 @@ from typing import Final
 import click
 from pandas import DataFrame, concat
 
+from kedro_repro.locks import alone
 from radrl.commands.project import project, stopped
 from radrl.data.sources.base import drawn
 from radrl.params.rows import row_digests
 from radrl.params.schema import Params
-from radrl.storage.locks import alone
 from radrl.storage.whole_files import whole_file
 from radrl.studies import analyses, clones, finished_seeds, levelling, spread
 from radrl.studies.budget import budgets, unequal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -11,7 +12,6 @@ from typing import Final
 import httpx2
 
 from radrl.doctor.findings import Finding, size
-from radrl.process.programs import DVC
 from radrl.storage import yaml_files
 
 _SECONDS: Final = 5.0
@@ -39,7 +39,9 @@ def _cache(root: Path) -> Finding:
 
 
 def _dvc(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*DVC, *arguments], cwd=root, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "dvc", *arguments], cwd=root, capture_output=True, text=True, check=False
+    )
 
 
 def _last(done: subprocess.CompletedProcess[str]) -> str:

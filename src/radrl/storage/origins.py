@@ -1,6 +1,6 @@
 """Where each stage last ran here: commit, machine, releases and minutes of the clock, a file a stage.
 
-As with `radrl.storage.cpu_seconds` they are no output of DVC: they differ from run to run, and a stage that
+As with `kedro_repro.cpu_seconds` they are no output of DVC: they differ from run to run, and a stage that
 is restored from the cache keeps what was noted when it ran here. The comparison page reads them where they
 are there. A training that was killed has its last part alone.
 """

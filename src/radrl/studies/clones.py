@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import yaml
 
-from radrl.process.programs import DVC, with_mend, without_git
-from radrl.provenance.code import CODE_FILE
-from radrl.reproduction.graph import changed, digest_code
+from kedro_repro.code_digests import CODE_FILE
+from kedro_repro.programs import DVC, with_mend, without_git
+from kedro_repro.stage_graph import changed, digest_code
 
 MATTERS: Final = ("src", "conf/base", "dvc.yaml", "pyproject.toml", "data/06_models/radrl-tiny")
 """Tracked paths that decide an experiment's numbers, apart from params.yaml, which the study writes."""

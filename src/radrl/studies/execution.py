@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 import pandas as pd
 
-from radrl.process.programs import duration, tail
+from kedro_repro.programs import duration, tail
 from radrl.storage import csv_files
 
 COMPARISON: Final = Path("data/08_reporting/comparison/comparison.csv")
@@ -30,7 +30,7 @@ AGAIN: Final = "run the study again, which writes it anew"
 """What mends an output of an experiment that cannot be read."""
 
 _STAGE_FAILED: Final = re.compile(r"the stage (\S+) ended with (-?\d+); the end of (.+):$", re.MULTILINE)
-"""What `radrl repro` says of a stage that failed (`radrl.reproduction.stage`)."""
+"""What `radrl repro` says of a stage that failed (`kedro_repro.stage_runner`)."""
 
 
 class StudyError(RuntimeError):

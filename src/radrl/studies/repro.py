@@ -14,8 +14,8 @@ from typing import Final
 
 import psutil
 
+from kedro_repro.programs import environment, without_git
 from radrl.process import importing, started_for
-from radrl.process.programs import environment, without_git
 from radrl.studies.execution import Experiment
 
 COMMAND: Final = (sys.executable, "-m", "radrl.commands", "repro", "--jobs", "1", "--verbose")

@@ -1,6 +1,6 @@
 """Notes what each stage of a run costs and where it ran, and tells it beside the comparison page.
 
-See `radrl.storage.cpu_seconds` and `radrl.storage.origins`; no stage reads either, and no output holds them.
+See `kedro_repro.cpu_seconds` and `radrl.storage.origins`; no stage reads either, and no output holds them.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from kedro.framework.hooks import hook_impl
 from kedro.io import CatalogProtocol
 from kedro.pipeline.node import Node
 
+from kedro_repro import cpu_seconds
+from kedro_repro.code_digests import split, stages
+from kedro_repro.project import load
 from radrl.pipelines.stages import LAST
-from radrl.provenance.code import split, stages
-from radrl.storage import cpu_seconds, origins
+from radrl.storage import origins
 from radrl.wiring.hooks import stage_of
 from radrl.wiring.last_word import PAGE
 from radrl.wiring.origin import here
@@ -69,7 +71,7 @@ class CpuHooks:
         from radrl.wiring.run_notes import slots
 
         self._write()
-        there = {*stages(self._params)}
+        there = {*stages(load(self._root), self._params)}
         cpu, ran = cpu_seconds.read(self._folder), origins.read(self._origins)
         known = {name: own for name, own in ran.items() if _told(name, there)} | {LAST: here(self._root)}
         spent = {name: own for name, own in cpu.items() if _told(name, there)}

@@ -10,6 +10,9 @@ from types import TracebackType
 from kedro.config import MissingConfigException
 from kedro.io import DatasetError
 
+from kedro_repro.cpu_seconds import NoSeconds
+from kedro_repro.project import ProjectError
+from kedro_repro.stage_start import ChangedMeanwhile
 from radrl.data.drawn import SeenFilms
 from radrl.data.quarantine import TooManyQuarantined
 from radrl.data.splits import PatientInTwoSplits
@@ -18,7 +21,6 @@ from radrl.labelers.base import LabelerError
 from radrl.params.base import ParamsError
 from radrl.parts.find import PartError
 from radrl.process.devices import DeviceError
-from radrl.provenance.started import ChangedMeanwhile
 from radrl.rewards.base import RewardError
 from radrl.scoring.base import ScoringError
 from radrl.storage import refused
@@ -44,6 +46,8 @@ MENDABLE = (
     ScoringError,
     SettingsError,
     ChangedMeanwhile,
+    ProjectError,
+    NoSeconds,
     RecordError,
     DeviceError,
     NoYaml,

@@ -19,6 +19,8 @@ from kedro.io import CatalogProtocol, MemoryDataset
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
+from kedro_repro.dvc_digests import ByDvc
+from kedro_repro.hooks import path_of
 from radrl.params import schema
 from radrl.params.base import ParamsError, local_paths
 from radrl.params.compute import Compute
@@ -29,9 +31,7 @@ from radrl.training import course
 from radrl.wiring.datasets import ArrowShards, ParquetShards
 from radrl.wiring.identity import record_root
 from radrl.wiring.interrupted import ClosedAtTheEnd
-from radrl.wiring.lock_hooks import path_of
 from radrl.wiring.metric_names import HEADLINE, STEPS
-from radrl.wiring.record_digests import ByDvc
 from radrl.wiring.tracker import Tracker
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Final
 
 import psutil
 
-from radrl.storage import cpu_seconds
+from kedro_repro import cpu_seconds
 
 SECTION: Final = "usage"
 """Section of what a run took; by its name it comes after the numbers of a training."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from kedro_repro.cpu_seconds import minutes
 from radrl.pages.numbers import spans
 from radrl.pages.page import environment
 from radrl.pipelines.stages import LAST
-from radrl.storage.cpu_seconds import minutes
 from radrl.storage.origins import Origin
 
 UNKNOWN: Final = "not recorded"

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from kedro_repro.dvc_digests import Digester, by_sha256
 from radrl.wiring import (
     abandoned,
     arm_runs,
@@ -24,7 +25,6 @@ from radrl.wiring import (
 )
 from radrl.wiring.identity import identity
 from radrl.wiring.metric_names import grouped
-from radrl.wiring.record_digests import Digester, by_sha256
 from radrl.wiring.tracking_server import MEND, RecordError, is_server, on_this_machine, shown, told
 
 if TYPE_CHECKING:
