@@ -15,11 +15,11 @@ importing.prepare()
 bars.apply()
 end_with_starter(os.environ)  # before the libraries, which take seconds
 
-from kedro_repro.hooks import LockHooks  # noqa: E402
+from kedro_repro.hooks import hooks, not_installed  # noqa: E402
 
 PROJECT = Path(__file__).resolve().parents[2]
 PARAMS_FILE = PROJECT / "params.yaml"
-_LOCK = LockHooks(PROJECT)  # looks at params.yaml and the code before anybody else reads or imports them
+hooks.begin(PROJECT)  # looks at params.yaml and the code before anybody else reads or imports them
 
 from radrl.storage import yaml_files  # noqa: E402
 from radrl.wiring import params_file, quiet  # noqa: E402
@@ -56,8 +56,7 @@ def _read(path: Path, changed: int) -> DictConfig:
     return OmegaConf.create(params_file.values(yaml_files.text(path), path))
 
 
-# the last to be asked at the end of a run: what it notes has run, all other hooks of the run included
-HOOKS = (_LOCK, ProjectHooks(), TrackingHooks(), CpuHooks(), SelectedHooks(), LastWordHooks())
+HOOKS = (*not_installed(), ProjectHooks(), TrackingHooks(), CpuHooks(), SelectedHooks(), LastWordHooks())
 # kedro-telemetry comes with Kedro and is not even called; kedro-mlflow would open a second run beside ours
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro-telemetry", "kedro-mlflow")
 

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from kedro_repro import reproduce
 from kedro_repro.locks import alone
 from kedro_repro.schedule import StageFailed
+from kedro_repro.stage_runner import DvcStages
 from radrl.commands import repro
 
 ROOT = Path(__file__).parents[2]
@@ -24,10 +26,10 @@ def project(tmp_path, monkeypatch):
     for name in ("params.yaml", "pyproject.toml"):
         shutil.copy(ROOT / name, folder)
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(repro, "stages", lambda root, targets: {"ingest": set(), "label": {"ingest"}})
-    monkeypatch.setattr(repro, "out_of_date", lambda root, graph: {"label"})
-    monkeypatch.setattr(repro, "would_run", lambda root, graph, untrue: {"label"})
-    monkeypatch.setattr(repro, "mend", lambda root: [])
+    monkeypatch.setattr(reproduce, "stages", lambda root, targets: {"ingest": set(), "label": {"ingest"}})
+    monkeypatch.setattr(reproduce, "out_of_date", lambda root, graph: {"label"})
+    monkeypatch.setattr(reproduce, "would_run", lambda root, graph, untrue: {"label"})
+    monkeypatch.setattr(reproduce, "mend", lambda root: [])
     return folder
 
 
@@ -39,7 +41,7 @@ def test_a_dry_run_names_what_would_run(radrl, project):
 
 @pytest.mark.parametrize("options", [("--dry-run",), ()])
 def test_params_that_cannot_be_are_refused_before_dvc_is_asked(radrl, project, monkeypatch, options):
-    monkeypatch.setattr(repro, "stages", lambda *_: pytest.fail("DVC was asked"))
+    monkeypatch.setattr(reproduce, "stages", lambda *_: pytest.fail("DVC was asked"))
     params = project / "params.yaml"
     params.write_text(params.read_text().replace("seed: ", "sed: ", 1))
     result = radrl("repro", *options)
@@ -75,11 +77,11 @@ def test_small_weights_leave_room_for_other_stages(tmp_path, monkeypatch):
 
 
 def test_warnings_of_a_stage_are_said_and_nothing_else(tmp_path, capsys):
-    runner = repro.DvcStages(tmp_path, tmp_path)
+    runner = DvcStages(tmp_path, tmp_path)
     log = "Running stage 'train@grpo':\n> kedro run\n12:00:00 INFO    reads\n"
     log += " 3%|  | 1/30\r12:00:01 WARNING training ended with kl_blow_up (warning)\n"
     (tmp_path / "train@grpo.log").write_text(log)
-    with repro._Bar(1, runner) as bar:
+    with reproduce.Bar(1, runner) as bar:
         bar.running({"train@grpo": 61.0})
         bar.done("train@grpo", 95.0)
     said = capsys.readouterr().err
@@ -91,7 +93,7 @@ def test_warnings_of_a_stage_are_said_and_nothing_else(tmp_path, capsys):
 
 def test_without_a_terminal_a_stage_is_named_when_it_starts_too(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    with repro._Bar(1, repro.DvcStages(tmp_path, tmp_path / "logs")) as bar:
+    with reproduce.Bar(1, DvcStages(tmp_path, tmp_path / "logs")) as bar:
         for seconds in (0.0, 1.0):
             bar.running({"labeler": seconds})
     assert capsys.readouterr().err.splitlines() == ["labeler                  started, logs/labeler.log"]
@@ -105,16 +107,16 @@ def test_what_ran_what_was_restored_and_what_was_left_are_counted_apart(tmp_path
     }
     for stage, said in logs.items():
         (tmp_path / stage).write_text(said)
-    repro._say_end({stage: set() for stage in "abcde"}, [tmp_path / stage for stage in logs], 61.0)
+    reproduce.say_end({stage: set() for stage in "abcde"}, [tmp_path / stage for stage in logs], 61.0)
     said = capsys.readouterr().err
     assert said.startswith("1 stage ran, 1 came from the cache, in 1 min 1 s, ")
     assert said.endswith("; 3 of 5 had nothing to do\n")
 
 
 def test_verbose_prints_each_line_of_a_stage_once_and_none_of_an_earlier_start(tmp_path, capsys):
-    runner, log = repro.DvcStages(tmp_path, tmp_path), tmp_path / "label.log"
+    runner, log = DvcStages(tmp_path, tmp_path), tmp_path / "label.log"
     log.write_text("of yesterday\n")
-    with repro._Bar(2, runner, repro._Printed(runner, {"label", "eval@sft"})) as bar:
+    with reproduce.Bar(2, runner, reproduce.Printed(runner, {"label", "eval@sft"})) as bar:
         bar.running({"label": 0.0})
         assert capsys.readouterr().err == ""
         log.write_text("12:00:01 WARNING one\nhal")
@@ -140,7 +142,7 @@ def test_an_end_before_the_end_says_why_and_what_is_kept(radrl, project, monkeyp
     def run(*_, **__):
         raise end
 
-    monkeypatch.setattr(repro, "run_stages", run)
+    monkeypatch.setattr(reproduce, "run_stages", run)
     result = radrl("repro")
     assert result.exit_code == status
     assert said in result.stderr
@@ -151,8 +153,8 @@ def test_a_failed_run_says_that_the_page_is_of_an_earlier_one(radrl, project, mo
     def run(*_, **__):
         raise StageFailed("the stage label ended with 1")
 
-    monkeypatch.setattr(repro, "out_of_date", lambda root, graph: chosen)
-    monkeypatch.setattr(repro, "run_stages", run)
+    monkeypatch.setattr(reproduce, "out_of_date", lambda root, graph: chosen)
+    monkeypatch.setattr(reproduce, "run_stages", run)
     page = project / repro.PAGE
     page.parent.mkdir(parents=True)
     page.touch()
@@ -167,9 +169,9 @@ def test_the_end_shows_the_headlines_and_whose_films_they_are_of(radrl, project,
     asked = []
     log = project / "build" / "repro" / "eval@deer.log"
     graph = {"ingest": set(), "eval@base": {"ingest"}, "eval@deer": {"ingest"}}
-    monkeypatch.setattr(repro, "stages", lambda root, targets: graph)
-    monkeypatch.setattr(repro, "out_of_date", lambda root, graph: {"eval@deer"})
-    monkeypatch.setattr(repro, "run_stages", lambda *_, **__: log.write_text("Running stage"))
+    monkeypatch.setattr(reproduce, "stages", lambda root, targets: graph)
+    monkeypatch.setattr(reproduce, "out_of_date", lambda root, graph: {"eval@deer"})
+    monkeypatch.setattr(reproduce, "run_stages", lambda *_, **__: log.write_text("Running stage"))
     monkeypatch.setattr(repro.subprocess, "run", lambda command, **_: asked.append(command[2:]))
     result = radrl("repro")
     assert result.exit_code == 0

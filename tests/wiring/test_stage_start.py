@@ -29,6 +29,13 @@ STAGE = pipeline(
 )
 
 
+def begun(project: Path) -> LockHooks:
+    """Hooks of a stage, as they are when its process has just begun."""
+    made = LockHooks()
+    made.begin(project)
+    return made
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """params.yaml and the digests that the stage `code` writes."""
@@ -60,7 +67,7 @@ def change(project: Path) -> Callable[..., None]:
 def hooks(project: Path, monkeypatch: pytest.MonkeyPatch) -> LockHooks:
     """Those of a stage that DVC has just started."""
     monkeypatch.setenv("DVC_STAGE", "train@grpo")
-    made = LockHooks(project)
+    made = begun(project)
     made.before_pipeline_run(STAGE, catalog(project))
     return made
 
@@ -120,7 +127,7 @@ def test_values_that_were_read_while_they_were_changed_and_put_back_are_refused(
 ) -> None:
     """As the looks at the beginning and at the end cannot see."""
     monkeypatch.setenv("DVC_STAGE", "train@grpo")
-    hooks = LockHooks(project)
+    hooks = begun(project)
     change(seed=3, training__steps=2)
     read = catalog(project)
     change(seed=0, training__steps=read_params(ROOT)["training"]["steps"])
@@ -135,7 +142,7 @@ def test_numbers_that_two_readers_of_yaml_take_apart_are_no_change(
     monkeypatch.setenv("DVC_STAGE", "train@grpo")
     text = (project / "params.yaml").read_text()
     (project / "params.yaml").write_text(text.replace("seed: 0 ", "seed: 1e-3 "))
-    hooks, read = LockHooks(project), catalog(project)
+    hooks, read = begun(project), catalog(project)
     assert read["params:seed"].load() == 0.001
     hooks.before_pipeline_run(STAGE, read)
     hooks.after_pipeline_run(STAGE, read)
@@ -146,7 +153,7 @@ def test_numbers_that_two_readers_of_yaml_take_apart_are_no_change(
 
 def test_outside_of_dvc_nobody_looks(project: Path, change: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DVC_STAGE", raising=False)
-    hooks = LockHooks(project)
+    hooks = begun(project)
     hooks.before_pipeline_run(STAGE, DataCatalog())
     change(seed=3)
     end(hooks, project)

@@ -11,7 +11,6 @@ import click
 
 import radrl
 from radrl.commands.project import project
-from radrl.parts.near import near
 from radrl.storage import yaml_files
 
 _EXAMPLES: Final = """\b
@@ -32,36 +31,10 @@ def command(stage: str | None, prints: bool) -> None:
     """
     root = project(Path.cwd())
     _be_of(root)
-    from kedro_repro.code_digests import digests, split, stage_code, stages, write_digests, written
+    from kedro_repro.code_command import tell_code
     from kedro_repro.project import load
-    from kedro_repro.stage_start import again
 
-    own = load(root)
-    params = yaml_files.read(root / "params.yaml")
-    if stage is None and prints:
-        click.echo(written(own, digests(own, params)), nl=False)
-        return
-    if stage is None:
-        write_digests(own, again(digests(own, params), _taken_out(root)))
-        return
-    if stage not in (known := stages(own, params)):
-        raise click.BadParameter(f"no stage {stage!r}{near(stage, known)} `dvc stage list` names all")
-    name, key = split(stage)
-    for file in sorted({*stage_code(own, name, params, key).values()}):
-        click.echo(file.relative_to(root) if file.is_relative_to(root) else file)
-
-
-def _taken_out(root: Path) -> list[str]:
-    """Stages of which dvc.lock said what did not run, and which the DVC that runs this must run again.
-
-    DVC has read dvc.lock before it starts this first stage of all, and reads no entry a second time.
-    """
-    from kedro_repro.false_records import take_out
-
-    found = take_out(root)
-    for said in found.values():
-        click.echo(f"WARNING {said}", err=True)
-    return [*found] if "DVC_STAGE" in os.environ else []
+    tell_code(load(root), yaml_files.read(root / "params.yaml"), stage, prints=prints)
 
 
 def _be_of(root: Path) -> None:

@@ -27,17 +27,3 @@ def project(start: Path) -> Path:
         if (folder / "dvc.yaml").is_file() and (folder / "conf" / "recipes").is_dir():
             return folder
     raise click.UsageError(f"{start} is not within the project: change into the folder that holds dvc.yaml")
-
-
-def stopped(end: KeyboardInterrupt | SystemExit) -> click.exceptions.Exit:
-    """Say what a signal leaves behind.
-
-    Args:
-        end: what the signal became.
-
-    Returns:
-        What ends the command, with the status that a shell gives the signal.
-    """
-    click.echo("\nstopped: finished stages are kept; started again, it goes on where it was", err=True)
-    code = getattr(end, "code", INTERRUPTED)
-    return click.exceptions.Exit(code if isinstance(code, int) else 1)

@@ -14,7 +14,8 @@ import click
 from pandas import DataFrame, concat
 
 from kedro_repro.locks import alone
-from radrl.commands.project import project, stopped
+from kedro_repro.reproduce import stopped
+from radrl.commands.project import project
 from radrl.data.sources.base import drawn
 from radrl.params.rows import row_digests
 from radrl.params.schema import Params

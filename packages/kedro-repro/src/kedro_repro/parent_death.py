@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 import psutil
@@ -43,7 +44,13 @@ def end_with_starter(variables: Mapping[str, str]) -> None:
         variables: of this process' environment; nothing happens where they name none.
     """
     if number := variables.get(STARTER):
-        threading.Thread(target=_end_after, args=[int(number)], daemon=True).start()
+        _watch(int(number))
+
+
+@cache
+def _watch(pid: int) -> None:
+    """Look after a process once, however often it is asked for."""
+    threading.Thread(target=_end_after, args=[pid], daemon=True).start()
 
 
 def _end_after(pid: int) -> None:

@@ -26,6 +26,8 @@ _TABLE: Final = "kedro-repro"
 _KEYS: Final = frozenset(
     {
         "project",
+        "around",
+        "run-command",
         "dvc-yaml",
         "program",
         "module",
@@ -65,6 +67,8 @@ class Project:
         package: the project's own, empty where pyproject.toml names none.
         source: the folder that holds it.
         program: what people type and dvc.yaml calls, such as ``kedro repro``.
+        around: import path of the class that says what is done before and after stages run.
+        run_command: what runs them, behind the program's name.
         dvc_yaml: import path of the class that writes dvc.yaml.
         module: what Python runs for it (`python -m`), in a quicker way than Kedro's own command.
         packages: names at the top whose modules count as code, the project's own and what it says beside.
@@ -90,6 +94,8 @@ class Project:
         self.source = root / kedro.get("source_dir", "src")
         self.program = str(own.get("program", "kedro repro"))
         self.dvc_yaml = str(own.get("dvc-yaml", "kedro_repro.dvc_yaml:DvcYaml"))
+        self.around = str(own.get("around", "kedro_repro.reproduce:Around"))
+        self.run_command = str(own.get("run-command", "run"))
         self.module = str(own.get("module", "kedro_repro"))
         self.packages = {*filter(None, [self.package]), *own.get("packages", ())}
         self.run_by_path: Mapping[str, str] = code.get("run-by-path", {})
