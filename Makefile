@@ -114,9 +114,9 @@ viz: $(INSTALLED)  ## the pipelines as a drawing, on http://127.0.0.1:4141
 lock: $(INSTALLED)  ## resolve both locks anew for every Python and platform; UPGRADE=1 takes newer releases
 	$(PIP_INSTALL) --editable '.[lock]'
 	uv pip compile pyproject.toml --output-file constraints.txt --quiet $(if $(UPGRADE),--upgrade) \
-		--universal --python-version 3.11 --all-extras --strip-extras --no-annotate --custom-compile-command "make lock"
+		--no-emit-package kedro-repro --universal --python-version 3.11 --all-extras --strip-extras --no-annotate --custom-compile-command "make lock"
 	uv pip compile pyproject.toml --output-file constraints-lowest.txt --quiet $(if $(UPGRADE),--upgrade) \
-		--resolution lowest-direct --extra test --extra docs --constraint <(echo 'huggingface-hub<2') \
+		--no-emit-package kedro-repro --resolution lowest-direct --extra test --extra docs --constraint <(echo 'huggingface-hub<2') \
 		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
 	uv pip compile tools/scorers/radgraph.in --output-file tools/scorers/radgraph.txt --quiet $(if $(UPGRADE),--upgrade) \
 		--universal --python-version 3.11 --strip-extras --no-annotate --custom-compile-command "make lock"
@@ -169,14 +169,14 @@ clean:  ## caches of the tools; data, runs and the environment stay
 distclean: clean  ## the environments too
 	rm -rf $(VENV) .venv-lowest .venv-radgraph .venv-radeval .venv-vllm
 
-$(INSTALLED): pyproject.toml $(LOCK)
+$(INSTALLED): pyproject.toml packages/kedro-repro/pyproject.toml $(LOCK)
 	@tools/find_python.sh $(PYTHON) >/dev/null
 	@echo "Python $(VERSION): making $(VENV) from $(LOCK) (some minutes)"
 	$(INTERPRETER) -m venv --clear $(VENV)
 ifneq ($(TORCH_INDEX),)
 	$(PIP_INSTALL) --no-deps --index-url $(TORCH_INDEX) torch
 endif
-	$(PIP_INSTALL) --editable .
+	$(PIP_INSTALL) --editable packages/kedro-repro --editable .
 	$(VENV)/bin/radrl code    # so that dvc status and every --dry have what they compare
 	@touch $@
 

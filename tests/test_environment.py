@@ -43,6 +43,9 @@ def run_python(code: str, **extra: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
+OWN = ("kedro-repro",)
+"""Packages of this repository: installed from their folders, as the project itself, and in no lock."""
+
 LOCKS = {"constraints.txt": None, "constraints-lowest.txt": ("test", "docs")}
 """What `make lock` writes, and the extras that each is for; None: all."""
 
@@ -52,7 +55,8 @@ def stated_requirements(extras: Collection[str] | None) -> list[Requirement]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     optional = project["optional-dependencies"]
     named = [optional[name] for name in (optional if extras is None else extras)]
-    return [Requirement(text) for part in (project["dependencies"], *named) for text in part]
+    stated = [Requirement(text) for part in (project["dependencies"], *named) for text in part]
+    return [requirement for requirement in stated if requirement.name not in OWN]
 
 
 def imported_modules(path: Path) -> set[str]:
@@ -125,7 +129,7 @@ def _other_releases(lock: str, installed: Mapping[str, str]) -> dict[str, tuple[
 
 
 def test_every_imported_package_is_a_stated_requirement() -> None:
-    stated = {canonicalize_name(requirement.name) for requirement in stated_requirements(extras=())}
+    stated = {canonicalize_name(requirement.name) for requirement in stated_requirements(extras=())} | {*OWN}
     packages = metadata.packages_distributions()
     for path in (ROOT / "src").rglob("*.py"):
         if path.stem.endswith("_worker"):  # scripts for other environments, with requirements of their own

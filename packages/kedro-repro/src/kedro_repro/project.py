@@ -36,6 +36,8 @@ _KEYS: Final = frozenset(
         "code",
         "fork-server",
         "group-variable",
+        "mlflow",
+        "kept",
     }
 )
 
@@ -68,6 +70,8 @@ class Project:
         source: the folder that holds it.
         program: what people type and dvc.yaml calls, such as ``kedro repro``.
         around: import path of the class that says what is done before and after stages run.
+        kept: what a failed stage leaves behind, for the message.
+        mlflow: where runs are recorded in MLflow; nothing where they are not.
         run_command: what runs them, behind the program's name.
         dvc_yaml: import path of the class that writes dvc.yaml.
         module: what Python runs for it (`python -m`), in a quicker way than Kedro's own command.
@@ -95,6 +99,8 @@ class Project:
         self.program = str(own.get("program", "kedro repro"))
         self.dvc_yaml = str(own.get("dvc-yaml", "kedro_repro.dvc_yaml:DvcYaml"))
         self.around = str(own.get("around", "kedro_repro.reproduce:Around"))
+        self.kept = str(own.get("kept", "finished stages are kept"))
+        self.mlflow: Mapping[str, Any] | None = own.get("mlflow")
         self.run_command = str(own.get("run-command", "run"))
         self.module = str(own.get("module", "kedro_repro"))
         self.packages = {*filter(None, [self.package]), *own.get("packages", ())}

@@ -11,6 +11,7 @@ from kedro_repro import cpu_seconds
 from kedro_repro.false_records import take_out
 from kedro_repro.fork_server_process import Server
 from kedro_repro.programs import Programs, environment, tail
+from kedro_repro.project import load
 from kedro_repro.restored_outputs import take_away_broken, was_restored
 from kedro_repro.schedule import StageFailed
 from kedro_repro.stage_graph import CODE
@@ -76,7 +77,7 @@ class DvcStages:
         if status:
             raise StageFailed(
                 f"the stage {stage} ended with {status}; the end of {log}:\n{tail(log)}\n"
-                "Mend that and start again: finished stages are kept, training goes on from its checkpoint."
+                f"Mend that and start again: {load(self._root, with_class=False).kept}."
             )
         return cpu
 

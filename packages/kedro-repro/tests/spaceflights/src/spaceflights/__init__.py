@@ -1,0 +1,1 @@
+"""The pipelines of Kedro's spaceflights starter, small and written anew."""

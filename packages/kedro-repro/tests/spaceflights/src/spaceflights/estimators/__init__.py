@@ -1,0 +1,1 @@
+"""Models of the price; params.yaml names one by its import path for each entry of `models`."""

@@ -1,0 +1,1 @@
+"""The project's pipelines: a folder each, and a stage of DVC each."""

@@ -1,0 +1,5 @@
+"""Companies, shuttles and reviews become one table."""
+
+from .pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]

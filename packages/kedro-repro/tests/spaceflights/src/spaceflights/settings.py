@@ -1,0 +1,1 @@
+"""Kedro's settings: the defaults."""
