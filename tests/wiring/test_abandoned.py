@@ -12,7 +12,7 @@ import psutil
 import pytest
 from mlflow import MlflowClient
 
-from radrl.wiring import abandoned
+from kedro_repro.tracking import killed_runs
 from radrl.wiring.tracker import Tracker
 
 CONF = {"tracking_uri": "sqlite:///mlflow.db", "artifacts": "mlartifacts", "experiment": "radrl"}
@@ -63,30 +63,30 @@ def test_a_killed_process_leaves_no_run_open(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere the system notes the time of day")
 def test_a_clock_that_is_set_neither_ends_a_run_nor_keeps_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    own, born = abandoned.marks()[abandoned.PROCESS].split(" ")
+    own, born = killed_runs.marks()[killed_runs.PROCESS].split(" ")
     told = psutil.Process().create_time()
     monkeypatch.setattr(psutil.Process, "create_time", lambda self: told + 3600)
-    assert abandoned._alive(f"{own} {born}")
+    assert killed_runs._alive(f"{own} {born}")
     boot, ticks = born.split(":")
-    assert not abandoned._alive(f"{own} {boot}:{int(ticks) - 1}")  # an earlier one of this number
-    assert not abandoned._alive(f"{own} {'0' * len(boot)}:{ticks}")  # of before the machine's last start
+    assert not killed_runs._alive(f"{own} {boot}:{int(ticks) - 1}")  # an earlier one of this number
+    assert not killed_runs._alive(f"{own} {'0' * len(boot)}:{ticks}")  # of before the machine's last start
 
 
 def test_where_the_system_tells_no_ticks_its_time_of_start_counts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(abandoned, "_BOOT", tmp_path / "boot_id")
-    own, born = abandoned.marks()[abandoned.PROCESS].split(" ")
+    monkeypatch.setattr(killed_runs, "_BOOT", tmp_path / "boot_id")
+    own, born = killed_runs.marks()[killed_runs.PROCESS].split(" ")
     assert float(born) == pytest.approx(psutil.Process().create_time(), abs=0.01)
-    assert abandoned._alive(f"{own} {born}")
-    assert not abandoned._alive(f"{own} {float(born) - 1:.2f}")
+    assert killed_runs._alive(f"{own} {born}")
+    assert not killed_runs._alive(f"{own} {float(born) - 1:.2f}")
 
 
 def test_a_killed_process_that_nobody_has_waited_for_is_gone() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as started:
         process = psutil.Process(started.pid)
-        mark = f"{started.pid} {abandoned._birth(process)}"
-        assert abandoned._alive(mark)
+        mark = f"{started.pid} {killed_runs._birth(process)}"
+        assert killed_runs._alive(mark)
         started.kill()
         os.waitid(os.P_PID, started.pid, os.WEXITED | os.WNOWAIT)  # ended, and there until it is reaped
-        assert not abandoned._alive(mark)
+        assert not killed_runs._alive(mark)

@@ -15,13 +15,13 @@ import psutil
 import pytest
 from mlflow import MlflowClient
 
-from radrl.wiring import interrupted
-from radrl.wiring.interrupted import ClosedAtTheEnd
+from kedro_repro.tracking import close_on_signal
+from kedro_repro.tracking.close_on_signal import ClosedAtTheEnd
 
 OPENS = """
 import os, sys, time
 from pathlib import Path
-from radrl.wiring.interrupted import ClosedAtTheEnd
+from kedro_repro.tracking.close_on_signal import ClosedAtTheEnd
 from radrl.wiring.tracker import Tracker
 conf = {{"tracking_uri": "sqlite:///mlflow.db", "artifacts": "mlartifacts", "experiment": "radrl"}}
 tracker = Tracker({{**conf, "study": "a study"}}, Path({root!r}))
@@ -104,8 +104,8 @@ def test_a_signal_closes_what_is_open(
 
 def test_what_hangs_is_ended_by_force(tmp_path: Path) -> None:
     hangs = (
-        "import time\nfrom radrl.wiring import interrupted\ninterrupted.PATIENCE = 1\n"
-        "interrupted.ClosedAtTheEnd(lambda: None).begin()\n"
+        "import time\nfrom kedro_repro.tracking import close_on_signal\nclose_on_signal.PATIENCE = 1\n"
+        "close_on_signal.ClosedAtTheEnd(lambda: None).begin()\n"
         "try:\n    print('there', flush=True)\n    time.sleep(600)\nfinally:\n    time.sleep(600)\n"
     )
     process = subprocess.Popen(
@@ -120,7 +120,7 @@ def test_what_hangs_is_ended_by_force(tmp_path: Path) -> None:
 
 
 def test_signals_are_given_back_and_those_of_others_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = {number: signal.getsignal(number) for number in interrupted._SIGNALS}
+    before = {number: signal.getsignal(number) for number in close_on_signal._SIGNALS}
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under nohup

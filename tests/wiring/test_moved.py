@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from mlflow import MlflowClient
 
-from radrl.wiring import moved
+from kedro_repro.tracking import moved_project
 from radrl.wiring.tracker import Tracker
 
 CONF = {"tracking_uri": "sqlite:///mlflow.db", "artifacts": "mlartifacts", "experiment": "radrl"}
@@ -45,8 +45,8 @@ def project(tmp_path: Path) -> Path:
 
 def test_a_moved_project_shows_its_files(project: Path, tmp_path: Path) -> None:
     there = project.rename(tmp_path / "elsewhere")
-    assert moved.follow(there / "mlflow.db", there, "mlartifacts") == 2  # the experiment and its run
-    assert moved.follow(there / "mlflow.db", there, "mlartifacts") == 0
+    assert moved_project.follow(there / "mlflow.db", there, "mlartifacts") == 2  # the experiment and its run
+    assert moved_project.follow(there / "mlflow.db", there, "mlartifacts") == 0
     (found,) = files(there).values()
     assert found.is_relative_to(there)
     assert found.read_text() == "sft"
@@ -67,11 +67,11 @@ def test_files_that_did_not_come_along_or_lie_elsewhere_are_left_where_they_are(
     alone = tmp_path / "alone"
     alone.mkdir()
     shutil.copy(project / "mlflow.db", alone)
-    assert moved.follow(alone / "mlflow.db", alone, "mlartifacts") == 0
+    assert moved_project.follow(alone / "mlflow.db", alone, "mlartifacts") == 0
     (alone / "mlartifacts").mkdir()
     (alone / "artifacts").mkdir()
-    assert moved.follow(alone / "mlflow.db", alone, "artifacts") == 0  # another folder's name
-    assert moved.follow(alone / "mlflow.db", alone, str(alone / "mlartifacts")) == 0
+    assert moved_project.follow(alone / "mlflow.db", alone, "artifacts") == 0  # another folder's name
+    assert moved_project.follow(alone / "mlflow.db", alone, str(alone / "mlartifacts")) == 0
     assert set(files(alone)) == {"sft.csv"}
-    assert moved.follow(alone / "none.db", alone, "mlartifacts") == 0
+    assert moved_project.follow(alone / "none.db", alone, "mlartifacts") == 0
     assert not (alone / "none.db").exists()

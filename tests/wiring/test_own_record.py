@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mlflow import MlflowClient
 
-from radrl.wiring import own_record
+from kedro_repro.tracking import sqlite_store
 
 
 def half_made(file: Path) -> None:
@@ -21,9 +21,9 @@ def half_made(file: Path) -> None:
 
 def test_a_data_base_is_made_where_there_is_none_and_kept_where_there_is(tmp_path: Path) -> None:
     file = tmp_path / "mlflow.db"
-    own_record.ensure(file)
+    sqlite_store.ensure(file)
     run = MlflowClient(f"sqlite:///{file}").create_run("0").info.run_id
-    own_record.ensure(file)
+    sqlite_store.ensure(file)
     assert MlflowClient(f"sqlite:///{file}").get_run(run)
     assert {path.name for path in tmp_path.iterdir()} <= {"mlflow.db", ".mlflow.db.lock", "mlruns"}
 
@@ -32,11 +32,11 @@ def test_one_that_a_kill_left_half_made_is_made_anew(tmp_path: Path) -> None:
     file = tmp_path / "mlflow.db"
     half_made(file)
     (tmp_path / ".mlflow.db.partial").write_text("of another start")
-    own_record.ensure(file)
+    sqlite_store.ensure(file)
     assert MlflowClient(f"sqlite:///{file}").create_run("0")
 
 
 def test_an_empty_file_is_no_data_base(tmp_path: Path) -> None:
     (tmp_path / "mlflow.db").touch()
-    own_record.ensure(tmp_path / "mlflow.db")
+    sqlite_store.ensure(tmp_path / "mlflow.db")
     assert MlflowClient(f"sqlite:///{tmp_path / 'mlflow.db'}").search_experiments()

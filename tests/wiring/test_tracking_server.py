@@ -16,10 +16,10 @@ from mlflow import MlflowClient
 from mlflow.entities import Run
 from mlflow.exceptions import MlflowException
 
+from kedro_repro.tracking.server import RecordError
 from radrl.wiring import hooks
 from radrl.wiring.hooks import TrackingHooks
 from radrl.wiring.tracker import INCOMPLETE, Tracker
-from radrl.wiring.tracking_server import RecordError
 
 PROGRAMS = servers.postgres_programs()
 WITHOUT_POSTGRES = (

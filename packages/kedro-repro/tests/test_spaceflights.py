@@ -6,6 +6,7 @@ one under a namespace for each model, whose code a parameter names by its import
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -202,3 +203,24 @@ def test_params_that_change_during_a_run_leave_no_false_record(
     assert said["models.mean"]["estimator"].endswith("editing:fit")
     assert said["test_share"] == 0.5
     assert out_of_date(run, project) == set()
+
+
+def test_each_model_has_a_run_of_mlflows_below_one_of_the_start(finished: Path) -> None:
+    from mlflow import MlflowClient
+
+    client = MlflowClient(f"sqlite:///{finished / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("spaceflights")
+    runs = {run.data.tags.get("stage"): run for run in client.search_runs([experiment.experiment_id])}
+    assert {"data_processing", *(f"data_science@{name}" for name in MODELS)} <= runs.keys()
+    for name in MODELS:
+        run, stage = runs[f"data_science@{name}"], lock(finished)[f"data_science@{name}"]
+        assert run.info.status == "FINISHED"
+        assert run.data.params["test_share"] == "0.25"
+        assert run.data.params[f"models.{name}.estimator"] == f"spaceflights.estimators.{name}:fit"
+        scores = json.loads((finished / f"data/08_reporting/{name}/scores.json").read_text())
+        assert run.data.metrics == scores
+        (regressor,) = (out["md5"] for out in stage["outs"] if out["path"].endswith("regressor.json"))
+        assert run.data.tags[f"written.{name}.regressor"] == f"md5:{regressor}"
+        above = client.get_run(run.data.tags["mlflow.parentRunId"])
+        assert above.info.status == "FINISHED"
+        assert above.info.run_name.startswith("run ")

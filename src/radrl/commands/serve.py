@@ -9,9 +9,9 @@ from typing import Final
 
 import click
 
+from kedro_repro.tracking import moved_project
 from radrl.commands.project import project
 from radrl.commands.record import PROTOCOL, experiment_of, own_conf, require_free, started
-from radrl.wiring import moved
 
 NOTICE: Final = "Research software, not a medical device: no report of it may be used to care for a patient."
 
@@ -50,7 +50,7 @@ def command(model: str, port: int) -> None:
         file = root / uri.removeprefix("sqlite:///")
         uri = f"sqlite:///{file}"
         if file.is_file():
-            moved.follow(file, root, str(conf["artifacts"]))
+            moved_project.follow(file, root, str(conf["artifacts"]))
     address = _address(model, uri, str(conf["experiment"]))
     require_free(port, f"radrl serve {model}")
     click.echo(NOTICE, err=True)

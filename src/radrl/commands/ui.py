@@ -15,9 +15,9 @@ from typing import Final
 
 import click
 
+from kedro_repro.tracking import moved_project
 from radrl.commands.project import project
 from radrl.commands.record import PROTOCOL, experiment_of, own_conf, require_free, started
-from radrl.wiring import moved
 from radrl.wiring.views import ARMS, CURVES, MODELS, address
 
 _EXAMPLES: Final = """\b
@@ -55,7 +55,7 @@ def command(port: int, opens: bool | None) -> None:
         return
     file = root / uri.removeprefix("sqlite:///")
     experiment = experiment_of(file, name)
-    moved.follow(file, root, str(conf["artifacts"]))
+    moved_project.follow(file, root, str(conf["artifacts"]))
     require_free(port, "radrl ui")
     server = f"http://127.0.0.1:{port}"
     arms = f"{server}{address(experiment, ARMS)}"

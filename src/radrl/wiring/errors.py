@@ -13,6 +13,7 @@ from kedro.io import DatasetError
 from kedro_repro.cpu_seconds import NoSeconds
 from kedro_repro.project import ProjectError
 from kedro_repro.stage_start import ChangedMeanwhile
+from kedro_repro.tracking.server import RecordError
 from radrl.data.drawn import SeenFilms
 from radrl.data.quarantine import TooManyQuarantined
 from radrl.data.splits import PatientInTwoSplits
@@ -31,7 +32,6 @@ from radrl.storage.parquet_files import NoParquet
 from radrl.storage.pointers import PointerError
 from radrl.storage.yaml_files import NoYaml
 from radrl.training.preflight import SettingsError
-from radrl.wiring.tracking_server import RecordError
 
 MENDABLE = (
     ParamsError,

@@ -21,6 +21,8 @@ from kedro.pipeline.node import Node
 
 from kedro_repro.dvc_digests import ByDvc
 from kedro_repro.hooks import path_of
+from kedro_repro.tracking.close_on_signal import ClosedAtTheEnd
+from kedro_repro.tracking.git_identity import record_root
 from radrl.params import schema
 from radrl.params.base import ParamsError, local_paths
 from radrl.params.compute import Compute
@@ -29,8 +31,6 @@ from radrl.pipelines.stages import ALL, PER_SELECTION
 from radrl.process import started_for
 from radrl.training import course
 from radrl.wiring.datasets import ArrowShards, ParquetShards
-from radrl.wiring.identity import record_root
-from radrl.wiring.interrupted import ClosedAtTheEnd
 from radrl.wiring.metric_names import HEADLINE, STEPS
 from radrl.wiring.tracker import Tracker
 
@@ -136,7 +136,7 @@ class TrackingHooks:
         """Find out whether the server is there, before hours of training; several stages have a run above.
 
         Raises:
-            radrl.wiring.tracking_server.RecordError: naming the server and the mend.
+            kedro_repro.tracking.server.RecordError: naming the server and the mend.
         """
         if not self._tracker:
             return

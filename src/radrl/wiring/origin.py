@@ -7,8 +7,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
+from kedro_repro.tracking.git_identity import identity
 from radrl.storage.origins import Origin
-from radrl.wiring.identity import identity
 from radrl.wiring.machine import hardware
 
 RELEASES: Final = ("radrl", "torch", "transformers", "trl", "numpy")

@@ -12,20 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kedro_repro.dvc_digests import Digester, by_sha256
-from radrl.wiring import (
-    abandoned,
-    arm_runs,
-    columns,
-    machine,
-    moved,
-    own_record,
-    parents,
-    tracking_server,
-    views,
-)
-from radrl.wiring.identity import identity
+from kedro_repro.tracking import killed_runs, moved_project, parent_runs, server, sqlite_store
+from kedro_repro.tracking.git_identity import identity
+from kedro_repro.tracking.server import MEND, RecordError, is_server, on_this_machine, shown, told
+from radrl.wiring import arm_runs, columns, machine, views
 from radrl.wiring.metric_names import grouped
-from radrl.wiring.tracking_server import MEND, RecordError, is_server, on_this_machine, shown, told
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,15 +89,15 @@ class Tracker:
     def _client(self) -> MlflowClient:
         if self._client_ is None:
             if self._remote:
-                tracking_server.prepare()
+                server.prepare()
             from mlflow import MlflowClient  # 1.3 s, paid when the first run opens
 
             logging.getLogger("alembic").setLevel(logging.WARNING)
             scheme, _, rest = self._uri.partition(":///")
             own = self._uri
             if scheme == "sqlite":
-                own_record.ensure(self._root / rest)
-                moved.follow(self._root / rest, self._root, self._conf["artifacts"])
+                sqlite_store.ensure(self._root / rest)
+                moved_project.follow(self._root / rest, self._root, self._conf["artifacts"])
                 own = f"{scheme}:///{self._root / rest}"
             self._client_ = MlflowClient(own)
         return self._client_
@@ -152,7 +143,7 @@ class Tracker:
         ended, above = self._run, self._parent
         self._close(status)
         if ended and above:
-            self._attempt(lambda: parents.settle(self._client, self._experiment(), above, status))
+            self._attempt(lambda: parent_runs.settle(self._client, self._experiment(), above, status))
 
     def _close(self, status: str) -> None:
         if self._run:
@@ -167,19 +158,19 @@ class Tracker:
 
     def _open(self, stage: str, arm: str, labels: Mapping[str, str]) -> str:
         name, code = f"{stage} {arm}".strip(), identity(self._root)
-        tags = {"mlflow.runName": name, "stage": stage, "arm": arm, **labels, **code, **abandoned.marks()}
+        tags = {"mlflow.runName": name, "stage": stage, "arm": arm, **labels, **code, **killed_runs.marks()}
         experiment = self._experiment()
         with self._one_at_a_time():
             if self._study:
-                self._parent = parents.opened(self._client, experiment, self._study, code)
-                tags |= {parents.STAGE: self._study, parents.PARENT: self._parent}
+                self._parent = parent_runs.opened(self._client, experiment, self._study, code)
+                tags |= {parent_runs.STAGE: self._study, parent_runs.PARENT: self._parent}
             run = self._client.create_run(experiment, tags={k: v for k, v in tags.items() if v})
         self._meters[run.info.run_id] = machine.Meter()
         return str(run.info.run_id)
 
     def _one_at_a_time(self) -> AbstractContextManager[None]:
         """A block in which no other process of this machine makes the experiment or opens or closes runs."""
-        return own_record.one_at_a_time(self._root / "mlflow.db")
+        return sqlite_store.one_at_a_time(self._root / "mlflow.db")
 
     def _note_cost(self, run: str) -> None:
         """Note what the run has taken so far and on what: by now it has loaded what it computes with."""
@@ -364,8 +355,8 @@ class Tracker:
             with self._one_at_a_time():  # of two that set a tag at once, one fails over the other's row
                 found = self._found_or_made()
                 self._set_views(found)
-                abandoned.close(client, str(found.experiment_id))
-                parents.close_abandoned(client, str(found.experiment_id))
+                killed_runs.close(client, str(found.experiment_id))
+                parent_runs.close_abandoned(client, str(found.experiment_id))
             if self._remote and on_this_machine(found.artifact_location):
                 _LOG.warning(
                     "experiment %s at %s keeps files in %s, a folder of the machine that writes them. Mend: "

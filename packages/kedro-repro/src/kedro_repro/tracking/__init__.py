@@ -1,0 +1,1 @@
+"""The record in MLflow: a run for each stage and namespace, closed whatever happens."""
