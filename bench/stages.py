@@ -43,6 +43,7 @@ from kedro_repro.cpu_seconds import minutes
 from kedro_repro.fork_server_process import server
 from kedro_repro.programs import DVC, environment, tail
 from kedro_repro.stage_graph import read_dot
+from radrl.process import importing
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 ARMS: Final = ("base", "sft", "grpo", "deer", "orapo")
@@ -97,12 +98,12 @@ class Side:
 
     def __init__(self, name: str, folder: Path, stack: ExitStack) -> None:
         self.name, self._folder = name, folder
-        self._variables = environment(PYTHONPATH=str(folder / "src"))
+        self._variables = environment(PYTHONPATH=importing.first(folder / "src", os.environ))
         self._dvc: tuple[str, ...] = DVC
         self._server: psutil.Process | None = None
         self.start = 0.0
         if (folder / "src/radrl/wiring/warm.py").is_file():
-            warm = stack.enter_context(server(folder, PYTHONPATH=str(folder / "src")))
+            warm = stack.enter_context(server(folder, PYTHONPATH=importing.first(folder / "src", os.environ)))
             self._dvc, self._variables = (str(warm.commands / "dvc"),), dict(warm.variables)
             self._server = psutil.Process(warm.pid)
             self.start = self._forked()
@@ -266,7 +267,7 @@ def run_way(way: Way, folder: Path, *, full: bool) -> tuple[float, float, str]:
     """Run all stages in a fresh clone; seconds, CPU seconds, and the digest of dvc.lock's outputs."""
     shutil.rmtree(folder, ignore_errors=True)
     clone("HEAD", folder, full=full, threads=way.threads)
-    variables = environment(PYTHONPATH=str(folder / "src"))
+    variables = environment(PYTHONPATH=importing.first(folder / "src", os.environ))
     began = time.monotonic()
     with (folder.parent / f"{folder.name}.log").open("wb") as log:
         process = subprocess.Popen(way.command, cwd=folder, env=variables, stdout=log, stderr=log)

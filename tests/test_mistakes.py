@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import re
 import shutil
 import subprocess
@@ -25,6 +26,7 @@ from radrl.data.tables import SourceError
 from radrl.doctor.recipe import lacking
 from radrl.params.base import ParamsError
 from radrl.params.schema import read, validate
+from radrl.process import importing
 from radrl.storage import yaml_files
 from radrl.storage.complete_weights import WeightsError
 
@@ -95,7 +97,7 @@ def _settings_of(folder: Path, target: Path) -> None:
 def test_commands(row: str, expected: str, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program, *arguments = row.split()
     monkeypatch.chdir(project)
-    monkeypatch.setenv("PYTHONPATH", str(project / "src"))
+    monkeypatch.setenv("PYTHONPATH", importing.first(project / "src", os.environ))
     monkeypatch.setenv("COLUMNS", "200")
     if program == "radrl":
         run = CliRunner().invoke(cli, arguments)

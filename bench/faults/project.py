@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ import yaml
 
 from kedro_repro.dvc_repair import LOCK
 from kedro_repro.programs import environment
+from radrl.process import importing
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
@@ -53,7 +55,7 @@ def variables(folder: Path, **more: str) -> dict[str, str]:
     temporary = folder.with_name("tmp")
     temporary.mkdir(exist_ok=True)
     own = {"TMPDIR": str(temporary), "DVC_SITE_CACHE_DIR": str(folder.with_name("site"))}
-    return environment(PYTHONPATH=str(folder / "src"), **own | more)
+    return environment(PYTHONPATH=importing.first(folder / "src", os.environ), **own | more)
 
 
 def stored(cache: Path, md5: str) -> Path:

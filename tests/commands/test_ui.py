@@ -24,6 +24,7 @@ from kedro_repro.dvc_digests import by_sha256
 from radrl.commands.main import cli
 from radrl.data.writing import whole_table
 from radrl.pages.page import environment
+from radrl.process import importing
 from radrl.wiring.policy_models import Scored
 from radrl.wiring.tracker import Tracker
 from radrl.wiring.views import ARMS, address
@@ -127,7 +128,7 @@ def ui(project: Path, root: Path) -> Iterator[Shown]:
     started = subprocess.Popen(
         [sys.executable, "-c", program, "ui", "--port", str(port), "--no-open"],
         cwd=project,
-        env=environment | {"PYTHONPATH": str(root / "src"), "PYTHONUNBUFFERED": "1"},
+        env=environment | {"PYTHONPATH": importing.first(root / "src", os.environ), "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
         text=True,
     )

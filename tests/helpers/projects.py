@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from radrl.process import importing
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -26,7 +28,8 @@ def kedro_run(project: Path, *options: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "kedro", "run", *options],
         cwd=project,
-        env=environment | {"PYTHONPATH": str(project / "src"), "DO_NOT_TRACK": "true"},
+        env=environment
+        | {"PYTHONPATH": importing.first(project / "src", os.environ), "DO_NOT_TRACK": "true"},
         capture_output=True,
         text=True,
     )

@@ -20,6 +20,7 @@ import yaml
 from kedro_repro.dvc_repair import mend
 from kedro_repro.locks import alone
 from kedro_repro.programs import DVC, environment
+from radrl.process import importing
 
 SCRIPT = """\
 import os, pathlib, sys, time
@@ -76,7 +77,7 @@ def make(folder: Path) -> Path:
 
 
 def variables(root: Path) -> dict[str, str]:
-    return environment(PYTHONPATH=str(root / "src"), MLFLOW_TRACKING_URI="off")
+    return environment(PYTHONPATH=importing.first(root / "src", os.environ), MLFLOW_TRACKING_URI="off")
 
 
 def start(project: Path, given: Mapping[str, str]) -> subprocess.Popen[str]:

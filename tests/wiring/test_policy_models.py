@@ -27,6 +27,7 @@ from kedro_repro.dvc_digests import by_sha256
 from radrl.data import corpus as corpora
 from radrl.observations import OBSERVATIONS
 from radrl.params.schema import validate
+from radrl.process import importing
 from radrl.wiring import policy_models, served
 from radrl.wiring.tracker import Tracker
 
@@ -140,7 +141,10 @@ def server(model: Path, root: Path) -> Iterator[str]:
     address = f"http://127.0.0.1:{(port := free_port())}"
     options = ["--env-manager", "local", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
     words = [sys.executable, "-m", "mlflow", "models", "serve", "-m", str(model), *options]
-    environment = os.environ | {"PYTHONPATH": str(root / "src"), "DO_NOT_TRACK": "true"}
+    environment = os.environ | {
+        "PYTHONPATH": importing.first(root / "src", os.environ),
+        "DO_NOT_TRACK": "true",
+    }
     log = model.parent / "server.log"
     with log.open("wb") as stream:
         started = subprocess.Popen(

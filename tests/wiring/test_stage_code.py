@@ -16,7 +16,8 @@ import yaml
 from kedro_repro import code_digests as code
 from kedro_repro.code_digests import digests, stage_code
 from kedro_repro.project import Project, load
-from radrl.pipelines.stages import LAST, ONCE, PER_ARM
+from radrl.pipelines.stages import LAST, ONCE, PER_ARM, PER_SELECTION
+from radrl.process import importing
 
 ROOT = Path(__file__).parents[2]
 OWN = load(ROOT)
@@ -187,7 +188,11 @@ def test_every_process_finds_the_same_digests() -> None:
         subprocess.run(
             [sys.executable, "-c", script],
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONHASHSEED": seed},
+            env={
+                **os.environ,
+                "PYTHONPATH": importing.first(ROOT / "src", os.environ),
+                "PYTHONHASHSEED": seed,
+            },
             capture_output=True,
             text=True,
             check=True,
@@ -283,3 +288,11 @@ def test_digests_are_written_in_their_order_and_only_where_they_are_others(tmp_p
     code.write_digests(Project(tmp_path, {}), found | {"label": "5"})
     assert code.recorded_digests(tmp_path)["label"] == "5"
     assert code.recorded_digests(tmp_path / "elsewhere") == {}
+
+
+def test_what_runs_the_stages_is_no_code_of_theirs(code_of: dict[str, set[str]]) -> None:
+    assert not {name for own in code_of.values() for name in own if name.startswith("kedro_repro")}
+
+
+def test_the_table_of_stages_is_that_of_the_pipelines() -> None:
+    assert [*OWN.stages] == [*ONCE, PER_SELECTION, *PER_ARM, LAST]

@@ -65,6 +65,8 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool, verbose: 
 class RadrlRun(Around):
     """Checks params.yaml and the machine before, and shows the headlines after."""
 
+    command = "radrl repro"
+
     def jobs(self, params: Mapping[str, Any]) -> int:
         """As many as the cores carry, for a laptop's policy."""
         return default_jobs(params)

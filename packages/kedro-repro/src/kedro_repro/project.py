@@ -189,12 +189,13 @@ class Project:
     def may_fork(self, params: Params) -> bool:
         """Whether stages may be forked off a process that has imported what they need.
 
-        Not where libraries open an accelerator as they are imported, or the process does before.
+        By default where the table has a section ``fork-server``. A process that has touched an accelerator
+        must not be forked, and commands that are not Kedro's do not end with a server that is killed.
 
         Args:
             params: params.yaml.
         """
-        return True
+        return bool(self.fork_server)
 
     def code_command(self) -> str:
         """What dvc.yaml calls first of all."""

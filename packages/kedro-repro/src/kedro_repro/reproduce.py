@@ -45,6 +45,9 @@ class Around:
         root: the project's folder.
     """
 
+    command = ""
+    """What people typed, for messages; empty for what the project's table says."""
+
     def __init__(self, root: Path) -> None:
         self.root = root
 
@@ -126,7 +129,7 @@ def reproduce(
         _show(graph, would_run(root, graph, found), at_once)
         return
     # from here on, nobody else starts stages
-    with alone(root / LOGS, f"{project.program} {project.run_command}", say=_say) as held:
+    with alone(root / LOGS, own.command or f"{project.program} {project.run_command}", say=_say) as held:
         for mended in mend(root):
             _say(mended)
         for untrue in take_out(root).values():  # DVC cannot know that such a stage is out of date
