@@ -11,6 +11,7 @@ from kedro.config import MissingConfigException
 from kedro.io import DatasetError
 
 from kedro_repro.cpu_seconds import NoSeconds
+from kedro_repro.params_values import NoParams
 from kedro_repro.project import ProjectError
 from kedro_repro.stage_start import ChangedMeanwhile
 from kedro_repro.tracking.server import RecordError
@@ -47,6 +48,7 @@ MENDABLE = (
     SettingsError,
     ChangedMeanwhile,
     ProjectError,
+    NoParams,
     NoSeconds,
     RecordError,
     DeviceError,

@@ -15,12 +15,12 @@ from kedro_repro.code_command import tell_code
 from kedro_repro.dvc_repair import BrokenLock
 from kedro_repro.false_records import find
 from kedro_repro.locks import AlreadyRunning
-from kedro_repro.params_values import read_params
+from kedro_repro.params_values import NoParams, read_params
 from kedro_repro.project import Project, ProjectError, load
 from kedro_repro.schedule import StageFailed
 from kedro_repro.stage_graph import DvcError, stages, would_run
 
-_MENDABLE = (StageFailed, DvcError, BrokenLock, AlreadyRunning, ProjectError)
+_MENDABLE = (StageFailed, DvcError, BrokenLock, AlreadyRunning, ProjectError, NoParams)
 """Their messages say what to do; a traceback would hide it."""
 
 

@@ -19,9 +19,40 @@ def load_yaml(text: str) -> Any:
     return yaml.load(text, Loader=_LOADER)
 
 
+class NoParams(ValueError):
+    """params.yaml cannot be read; the message names it, the place and the mend."""
+
+
+def params_text(root: Path) -> str:
+    """The text of params.yaml.
+
+    Raises:
+        NoParams: when there is none, or it is no text.
+    """
+    file = root / PARAMS_FILE
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise NoParams(f"{file} holds bytes that are no UTF-8; save it as UTF-8") from None
+    except OSError as error:
+        said = error.strerror or error
+        raise NoParams(f"{file} cannot be read: {said}; put the project's parameters there") from error
+
+
 def read_params(root: Path) -> dict[str, Any]:
-    """params.yaml as it stands."""
-    read: dict[str, Any] = load_yaml((root / PARAMS_FILE).read_text(encoding="utf-8"))
+    """params.yaml as it stands.
+
+    Raises:
+        NoParams: when it cannot be read, or holds no parameters.
+    """
+    try:
+        read: Any = load_yaml(params_text(root))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        if isinstance(error, NoParams):
+            raise
+        raise NoParams(f"{root / PARAMS_FILE}: no valid YAML, {error}; mend that line") from None
+    if not isinstance(read, dict):
+        raise NoParams(f"{root / PARAMS_FILE} holds no mapping of parameters; write `key: value` lines")
     return read
 
 

@@ -21,7 +21,7 @@ from kedro_repro.code_digests import (
     write_digests,
 )
 from kedro_repro.dvc_lock import held
-from kedro_repro.params_values import PARAMS_FILE, load_yaml, read_params, value
+from kedro_repro.params_values import load_yaml, params_text, read_params, value
 from kedro_repro.project import Project, load
 
 AGAIN: Final = " again"
@@ -128,7 +128,7 @@ def begin(root: Path, stage: str) -> StageStart:
         root: the project's folder.
         stage: its name as DVC has it.
     """
-    project, text = load(root), (root / PARAMS_FILE).read_text(encoding="utf-8")
+    project, text = load(root), params_text(root)
     try:
         code = _stamps(project, stage, load_yaml(text))
     except Exception:  # params.yaml is checked, and what is wrong with it said, once it can be
