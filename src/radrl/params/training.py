@@ -11,6 +11,7 @@ from radrl.algorithms.importance import Mode
 from radrl.algorithms.ln_dpo import Negatives
 from radrl.algorithms.oracle import Per, WithoutNegatives
 from radrl.params.credit import UNIFORM, Credit
+from radrl.params.losses import NamedLoss
 from radrl.params.messages import gone
 from radrl.params.parts import Parts
 from radrl.params.policy import Lora, Optimizer
@@ -115,7 +116,7 @@ class Training(Section):
     temperature: PositiveFloat
     top_p: Annotated[float, Field(gt=0, le=1)]
     max_new_tokens: PositiveInt
-    loss: Literal["grpo", "bnpo", "dr_grpo", "dapo"]
+    loss: NamedLoss
     advantage: Literal["trl", "population", "none"]
     clip_low: PositiveFloat
     clip_high: PositiveFloat

@@ -27,6 +27,7 @@ from radrl.rewards.base import RewardSum
 from radrl.training import batches, course, placing, tuning
 from radrl.training.callbacks import Report, StepReport, silent
 from radrl.training.preflight import check_films
+from radrl.training.reinforcement import losses
 from radrl.training.reinforcement.finite import Finite
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.samplers import Sampler
@@ -253,20 +254,14 @@ def _correction(importance: Mapping[str, Any] | None) -> dict[str, Any]:
 def _loss(settings: Mapping[str, Any]) -> dict[str, Any]:
     """What is made less of; advantages are the trainer's own."""
     return {
-        "loss_type": settings["loss"],
+        **losses.arguments(settings["loss"], clip_low=settings["clip_low"], clip_high=settings["clip_high"]),
         "scale_rewards": "none",
         "multi_objective_aggregation": "sum_then_normalize",
-        "importance_sampling_level": "token",
-        "epsilon": settings["clip_low"],
-        "epsilon_high": settings["clip_high"],
-        "delta": None,
         "beta": settings["kl"],
         "use_bias_correction_kl": False,  # the papers' k3, not DeepSeek-V3.2's weighting of it by the ratio
         "sync_ref_model": False,
         "mask_truncated_completions": settings["mask_truncated"],
         "off_policy_mask_threshold": None,
-        "entropy_coef": 0.0,
-        "top_entropy_quantile": 1.0,
     }
 
 
