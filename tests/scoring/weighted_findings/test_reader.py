@@ -288,8 +288,8 @@ def test_spans_are_the_words_of_the_report():
     report = "INDICATION: cough.\n\nFINDINGS: The HEART  is enlarged; no\npleural effusion. Left-sided PICC."
     spans = [report[slice(*one.span)] for one in findings_of(report)]
     assert spans == ["HEART", "pleural effusion", "PICC"]
-    assert [one.span for one in findings_of(report, spans=False)] == [(0, 0)] * 3
-    assert findings_of(report, spans=False) == findings_of(report)
+    assert [one.span for one in findings_of(report, brief=True)] == [(0, 0)] * 3
+    assert findings_of(report, brief=True) == findings_of(report)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from operator import eq
+from itertools import chain
 from typing import Final
 
 from radrl.scoring.weighted_findings.conditions import Context
@@ -95,16 +95,14 @@ def entities(findings: Iterable[Finding], tables: Tables, context: Context) -> l
             weight = weight if one.certainty == "certain" else weight * hedged
             found += [Entity(weight, side, one) for side in (one.sides or _NO_SIDE)]
     if len(found) > 1:
-        found.sort(key=_roughly)
-        if any(map(eq, map(_roughly, found), map(_roughly, found[1:]))):
+        names = {(one.finding.concept, one.side): one for one in found}
+        if len(names) == len(found):  # as nearly always
+            found = [names[name] for name in sorted(names)]
+        else:
             found.sort(key=_order)
         spread(found, tables.costs["again"])
         _lighten(found, tables)
     return found
-
-
-def _roughly(entity: Entity) -> tuple[str, str]:
-    return entity.finding.concept, entity.side
 
 
 def _order(entity: Entity) -> tuple[str, ...]:
@@ -120,8 +118,8 @@ def spread(found: Sequence[Entity], again: float) -> None:
         found: entities, whose weights are changed.
         again: the share.
     """
-    counts = Counter(entity.finding.concept for entity in found)
-    if len(counts) < len(found):
+    if len({entity.finding.concept for entity in found}) < len(found):
+        counts = Counter(entity.finding.concept for entity in found)
         for entity in found:
             count = counts[entity.finding.concept]
             entity.weight *= (1 + again * (count - 1)) / count
@@ -131,7 +129,9 @@ def _lighten(found: Sequence[Entity], tables: Tables) -> None:
     """Take from wider names and signs what the narrower ones beside them weigh."""
     line = tables.lines
     concepts = {entity.finding.concept for entity in found}
-    if all(concepts.isdisjoint(line[concept]) for concept in concepts) and concepts.isdisjoint(SIGNS):
+    if concepts.isdisjoint(SIGNS) and concepts.isdisjoint(
+        chain.from_iterable(map(line.__getitem__, concepts))
+    ):
         return
     weights = [
         entity.weight for entity in found

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -42,6 +42,8 @@ _CHANGES: Final = {"resolved": -2.0, "decreased": -1.0, "unchanged": 0.0, "incre
 _ALIKE_MM: Final = math.log2(8 / 7)
 """Sizes within a seventh of each other are one."""
 
+_SIDES: Final = ("left", "right")
+
 _SHORT: Final = 5
 """Rows of a matching that are tried out; more go to scipy."""
 
@@ -53,8 +55,7 @@ class Fault(NamedTuple):
     cost: float
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """One line of a comparison.
 
     Args:
@@ -74,8 +75,7 @@ class Match:
     faults: tuple[Fault, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     """Two reports compared.
 
     Args:
@@ -147,11 +147,9 @@ def _sided(known: list[Entity], said: list[Entity], tables: Tables) -> tuple[lis
 
 
 def _as_in(one: list[Entity], other: Iterable[Entity], tables: Tables) -> list[Entity]:
-    sides: dict[str, set[str]] = {}
-    for entity in other:
-        if entity.side:
-            sides.setdefault(entity.concept, set()).add(entity.side)
-    both = {concept for concept, said in sides.items() if len(said) > 1}
+    both = {entity.finding.concept for entity in one if not entity.side}
+    for side in _SIDES if both else ():
+        both &= {entity.finding.concept for entity in other if entity.side == side}
     if not both:
         return one
     counts: dict[str, int] = {}
@@ -206,7 +204,7 @@ def _faults(
         costs: by name.
     """
     a, b = one.finding, other.finding
-    if close == 1.0 and one.side == other.side and _attributes(a) == _attributes(b):
+    if close == 1.0 and one.side == other.side and _same(a, b):
         return ()
     heavy = close * max(one.weight, other.weight)
     parts = {
@@ -223,8 +221,17 @@ def _faults(
     return tuple(fault for fault in faults if fault.cost)
 
 
-def _attributes(one: Finding) -> tuple[object, ...]:
-    return (one.regions, one.severity, one.size_mm, one.change, one.tip, one.tip_mm, one.certainty)
+def _same(a: Finding, b: Finding) -> bool:
+    """Whether two findings differ in nothing but their names and sides."""
+    return (
+        a.regions == b.regions
+        and a.severity == b.severity
+        and a.size_mm == b.size_mm
+        and a.change == b.change
+        and a.tip == b.tip
+        and a.tip_mm == b.tip_mm
+        and a.certainty == b.certainty
+    )
 
 
 def _unless_same(one: str, other: str, unstated: float) -> float:
@@ -280,14 +287,17 @@ def _of_tips(a: Finding, b: Finding, unstated: float) -> float:
 
 def _best(gains: dict[tuple[int, int], float]) -> list[tuple[int, int]]:
     """The one-to-one choice of pairs whose gains add up to most, in the order of their rows."""
+    favourites: dict[int, tuple[float, int]] = {}
+    for (i, k), gain in gains.items():
+        if i not in favourites or (gain, -k) > favourites[i]:
+            favourites[i] = gain, -k
+    if len({k for _, k in favourites.values()}) == len(favourites):  # no two want the same, as nearly always
+        return sorted((i, -k) for i, (_, k) in favourites.items())
     rows: dict[int, list[int]] = {}
     columns: dict[int, list[int]] = {}
     for i, k in gains:
         rows.setdefault(i, []).append(k)
         columns.setdefault(k, []).append(i)
-    favourites = {i: max((gains[i, k], -k) for k in own) for i, own in rows.items()}
-    if len({k for _, k in favourites.values()}) == len(rows):  # no two want the same, as nearly always
-        return sorted((i, -k) for i, (_, k) in favourites.items())
     chosen: list[tuple[int, int]] = []
     seen: set[int] = set()
     for start in rows:

@@ -6,9 +6,9 @@ A metric of this project, which no paper has and which stands in for nobody's. B
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Annotated
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
@@ -16,6 +16,7 @@ from radrl.parts.section import LocalPath, PositiveFloat, Section
 from radrl.scoring.base import Scores, means_of, require_pairs
 from radrl.scoring.course import Course, OfSums
 from radrl.scoring.weighted_findings.conditions import context_of
+from radrl.scoring.weighted_findings.finding import Finding
 from radrl.scoring.weighted_findings.matching import Comparison, compare
 from radrl.scoring.weighted_findings.reader import findings_of
 from radrl.scoring.weighted_findings.tables import default, tables
@@ -28,6 +29,18 @@ class WeightedFindingsSection(Section):
 
     weights: Weights | None = None
     beta: PositiveFloat = 1.0
+
+
+class Costs(NamedTuple):
+    """Of a pair, its score, and what is missed, false and inexact in weights."""
+
+    score: float
+    missed: float
+    false: float
+    inexact: float
+
+
+Read = Callable[[str], tuple[Finding, ...]]
 
 
 class WeightedFindings:
@@ -58,7 +71,9 @@ class WeightedFindings:
     ) -> None:
         self._tables = tables(weights) if weights else default()
         self._beta = beta
-        self._findings_of = lru_cache(maxsize=cache_size)(findings_of)
+        remembered = lru_cache(maxsize=cache_size)
+        self._findings_of = remembered(findings_of)
+        self._briefly = remembered(partial(findings_of, brief=True))
 
     def compare(self, reference: str, hypothesis: str) -> Comparison:
         """Compare two reports.
@@ -70,9 +85,25 @@ class WeightedFindings:
         Returns:
             Score, costs, and where they come from.
         """
+        return self._compared(reference, hypothesis, self._findings_of)
+
+    def costs(self, reference: str, hypothesis: str) -> Costs:
+        """Compare two reports for their numbers alone, which takes less time.
+
+        Args:
+            reference: as of `compare`.
+            hypothesis: as of `compare`.
+
+        Returns:
+            Score and costs. The comparison itself is let go, so that memory does not grow with pairs.
+        """
+        found = self._compared(reference, hypothesis, self._briefly)
+        return Costs(found.score, found.missed, found.false, found.inexact)
+
+    def _compared(self, reference: str, hypothesis: str, read: Read) -> Comparison:
         return compare(
-            self._findings_of(reference),
-            self._findings_of(hypothesis),
+            read(reference),
+            read(hypothesis),
             self._tables,
             context=context_of(reference),
             beta=self._beta,
@@ -85,14 +116,9 @@ class WeightedFindings:
             ``weighted_findings``, and the costs of missed, false and inexact findings.
         """
         require_pairs(references, hypotheses)
-        names = (self.name, *(f"{self.name}_{kind}_cost" for kind in ("missed", "false", "inexact")))
-        rows = [self._numbers(*pair) for pair in zip(references, hypotheses, strict=True)]
+        names = (self.name, *(f"{self.name}_{kind}_cost" for kind in Costs._fields[1:]))
+        rows = [self.costs(*pair) for pair in zip(references, hypotheses, strict=True)]
         return means_of(dict(zip(names, zip(*rows, strict=True), strict=True)))
-
-    def _numbers(self, reference: str, hypothesis: str) -> tuple[float, float, float, float]:
-        """Of a pair; the comparison itself is let go, so that memory does not grow with pairs."""
-        found = self.compare(reference, hypothesis)
-        return found.score, found.missed, found.false, found.inexact
 
     def in_parts(self) -> Course:
         """See `radrl.scoring.course.InParts`."""
