@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import Field
 
@@ -16,6 +16,7 @@ from radrl.parts.section import LocalPath, PositiveFloat, Section
 from radrl.scoring.base import Scores, means_of, require_pairs
 from radrl.scoring.course import Course, OfSums
 from radrl.scoring.weighted_findings.conditions import context_of
+from radrl.scoring.weighted_findings.explain import rows
 from radrl.scoring.weighted_findings.finding import Finding
 from radrl.scoring.weighted_findings.matching import Comparison, compare
 from radrl.scoring.weighted_findings.reader import findings_of
@@ -29,6 +30,10 @@ class WeightedFindingsSection(Section):
 
     weights: Weights | None = None
     beta: PositiveFloat = 1.0
+
+
+LINES: Final = "weighted_findings_lines"
+"""Column of what each score comes from."""
 
 
 class Costs(NamedTuple):
@@ -117,8 +122,23 @@ class WeightedFindings:
         """
         require_pairs(references, hypotheses)
         names = (self.name, *(f"{self.name}_{kind}_cost" for kind in Costs._fields[1:]))
-        rows = [self.costs(*pair) for pair in zip(references, hypotheses, strict=True)]
-        return means_of(dict(zip(names, zip(*rows, strict=True), strict=True)))
+        found = [self.costs(*pair) for pair in zip(references, hypotheses, strict=True)]
+        return means_of(dict(zip(names, zip(*found, strict=True), strict=True)))
+
+    def explained(
+        self, references: Sequence[str], hypotheses: Sequence[str]
+    ) -> dict[str, list[list[dict[str, Any]]]]:
+        """What each score comes from (`radrl.scoring.base.Scorer`).
+
+        Args:
+            references: N reference reports.
+            hypotheses: as many generated ones.
+
+        Returns:
+            Under `LINES`, for each pair the rows of `radrl.scoring.weighted_findings.explain.rows`.
+        """
+        pairs = zip(references, hypotheses, strict=True)
+        return {LINES: [rows(self.compare(*pair), *pair) for pair in pairs]}
 
     def in_parts(self) -> Course:
         """See `radrl.scoring.course.InParts`."""
