@@ -74,11 +74,16 @@ class WeightedFindings:
         beta: float = 1.0,
         cache_size: int = 4_096,
     ) -> None:
+        self._given = {"weights": weights, "beta": beta, "cache_size": cache_size}
         self._tables = tables(weights) if weights else default()
         self._beta = beta
         remembered = lru_cache(maxsize=cache_size)
         self._findings_of = remembered(findings_of)
         self._briefly = remembered(partial(findings_of, brief=True))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made anew in the process that it goes to, from what it was given; what it remembers stays here."""
+        return partial(type(self), **self._given), ()
 
     def compare(self, reference: str, hypothesis: str) -> Comparison:
         """Compare two reports.
