@@ -15,7 +15,7 @@ from pydantic import Field
 from radrl.parts.section import LocalPath, PositiveFloat, Section
 from radrl.scoring.base import Scores, means_of, require_pairs
 from radrl.scoring.course import Course, OfSums
-from radrl.scoring.weighted_findings.conditions import context_of
+from radrl.scoring.weighted_findings.conditions import Context, context_of
 from radrl.scoring.weighted_findings.explain import rows
 from radrl.scoring.weighted_findings.finding import Finding
 from radrl.scoring.weighted_findings.matching import Comparison, compare
@@ -85,49 +85,63 @@ class WeightedFindings:
         """Made anew in the process that it goes to, from what it was given; what it remembers stays here."""
         return partial(type(self), **self._given), ()
 
-    def compare(self, reference: str, hypothesis: str) -> Comparison:
+    def compare(self, reference: str, hypothesis: str, context: Context | None = None) -> Comparison:
         """Compare two reports.
 
         Args:
-            reference: raw text; age and indication are taken from it where it says them.
+            reference: raw text.
             hypothesis: raw text.
+            context: of the patient; by default age and indication as far as the reference says them.
 
         Returns:
             Score, costs, and where they come from.
         """
-        return self._compared(reference, hypothesis, self._findings_of)
+        return self._compared(reference, hypothesis, context, self._findings_of)
 
-    def costs(self, reference: str, hypothesis: str) -> Costs:
+    def costs(self, reference: str, hypothesis: str, context: Context | None = None) -> Costs:
         """Compare two reports for their numbers alone, which takes less time.
 
         Args:
             reference: as of `compare`.
             hypothesis: as of `compare`.
+            context: as of `compare`.
 
         Returns:
             Score and costs. The comparison itself is let go, so that memory does not grow with pairs.
         """
-        found = self._compared(reference, hypothesis, self._briefly)
+        found = self._compared(reference, hypothesis, context, self._briefly)
         return Costs(found.score, found.missed, found.false, found.inexact)
 
-    def _compared(self, reference: str, hypothesis: str, read: Read) -> Comparison:
+    def _compared(self, reference: str, hypothesis: str, context: Context | None, read: Read) -> Comparison:
         return compare(
             read(reference),
             read(hypothesis),
             self._tables,
-            context=context_of(reference),
+            context=context_of(reference) if context is None else context,
             beta=self._beta,
         )
 
-    def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
+    def score(
+        self,
+        references: Sequence[str],
+        hypotheses: Sequence[str],
+        *,
+        contexts: Sequence[Context | None] | None = None,
+    ) -> Scores:
         """See `radrl.scoring.base.Scorer`; a report that states nothing, where its reference does, scores 0.
+
+        Args:
+            references: N reference reports.
+            hypotheses: as many generated ones.
+            contexts: of the patients, one a pair; nothing takes each from its reference.
 
         Returns:
             ``weighted_findings``, and the costs of missed, false and inexact findings.
         """
         require_pairs(references, hypotheses)
+        known = [None] * len(references) if contexts is None else contexts
         names = (self.name, *(f"{self.name}_{kind}_cost" for kind in Costs._fields[1:]))
-        found = [self.costs(*pair) for pair in zip(references, hypotheses, strict=True)]
+        found = [self.costs(*each) for each in zip(references, hypotheses, known, strict=True)]
         return means_of(dict(zip(names, zip(*found, strict=True), strict=True)))
 
     def explained(
