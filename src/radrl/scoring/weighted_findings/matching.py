@@ -5,8 +5,9 @@ of likeness s in (0, 1] whose wrong attributes cost the parts p of their weight 
 
     c = min(a w + b v, (1 - s) (a w + b v) + s sum(p) max(w, v))
 
-and earns a w + b v - c; an entity without a partner costs a w, or b v. The matching is the one that earns
-most, which is the one that costs least. With C its cost and W = a sum(w) + b sum(v) the score is
+and earns what both would cost alone, less c; an entity without a partner costs a w, or b v, and less where it
+is a wider name of what the other report names more narrowly. The matching is the one that earns most, which
+is the one that costs least. With C its cost and W = a sum(w) + b sum(v) the score is
 
     1 - C / (rest + W)
 
@@ -30,7 +31,7 @@ import numpy as np
 
 from radrl.scoring.weighted_findings import places
 from radrl.scoring.weighted_findings.conditions import UNKNOWN, Context
-from radrl.scoring.weighted_findings.entities import Entity, entities, spread
+from radrl.scoring.weighted_findings.entities import Entity, entities, spread, together
 from radrl.scoring.weighted_findings.finding import Finding
 from radrl.scoring.weighted_findings.tables import Tables
 
@@ -120,25 +121,57 @@ def compare(
         known, said = _sided(known, said, tables)
     miss, invent = 2 * beta**2 / (1 + beta**2), 2 / (1 + beta**2)
     total = math.fsum([*(miss * one.weight for one in known), *(invent * one.weight for one in said)])
-    pairs = _pairs(known, said, tables, miss, invent) if known and said else []
+    lacking = [miss * one.weight * (1 - _covered(one, said, tables)) for one in known]
+    beyond = [invent * one.weight * (1 - _covered(one, known, tables)) for one in said]
+    alone = lacking, beyond
+    pairs = _pairs(known, said, tables, (miss, invent), alone) if known and said else []
     matches = [
         Match("matched", cost, (known[i].weight + said[k].weight) / 2, known[i], said[k], faults)
         for i, k, cost, faults in pairs
     ]
     inexact = math.fsum(one.cost for one in matches)
     rows, columns = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
-    lost = [one for i, one in enumerate(known) if i not in rows]
-    over = [one for k, one in enumerate(said) if k not in columns]
-    matches += [Match("missed", miss * one.weight, one.weight, one) for one in lost if one.weight]
-    matches += [Match("false", invent * one.weight, one.weight, None, one) for one in over if one.weight]
-    missed = math.fsum(miss * one.weight for one in lost)
-    false = math.fsum(invent * one.weight for one in over)
+    lost = [(one, cost) for i, (one, cost) in enumerate(zip(known, lacking, strict=True)) if i not in rows]
+    over = [(one, cost) for k, (one, cost) in enumerate(zip(said, beyond, strict=True)) if k not in columns]
+    matches += [Match("missed", cost, one.weight, one) for one, cost in lost if one.weight]
+    matches += [Match("false", cost, one.weight, None, one) for one, cost in over if one.weight]
+    missed = math.fsum(cost for _, cost in lost)
+    false = math.fsum(cost for _, cost in over)
     rest = tables.costs["rest"]
     if reference and not hypothesis:
         matches.append(Match("silent", rest, rest))
         return Comparison(0.0, total, missed, false, inexact, tuple(matches))
     cost = math.fsum((missed, false, inexact))
     return Comparison(max(0.0, 1 - cost / (rest + total)), total, missed, false, inexact, tuple(matches))
+
+
+def _covered(one: Entity, others: Iterable[Entity], tables: Tables) -> float:
+    """The share of a wider name that the other report says by naming what it is a name of.
+
+    Args:
+        one: an entity.
+        others: of the other report.
+        tables: of likenesses.
+
+    Returns:
+        How like it is what the other report calls that finding there; 0 for what is no wider name of another
+        finding. "Left opacity, likely pneumonia" is half of it said by "left pneumonia".
+    """
+    if one.narrower is None or not one.weight:
+        return 0.0
+    name = one.finding.concept
+    wide, narrow = tables.like[name], tables.like[one.narrower.finding.concept]
+    return max(
+        (
+            wide[other.finding.concept]
+            for other in others
+            if other.finding.concept != name
+            and other.finding.concept in wide
+            and other.finding.concept in narrow
+            and together(other, one)
+        ),
+        default=0.0,
+    )
 
 
 def _sided(known: list[Entity], said: list[Entity], tables: Tables) -> tuple[list[Entity], list[Entity]]:
@@ -170,9 +203,22 @@ _Pair = tuple[int, int, float, tuple[Fault, ...]]
 
 
 def _pairs(
-    known: Sequence[Entity], said: Sequence[Entity], tables: Tables, miss: float, invent: float
+    known: Sequence[Entity],
+    said: Sequence[Entity],
+    tables: Tables,
+    shares: tuple[float, float],
+    alone: tuple[Sequence[float], Sequence[float]],
 ) -> list[_Pair]:
-    """The matching that earns most, as places in both lists, costs and faults."""
+    """The matching that earns most, as places in both lists, costs and faults.
+
+    Args:
+        known: of the reference.
+        said: of the hypothesis.
+        tables: of likenesses and costs.
+        shares: what a miss and an invention cost of a weight.
+        alone: what each entity of both costs without a partner.
+    """
+    miss, invent = shares
     gains: dict[tuple[int, int], float] = {}
     found: dict[tuple[int, int], tuple[float, tuple[Fault, ...]]] = {}
     like, costs = tables.like, tables.costs
@@ -184,9 +230,10 @@ def _pairs(
                 other, close = said[k], alike[name]
                 whole = miss * one.weight + invent * other.weight
                 faults = _faults(one, other, close, whole, costs)
-                cost = min(whole, math.fsum(fault.cost for fault in faults)) if faults else 0.0
-                if whole > cost:
-                    gains[i, k] = whole - cost
+                most = alone[0][i] + alone[1][k]
+                cost = min(most, math.fsum(fault.cost for fault in faults)) if faults else 0.0
+                if most > cost:
+                    gains[i, k] = most - cost
                     found[i, k] = cost, faults
     return [(i, k, *found[i, k]) for i, k in _best(gains)]
 

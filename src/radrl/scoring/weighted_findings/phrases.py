@@ -75,12 +75,14 @@ CONCEPTS: Final[dict[str, str]] = {
         prominent|increased central? pulmonary? vascular marking
         prominence of the? pulmonary? vascular marking
         cephalization
-        cephalization of the? pulmonary? vascularity|vasculature|vessel|flow|blood?""",
+        cephalization of the? pulmonary? vascularity|vasculature|vessel|flow|blood?
+        upper lobe blood|vascular|venous? diversion|redistribution""",
     "pulmonary_edema": "pulmonary? edema|oedema\nedematous change",
     "interstitial_edema": "pulmonary? interstitial pulmonary? edema|oedema",
     "alveolar_edema": """
         pulmonary? alveolar|airspace pulmonary? edema|oedema
         flash pulmonary edema
+        batwing|butterfly opacity|edema|pattern|distribution
         ards
         acute respiratory distress syndrome""",
     "kerley_lines": "kerley a|b? line?\nseptal line|thickening\ninterlobular septal thickening",
@@ -198,7 +200,8 @@ CONCEPTS: Final[dict[str, str]] = {
         increased lung|pulmonary|parenchymal|basilar density""",
     "airspace_opacity": """
         airspace|alveolar opacity|opacification|disease|process|density|infiltrate|change
-        air space opacity|opacification|disease|process|density|infiltrate
+        air space opacity|opacification|disease|process|density|infiltrate|shadowing
+        airspace|alveolar shadowing
         infiltrate|infiltration|infiltrative
         infiltrative change|process
         focal|pulmonary|lung|parenchymal|airspace infiltrate""",
@@ -393,6 +396,7 @@ CONCEPTS: Final[dict[str, str]] = {
         fluid in|within the? left|right|both? pleural space|cavity
         pleural space fluid
         hydrothorax
+        meniscus sign?
         pleural air collection or fluid""",
     "loculated_effusion": """
         loculated pleural? effusion|fluid collection?
@@ -417,6 +421,8 @@ CONCEPTS: Final[dict[str, str]] = {
         blunting|obscuration of the? left|right left|right? costophrenic|cp|costal angle|sulcus|recess
         blunting|obscuration of the? left|right lateral|posterior costophrenic|cp|costal angle|sulcus|recess
         blunted bilateral|both|left|right? lateral|posterior? costophrenic|cp angle|sulcus|recess
+        loss|obliteration|effacement of the? left|right? lateral|posterior? costophrenic|cp angle|sulcus
+        costophrenic|cp angle|sulcus is|are? lost|obliterated|effaced
         costophrenic|cp angle|sulcus blunting|blunted
         costophrenic|cp angle|sulcus is|are|appear? mildly|slightly|minimally? blunted|obscured""",
     "pleural_thickening": """
@@ -438,8 +444,11 @@ CONCEPTS: Final[dict[str, str]] = {
     "pleural_mass": "pleural based? mass|nodule|lesion|tumor\nmesothelioma",
     "pneumothorax": """
         pneumothorax|pnuemothorax|pneumothorx|ptx
-        pleural air collection?
-        visceral pleural line""",
+        pleural|intrapleural air|gas collection?
+        air|gas in|within the? left|right|both? pleural space|cavity
+        air|gas remain|persist|is|seen|present seen|present? in|within the? left|right? pleural space|cavity
+        visceral pleural line
+        deep sulcus sign""",
     "hydropneumothorax": """
         hydropneumothorax
         hydro|hemo|haemo pneumothorax
@@ -462,6 +471,9 @@ CONCEPTS: Final[dict[str, str]] = {
         intraperitoneal free? air|gas
         free air under|below|beneath the? right|left? diaphragm|hemidiaphragm
         air|gas under|below|beneath the? right|left? diaphragm|hemidiaphragm
+        free? air|gas|lucency under|underneath|below|beneath both|each|either|a the? diaphragm|hemidiaphragm
+        free? air|gas underneath the? right|left? diaphragm|hemidiaphragm
+        extraluminal|subphrenic free? air|gas
         pneumoperitoneum""",
     "hemidiaphragm_elevation": """
         elevation|elevated
@@ -491,13 +503,17 @@ CONCEPTS: Final[dict[str, str]] = {
     "fracture": """
         fracture|fractured
         bony|osseous|bone|skeletal|displaced|nondisplaced fracture
-        fracture line|deformity""",
+        fracture line|deformity
+        cortical|bony break|discontinuity|step
+        cortical|bony? step off
+        broken bone|clavicle""",
     "rib_fracture": """
         rib fracture
         rib fracture deformity
         fracture of the? right|left? first|second|third|fourth|fifth|sixth? rib
         fracture of the? right|left? seventh|eighth|ninth|tenth|xxxx rib
-        fractured rib""",
+        broken|fractured right|left? first|second|third|fourth|fifth|sixth? rib
+        broken|fractured right|left? seventh|eighth|ninth|tenth|xxxx rib""",
     "clavicle_fracture": """
         clavicle|clavicular fracture
         fracture of the? right|left? distal|mid|proximal? clavicle
@@ -516,7 +532,9 @@ CONCEPTS: Final[dict[str, str]] = {
         compressed vertebra|vertebral body?
         compression of the? vertebral body
         loss of vertebral? body? height
-        vertebral body? height loss
+        vertebral? body? height loss
+        vertebral|vertebra collapse|collapsed
+        collapsed vertebra|vertebral body?
         decreased|reduced|loss vertebral body? height""",
     "sternal_fracture": "sternal|sternum|manubrial fracture\nfracture of the? sternum",
     "humerus_fracture": """
@@ -648,7 +666,7 @@ CONCEPTS: Final[dict[str, str]] = {
         coiled|kinked|dislodged|knotted
         should|could|need to? be advanced|withdrawn|repositioned|retracted|pulled
         recommend|suggest advancement|repositioning|retraction|withdrawal
-        too high|low
+        too high|low|deep|far
         selectively intubated
         right|left? main? mainstem|endobronchial|bronchus|stem intubation""",
     "endotracheal_tube": "endotracheal|et|ett|tracheal tube\nett\nendotracheal\nintubated",
@@ -683,6 +701,7 @@ CONCEPTS: Final[dict[str, str]] = {
         port a? cath|catheter
         chest|subcutaneous|infusion|implanted|chest wall port|catheter
         port catheter
+        catheter|tubing|line of a|the? left|right? sided? port
         port a
         infusion port|catheter
         medication port
@@ -697,7 +716,9 @@ CONCEPTS: Final[dict[str, str]] = {
         pulmonary artery|arterial catheter|line
         pa|swan catheter""",
     "chest_tube": """
-        chest|thoracostomy|pleural|thoracic drainage? tube|drain|catheter
+        chest|thoracostomy|pleural|thoracic|intercostal drainage? tube|drain|catheter
+        drain|catheter|tube in|within the? left|right? pleural space|cavity
+        drain in|within|over the? left|right? hemithorax|chest|thorax
         pigtail|pleurx pleural? catheter|drain
         pleurx|pigtail
         thoracostomy|thoracentesis catheter|tube""",

@@ -358,6 +358,7 @@ DENSITIES: Final = frozenset(
 
 TIPS: Final[dict[str, str]] = {
     "carina": "carina",
+    "below_carina": "below|beyond|past|beneath|distal the? carina\ndistal to the? carina",
     "right_main_bronchus": """
         right main|mainstem stem? bronchus?
         right upper|middle|lower? lobe? bronchus
@@ -393,9 +394,18 @@ TIPS: Final[dict[str, str]] = {
     "coronary_sinus": "coronary sinus",
     "pulmonary_artery": "left|right|main? main? pulmonary artery|outflow tract?\npulmonary outflow tract",
     "trachea": "trachea|intratracheal\nmid|distal|proximal|lower|upper|midthoracic trachea",
-    "esophagus": "esophagus\nmid|distal|proximal|lower|upper esophagus",
+    "esophagus": """
+        esophagus
+        mid|distal|proximal|lower|upper esophagus
+        above|proximal the? ge|gastroesophageal|esophagogastric junction
+        proximal to the? ge|gastroesophageal|esophagogastric junction
+        short of the? stomach|gastroesophageal|ge|esophagogastric junction?""",
     "gastroesophageal_junction": "ge|gastroesophageal|esophagogastric junction",
-    "stomach": "stomach\ngastric body|fundus|antrum|lumen|bubble",
+    "stomach": """
+        stomach
+        gastric body|fundus|antrum|lumen|bubble
+        below|beyond|past|beneath|distal the? ge|gastroesophageal|esophagogastric junction
+        distal to the? ge|gastroesophageal|esophagogastric junction""",
     "duodenum": "duodenum|duodenal|pylorus|postpyloric\npost pyloric",
     "jejunum": "jejunum|jejunal",
     "below_diaphragm": """
@@ -520,6 +530,16 @@ MISPLACED: Final[dict[str, frozenset[str]]] = {
     ),
 }
 """By tube the places where its tip must not be, so that the tube is malpositioned."""
+
+BELOW_CARINA: Final[dict[str, str]] = {
+    "endotracheal_tube": "right_main_bronchus",
+    "tracheostomy_tube": "right_main_bronchus",
+    **dict.fromkeys(("enteric_tube", "nasogastric_tube", "feeding_tube"), "esophagus"),
+}
+"""By tube where it is that ends below the carina; of a venous line that is said for the vena cava."""
+
+WIDE: Final = frozenset({"esophagus", "stomach"})
+"""Places that no distance is measured from: what is measured is the way to the junction between them."""
 
 VENOUS: Final = _words("""
     superior_vena_cava cavoatrial_junction brachiocephalic_vein subclavian_vein jugular_vein azygos_vein

@@ -252,6 +252,10 @@ def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Findi
     if concept in qualities.WITH_TIPS:
         tip = said.tip or _landmark(concept, regions)
         tip_mm, size_mm = size_mm, None
+        if tip == "below_carina":
+            tip, tip_mm = qualities.BELOW_CARINA.get(concept, "superior_vena_cava"), None
+        elif tip in qualities.WIDE:
+            tip_mm = None
         regions = _NOWHERE if tip else regions
     if concept in qualities.SIDELESS:
         sides = _NO_SIDE

@@ -280,9 +280,9 @@ def _is_place(words: list[str], start: int) -> bool:
 def _with_measurements(sentence: str, parts: list[_Part]) -> list[_Part]:
     """The phrases with the measurements among them."""
     found = list(parts)
-    for size_mm, at in lexicon.measurements(sentence):
-        place = len(tokens(sentence[:at]))
-        found.append((lexicon.measured(size_mm), place, place + 1))
+    for one in lexicon.measurements(sentence):
+        place = len(tokens(sentence[: one.at]))
+        found.append((lexicon.measured(one.size_mm, one.change), place, place + 1))
     return sorted(found, key=lambda part: part[1])
 
 
