@@ -416,6 +416,8 @@ CONCEPTS: Final[dict[str, str]] = {
     "blunted_costophrenic_angle": """
         blunting|blunted|blunt
         blunting|obscuration of the? bilateral|both? left|right? costophrenic|cp|costal angle|sulcus|recess
+        blunting|obscuration of the? bilateral|both? left|right? lateral|posterior? costophrenic|cp xxxx
+        blunting|obscuration of the? lateral|posterior? left|right? costophrenic|cp angle|sulcus|xxxx
         blunting|obscuration of the? bilateral|both? lateral|posterior costophrenic|cp angle|sulcus|recess
         blunting|obscuration of the? bilateral|both? lateral|posterior costal angle|sulcus|recess
         blunting|obscuration of the? left|right left|right? costophrenic|cp|costal angle|sulcus|recess
@@ -499,6 +501,8 @@ CONCEPTS: Final[dict[str, str]] = {
         acute|active|focal|significant? bony|osseous|skeletal|bone|osseus abnormality|finding|process|injury
         acute|active|focal|significant? bony|osseous|skeletal|bone|osseus change|disease|pathology
         displaced? acute|focal bone abnormality
+        cortical|corticated|contour? irregularity
+        contour abnormality
         rib abnormality""",
     "fracture": """
         fracture|fractured
@@ -523,6 +527,15 @@ CONCEPTS: Final[dict[str, str]] = {
         vertebral body? compression fracture|deformity
         compression fracture|deformity
         compression fracture deformity
+        compression of t4|t5|t6|t7|t8|t9|t10|t11|t12|l1|l2|l3
+        t4|t5|t6|t7|t8|t9|t10|t11|t12|l1|l2|l3 compression
+        superior|inferior|anterior|vertebral? endplate compression|depression|deformity|fracture|collapse
+        compression|depression|deformity|fracture of the? superior|inferior|anterior? endplate
+        multilevel xxxx? deformity
+        thoracic|lumbar xxxx deformity
+        biconcave|biconcavity
+        biconcave vertebra|vertebral|deformity body?
+        vertebra plana
         wedge|wedging|wedged compression? deformity
         anterior wedge compression? deformity?
         vertebral body fracture
@@ -556,6 +569,10 @@ CONCEPTS: Final[dict[str, str]] = {
         osteonecrosis|myeloma""",
     "bone_deformity": """
         deformity
+        bony|osseous|bone|rib|clavicular|sternal irregularity
+        rib|bony|osseous|clavicular|chest wall? remodeling|bowing|expansion|asymmetry
+        malunion|malunited
+        posttraumatic deformity
         rib|posttraumatic|clavicular|chest|bony|thoracic|sternal|osseous deformity
         deformity of the? chest|thorax""",
     "degenerative_change": """

@@ -87,13 +87,22 @@ REGIONS: Final[dict[tuple[str, str], str]] = {
     ("", "humerus"): "humerus|humeral\nhumeral head",
     ("", "scapula"): "scapula|scapular",
     ("", "sternum"): "sternum|sternal|manubrium",
-    ("", "spine"): "spine|spinal|vertebra|vertebral|thoracolumbar|spinous|paraspinal\nvertebral body",
-    ("", "cervical_spine"): "cervical\nupper|mid|lower? cervical spine|vertebra|vertebral body?\nlower neck",
+    (
+        "",
+        "spine",
+    ): "spine|spinal|vertebra|vertebrae|vertebral|thoracolumbar|spinous|paraspinal\nvertebral body",
+    (
+        "",
+        "cervical_spine",
+    ): "cervical\nupper|mid|lower? cervical spine|vertebra|vertebrae|vertebral body?\nlower neck",
     ("", "thoracic_spine"): """
         midthoracic|dorsal
-        upper|mid|middle|lower? thoracic|midthoracic|dorsal spine|vertebra|vertebral|spinal body?
+        upper|mid|middle|lower? thoracic|midthoracic|dorsal spine|vertebra|vertebrae|vertebral|spinal body?
         t1|t2|t3|t4|t5|t6|t7|t8|t9|t10|t11|t12""",
-    ("", "lumbar_spine"): "lumbar\nupper|mid|lower? lumbar spine|vertebra|vertebral body?\nl1|l2|l3|l4|l5",
+    (
+        "",
+        "lumbar_spine",
+    ): "lumbar\nupper|mid|lower? lumbar spine|vertebra|vertebrae|vertebral body?\nl1|l2|l3|l4|l5",
     ("", "thoracic_spine lumbar_spine"): """
         thoracolumbar spine|junction
         thoracic and lumbar spine
@@ -180,7 +189,6 @@ REFINED: Final[tuple[tuple[str, str, str], ...]] = (
     ("sternal_fracture", "old", "old_fracture"),
     ("humerus_fracture", "old", "old_fracture"),
     ("scapula_fracture", "old", "old_fracture"),
-    ("vertebral_fracture", "old", "old_fracture"),
     ("fracture", "old", "old_fracture"),
     ("degenerative_change", "spine", "degenerative_spine"),
     ("degenerative_change", "thoracic_spine", "degenerative_spine"),
@@ -188,6 +196,11 @@ REFINED: Final[tuple[tuple[str, str, str], ...]] = (
     ("degenerative_change", "cervical_spine", "degenerative_spine"),
     ("degenerative_change", "shoulder", "degenerative_shoulder"),
     ("degenerative_change", "humerus", "degenerative_shoulder"),
+    ("bone_abnormality", "rib", "bone_deformity"),
+    ("bone_abnormality", "clavicle", "bone_deformity"),
+    ("bone_abnormality", "humerus", "bone_deformity"),
+    ("bone_abnormality", "scapula", "bone_deformity"),
+    ("bone_abnormality", "sternum", "bone_deformity"),
     ("bone_deformity", "spine", "vertebral_fracture"),
     ("bone_deformity", "thoracic_spine", "vertebral_fracture"),
     ("bone_deformity", "lumbar_spine", "vertebral_fracture"),
@@ -493,6 +506,9 @@ OPACITIES: Final = _words("""
     blunted_costophrenic_angle bone_deformity
 """)
 """Looks that a diagnosis behind a comma explains ("opacity at the left base, likely atelectasis")."""
+
+BLUNTING: Final = frozenset({"pleural_effusion", "loculated_effusion", "pleural_thickening", "scarring"})
+"""What blunts a costophrenic angle."""
 
 EXPLANATIONS: Final = _words("""
     atelectasis linear_atelectasis lobar_collapse scarring pneumonia aspiration consolidation

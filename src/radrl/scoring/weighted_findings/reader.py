@@ -241,7 +241,7 @@ def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Findi
         subject = _Said(draft.subject)
         concept = _refined(concept, subject.regions | subject.hints)
         sides, regions = sides or subject.sides, regions or subject.regions
-    if not (sides or regions) and host is not None:
+    if host is not None and not sides and not regions - _IMPLIED.get(concept, _NOWHERE):
         sides, regions = host.sides, host.regions
     if not sides and draft.plural:
         sides = _BOTH
@@ -263,6 +263,8 @@ def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Findi
         regions = _NOWHERE
     elif implied := _IMPLIED.get(concept):
         regions = regions - implied
+    if concept == "vertebral_fracture" and "old" in said.hints:
+        said.changes.add("unchanged")
     if "raised" in said.hints and draft.raised(described=concept in qualities.DENSITIES):
         said.changes.add("increased")
     return Finding(

@@ -417,7 +417,7 @@ class _Reading:
         draft.host, draft.subject = self._link, self._subject
         if draft.joined is not None and last is not None and last.host is not None:
             draft.host = last.host
-        elif self._explains(last, draft):
+        elif self._explains(last, draft) or self._blunts(last, draft):
             draft.host = last
         self._found.append(draft)
         self._last, self._open, self._listed, self._joint = draft, True, True, None
@@ -443,6 +443,17 @@ class _Reading:
             and last.said != NEGATIVE
             and last.concept in qualities.OPACITIES
             and draft.concept in qualities.EXPLANATIONS
+        )
+
+    def _blunts(self, last: Draft | None, draft: Draft) -> bool:
+        """Whether a finding blunts the angle beside it ("right effusion blunting the costophrenic angle")."""
+        return (
+            last is not None
+            and last.said != NEGATIVE
+            and last.concept in qualities.BLUNTING
+            and draft.joined is None
+            and last.end == draft.start
+            and draft.concept == "blunted_costophrenic_angle"
         )
 
     def _place(self, meaning: Meaning, start: int, end: int) -> None:
