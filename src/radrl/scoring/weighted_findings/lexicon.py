@@ -7,9 +7,8 @@ each place, left to right.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from radrl.labelers.rules import lexicon as labeler
 from radrl.labelers.rules.items import Entry, Kind
@@ -49,6 +48,8 @@ class Meaning:
         change: against an earlier film.
         tip: place where a line or tube may end.
         size_mm: a measurement.
+        percent: one in percent, which is a degree of some findings.
+        angle: one in degrees.
         word: what it does to the phrases around it: `ENDING`, `LOCATIVE`, `LINK` or nothing.
         says: whether it says anything of a finding.
         bits: the bit of its part (`bit`), with `NAMES`, `SAYS` and `PARTS`.
@@ -56,11 +57,13 @@ class Meaning:
 
     __slots__ = (
         "also",
+        "angle",
         "bits",
         "change",
         "concept",
         "entry",
         "hints",
+        "percent",
         "regions",
         "reversed",
         "says",
@@ -83,6 +86,8 @@ class Meaning:
         self.change: Change | None = None
         self.tip: str | None = None
         self.size_mm: float | None = None
+        self.percent: float | None = None
+        self.angle: float | None = None
         self.word = 0
         self.says = False
         self.bits = 0
@@ -97,6 +102,8 @@ class Meaning:
             or self.change
             or self.tip
             or self.size_mm is not None
+            or self.percent is not None
+            or self.angle is not None
             or self.also
         )
         self.bits = NAMES * bool(self.concept) | SAYS * self.says | PARTS * bool(self.word)
@@ -120,14 +127,6 @@ which one finding points to the next."""
 Words = tuple[str, ...]
 Trie = dict[Any, Any]
 """By word the next node; under None the meaning of what ends here."""
-
-
-def measured(size_mm: float, change: Change | None = None) -> Meaning:
-    """The meaning of a measurement."""
-    meaning = Meaning()
-    meaning.size_mm, meaning.change = size_mm, change
-    meaning.settle()
-    return meaning
 
 
 def written(lines: str) -> Iterator[Words]:
@@ -310,80 +309,3 @@ def find(words: list[str], trie: Trie) -> list[tuple[Meaning, int, int]]:
 
 
 TRIE: Final = build()
-
-_NUMBERS: Final = {
-    "half": 0.5, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "six": 6.0, "seven": 7.0,
-    "eight": 8.0, "nine": 9.0, "ten": 10.0,
-}  # fmt: skip
-_MEASURE: Final = re.compile(
-    r"(?<![\w.])(\d+(?:\.\d+)?|half(?: an?)?|" + "|".join([*_NUMBERS][1:]) + r")"
-    r"(?:\s*(cm|mm|centimet\w*|millimet\w*)?\s*(?:x|by|-|to)\s*(\d+(?:\.\d+)?))?"
-    r"(?:\s*(?:x|by)\s*(\d+(?:\.\d+)?))?"
-    r"\s*-?\s*(cm|mm|centimet|millimet)"
-)
-_EARLIER: Final = re.compile(
-    r"\b(?:previously|formerly|earlier|prior|was|were|from|against|versus|vs|compared to|compared with)"
-    r"(?: (?:measured|measuring|size|of|at|about|approximately|the|a|an|study|film|value))*[ :(]*$"
-)
-_GREW: Final = re.compile(r"\bfrom (?:about |approximately )?$")
-_ALIKE: Final = 8 / 7
-
-
-class Measurement(NamedTuple):
-    """A size in a sentence.
-
-    Args:
-        size_mm: its largest dimension.
-        at: the character where it begins.
-        before: the size on an earlier film that it is compared with; nothing where there is none.
-    """
-
-    size_mm: float
-    at: int
-    before: float | None = None
-
-    @property
-    def change(self) -> Change | None:
-        """How the size has changed: by more than a seventh, or not."""
-        if self.before is None:
-            return None
-        if max(self.size_mm, self.before) <= _ALIKE * min(self.size_mm, self.before):
-            return "unchanged"
-        return "increased" if self.size_mm > self.before else "decreased"
-
-
-def measurements(sentence: str) -> list[Measurement]:
-    """The measurements of a sentence.
-
-    Args:
-        sentence: in lower case.
-
-    Returns:
-        Sizes of today, in their order. What is said of an earlier film ("12 mm, previously 8 mm") goes with
-        the one before it, or with the first; a sentence that has no other size is taken to speak of today.
-    """
-    today: list[Measurement] = []
-    earlier: list[tuple[float, int]] = []
-    for match in _MEASURE.finditer(sentence):
-        first, unit, second, third, last = match.groups()
-        sizes = [_size(number) for number in (first, second, third) if number]
-        before, at = sentence[: match.start()], match.start()
-        scale = 10.0 if last[0] == "c" else 1.0
-        if second and _GREW.search(before) and "to" in match[0].split():  # "from 8 to 12 mm"
-            its = scale if unit is None else 10.0 if unit[0] == "c" else 1.0
-            earlier.append((sizes[0] * its, at))
-            today.append(Measurement(sizes[1] * scale, at))
-        elif _EARLIER.search(before):
-            earlier.append((max(sizes) * scale, at))
-        else:
-            today.append(Measurement(max(sizes) * scale, at))
-    if not today:
-        return [Measurement(size, at) for size, at in earlier]
-    for size, at in earlier:
-        own = max((i for i, one in enumerate(today) if one.at < at), default=0)
-        today[own] = today[own]._replace(before=size)
-    return today
-
-
-def _size(number: str) -> float:
-    return _NUMBERS.get(number.split()[0]) or float(number)

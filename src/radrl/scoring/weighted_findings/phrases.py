@@ -833,6 +833,7 @@ CONCEPTS: Final[dict[str, str]] = {
         surgical|cholecystectomy|cabg|mediastinal|epigastric clip
         axillary|vascular|hemostatic|operative|bypass clip
         surgical suture|staple|material|device|hardware
+        bypass graft? marker
         suture|staple line|material
         metallic|metal clip""",
     "monitoring_leads": "ekg|ecg|monitoring|monitor|telemetry lead|wire|electrode|device",

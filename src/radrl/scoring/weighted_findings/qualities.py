@@ -383,6 +383,8 @@ TIPS: Final[dict[str, str]] = {
         mid|distal|proximal|lower|upper|low|high|central? svc
         mid|distal|proximal|lower|upper|low|high? superior vena cava
         svc brachiocephalic confluence|junction
+        above|proximal the? cavoatrial|atriocaval junction
+        proximal to the? cavoatrial|atriocaval junction
         brachiocephalic svc confluence|junction""",
     "cavoatrial_junction": """
         where the? svc meet|join|enter the? right atrium
@@ -401,7 +403,11 @@ TIPS: Final[dict[str, str]] = {
     "axillary_vein": "left|right? axillary vein",
     "azygos_vein": "azygos vein|arch?",
     "inferior_vena_cava": "ivc\ninferior vena cava",
-    "right_atrium": "right atrium|atrial\nupper|high|proximal|mid right atrium",
+    "right_atrium": """
+        right atrium|atrial
+        upper|high|proximal|mid|deep right atrium
+        below|beyond|past|beneath|distal the? cavoatrial|atriocaval junction
+        distal to the? cavoatrial|atriocaval junction""",
     "right_ventricle": "right ventricle|ventricular\nright ventricular apex|outflow tract?",
     "left_ventricle": "left ventricle|ventricular",
     "coronary_sinus": "coronary sinus",
@@ -554,8 +560,8 @@ BELOW_CARINA: Final[dict[str, str]] = {
 }
 """By tube where it is that ends below the carina; of a venous line that is said for the vena cava."""
 
-WIDE: Final = frozenset({"esophagus", "stomach"})
-"""Places that no distance is measured from: what is measured is the way to the junction between them."""
+WIDE: Final = frozenset({"esophagus", "stomach", "superior_vena_cava", "right_atrium"})
+"""Places that no distance is measured from: what is measured is the way to where two of them meet."""
 
 VENOUS: Final = _words("""
     superior_vena_cava cavoatrial_junction brachiocephalic_vein subclavian_vein jugular_vein azygos_vein

@@ -25,6 +25,7 @@ from radrl.observations import NEGATIVE, UNCERTAIN
 from radrl.scoring.weighted_findings import qualities
 from radrl.scoring.weighted_findings.finding import Change, Finding, Side
 from radrl.scoring.weighted_findings.lexicon import Meaning
+from radrl.scoring.weighted_findings.measures import degree
 from radrl.scoring.weighted_findings.phrases import ENLARGED, STATED_ABSENT_ONLY
 from radrl.scoring.weighted_findings.sentence import Draft, read, tokens
 
@@ -37,6 +38,9 @@ _REFINED: Final[dict[str, list[tuple[str, str]]]] = {}
 for _concept, _sign, _name in qualities.REFINED:
     _REFINED.setdefault(_concept, []).append((_sign, _name))
 _IMPLIED: Final = {concept: frozenset(regions.split()) for concept, regions in qualities.IMPLIED.items()}
+_MASS_MM: Final = 30
+"""A nodule of this size is a mass."""
+
 _CHANGES: Final[tuple[Change, ...]] = ("new", "increased", "decreased", "resolved", "unchanged")
 """By precedence, where a report says several of one finding ("again seen, larger")."""
 
@@ -203,13 +207,15 @@ class _Said:
         meanings: of its words, in their order.
     """
 
-    __slots__ = ("changes", "hints", "regions", "severity", "sides", "size_mm", "tip")
+    __slots__ = ("angle", "changes", "hints", "percent", "regions", "severity", "sides", "size_mm", "tip")
 
     def __init__(self, meanings: Iterable[Meaning]) -> None:
         self.sides, self.regions, self.hints = _NO_SIDE, _NOWHERE, _NOWHERE
         self.severity: int | None = None
         self.size_mm: float | None = None
         self.tip: str | None = None
+        self.percent: float | None = None
+        self.angle: float | None = None
         self.changes: set[str] = set()
         for one in meanings:
             if not one.says:
@@ -226,6 +232,10 @@ class _Said:
                 self.severity = one.severity
             if one.tip:
                 self.tip = one.tip
+            if one.percent is not None:
+                self.percent = one.percent
+            if one.angle is not None:
+                self.angle = one.angle
             if one.size_mm is not None:
                 self.size_mm = one.size_mm if self.size_mm is None else max(self.size_mm, one.size_mm)
 
@@ -263,6 +273,8 @@ def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Findi
         regions = _NOWHERE
     elif implied := _IMPLIED.get(concept):
         regions = regions - implied
+    if concept == "nodule" and size_mm is not None and size_mm >= _MASS_MM:
+        concept = "mass"
     if concept == "vertebral_fracture" and "old" in said.hints:
         said.changes.add("unchanged")
     if "raised" in said.hints and draft.raised(described=concept in qualities.DENSITIES):
@@ -273,7 +285,7 @@ def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Findi
         "hedged" if draft.said == UNCERTAIN else "certain",
         sides,
         regions,
-        said.severity,
+        degree(concept, said.percent, said.angle) if said.severity is None else said.severity,
         size_mm,
         _change(said.changes, draft.said) if said.changes else None,
         tip,

@@ -74,7 +74,7 @@ class WeightedFindings:
         beta: float = 1.0,
         cache_size: int = 4_096,
     ) -> None:
-        self._given = {"weights": weights, "beta": beta, "cache_size": cache_size}
+        self._given: dict[str, Any] = {"weights": weights, "beta": beta, "cache_size": cache_size}
         self._tables = tables(weights) if weights else default()
         self._beta = beta
         remembered = lru_cache(maxsize=cache_size)

@@ -49,6 +49,7 @@ from radrl.scoring.weighted_findings.lexicon import (
     Meaning,
     bit,
 )
+from radrl.scoring.weighted_findings.measures import meanings, measures
 
 
 def _words(text: str) -> frozenset[str]:
@@ -165,8 +166,10 @@ def read(sentence: str, spelled: list[str], *, brief: bool = False) -> list[Draf
         bits |= part[0].bits
     if not bits & NAMES:
         return []
-    if "cm" in sentence or "mm" in sentence or "met" in sentence:
-        parts, bits = _with_measurements(sentence, parts), bits | SAYS
+    if measures(sentence):
+        parts = _with_measurements(sentence, parts)
+        for part in parts:
+            bits |= part[0].bits
     if not bits & _BEYOND_NORMAL_ORGANS and _all_normal(parts):
         return [
             Draft(meaning.concept, NEGATIVE, start, end, [meaning] if meaning.says else [])
@@ -280,9 +283,9 @@ def _is_place(words: list[str], start: int) -> bool:
 def _with_measurements(sentence: str, parts: list[_Part]) -> list[_Part]:
     """The phrases with the measurements among them."""
     found = list(parts)
-    for one in lexicon.measurements(sentence):
-        place = len(tokens(sentence[: one.at]))
-        found.append((lexicon.measured(one.size_mm, one.change), place, place + 1))
+    for meaning, at in meanings(sentence):
+        place = len(tokens(sentence[:at]))
+        found.append((meaning, place, place + 1))
     return sorted(found, key=lambda part: part[1])
 
 
@@ -363,7 +366,7 @@ class _Reading:
             if index in said_of:
                 self._name(meaning, said_of[index], start, end)
             elif index in looks:
-                if kind is BORDERLINE:
+                if kind is BORDERLINE or meaning.percent is not None:
                     self._quality(meaning, start, end)
             elif kind is ORGAN and not self._ends_here(meaning):
                 self._place(meaning, start, end)
