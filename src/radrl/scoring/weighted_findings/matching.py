@@ -121,9 +121,7 @@ def compare(
         known, said = _sided(known, said, tables)
     miss, invent = 2 * beta**2 / (1 + beta**2), 2 / (1 + beta**2)
     total = math.fsum([*(miss * one.weight for one in known), *(invent * one.weight for one in said)])
-    lacking = [miss * one.weight * (1 - _covered(one, said, tables)) for one in known]
-    beyond = [invent * one.weight * (1 - _covered(one, known, tables)) for one in said]
-    alone = lacking, beyond
+    alone = lacking, beyond = _alone(known, said, tables, miss), _alone(said, known, tables, invent)
     pairs = _pairs(known, said, tables, (miss, invent), alone) if known and said else []
     matches = [
         Match("matched", cost, (known[i].weight + said[k].weight) / 2, known[i], said[k], faults)
@@ -145,22 +143,31 @@ def compare(
     return Comparison(max(0.0, 1 - cost / (rest + total)), total, missed, false, inexact, tuple(matches))
 
 
-def _covered(one: Entity, others: Iterable[Entity], tables: Tables) -> float:
+def _alone(own: Iterable[Entity], others: Sequence[Entity], tables: Tables, share: float) -> list[float]:
+    """What each entity costs without a partner."""
+    return [
+        share * one.weight * (1 - _covered(one, one.narrower, others, tables))
+        if one.narrower is not None and one.weight
+        else share * one.weight
+        for one in own
+    ]
+
+
+def _covered(one: Entity, narrower: Entity, others: Iterable[Entity], tables: Tables) -> float:
     """The share of a wider name that the other report says by naming what it is a name of.
 
     Args:
-        one: an entity.
+        one: the wider name.
+        narrower: the finding that it is a name of.
         others: of the other report.
         tables: of likenesses.
 
     Returns:
-        How like it is what the other report calls that finding there; 0 for what is no wider name of another
-        finding. "Left opacity, likely pneumonia" is half of it said by "left pneumonia".
+        How like it is what the other report calls that finding there: "left pneumonia" says half of "left
+        opacity, likely pneumonia".
     """
-    if one.narrower is None or not one.weight:
-        return 0.0
     name = one.finding.concept
-    wide, narrow = tables.like[name], tables.like[one.narrower.finding.concept]
+    wide, narrow = tables.like[name], tables.like[narrower.finding.concept]
     return max(
         (
             wide[other.finding.concept]
