@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from radrl.scoring.weighted_findings import matching
 from radrl.scoring.weighted_findings.conditions import UNKNOWN, Context
-from radrl.scoring.weighted_findings.entities import entities
+from radrl.scoring.weighted_findings.entities import SIGNS, entities
 from radrl.scoring.weighted_findings.finding import Finding
 from radrl.scoring.weighted_findings.matching import Comparison, compare
 from radrl.scoring.weighted_findings.tables import concepts, default
@@ -268,9 +268,14 @@ def test_order_does_not_matter(reference: list[Finding], hypothesis: list[Findin
 
 
 def unlike(one: Finding, others: Sequence[Finding]) -> bool:
-    """Whether a finding has nothing to do with others."""
-    like = default().like[one.concept]
-    return all(other.concept not in like for other in others)
+    """Whether a finding has nothing to do with others: it is like none, and none is a sign of it."""
+    like, lines = default().like[one.concept], default().lines
+    signs = {lines[other.concept][0] for other in others if other.concept in SIGNS}
+    kin = one.concept in SIGNS and any(
+        lines[one.concept][0] in (o.concept, *lines[o.concept]) for o in others
+    )
+    named = {one.concept, *lines[one.concept]}
+    return not kin and signs.isdisjoint(named) and all(other.concept not in like for other in others)
 
 
 @given(report, report, finding)
