@@ -484,7 +484,8 @@ CONCEPTS: Final[dict[str, str]] = {
         diaphragm|hemidiaphragm elevation
         diaphragm|hemidiaphragm is|are|appear|remain? mildly|slightly|moderately|markedly? elevated|raised
         diaphragmatic elevation
-        raised diaphragm|hemidiaphragm""",
+        raised|high diaphragm|hemidiaphragm
+        diaphragm|hemidiaphragm is|are|lie high|higher""",
     "eventration": """
         eventration|eventrated
         eventration of the? right|left? diaphragm|hemidiaphragm

@@ -133,7 +133,7 @@ HINTS: Final[dict[str, str]] = {
     "coronary": "coronary\ncoronary artery",
     "vessel": "vessel|artery|vascular|vasculature|arterial|carotid",
     "soft_tissue": "soft tissue",
-    "old": "old|healed|healing|remote|chronic|prior|previous",
+    "old": "old|healed|healing|remote|chronic|prior|previous|callus\ncallus formation",
     "raised": "increased",
     "pleura": "pleura|pleural",
     "heart": "heart|cardiac",
