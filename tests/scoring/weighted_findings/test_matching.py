@@ -172,6 +172,8 @@ def test_another_name_says_part_of_a_wider_one() -> None:
     reference = [F("lung_opacity", **left), F("pneumonia", certainty="hedged", **left)]
     found = of(reference, [F("pneumonia", **left)])
     assert found.missed == pytest.approx(0.25 * (1 - 0.5))
+    (missed,) = (one for one in found.matches if one.kind == "missed")
+    assert [(one.what, one.cost) for one in missed.faults] == [("said by another name in part", missed.cost)]
     assert found.inexact == pytest.approx(0.2 * 0.5)  # certain for hedged
     back = of([F("pneumonia", **left)], reference)
     assert back.false == pytest.approx(found.missed)

@@ -65,7 +65,7 @@ class Match(NamedTuple):
         weight: of what is matched, that of the two on average.
         reference: what the reference says.
         hypothesis: what the hypothesis says.
-        faults: of what is matched, where its cost comes from.
+        faults: where its cost comes from, of what is matched, or is said by another name in part.
     """
 
     kind: Kind
@@ -131,8 +131,16 @@ def compare(
     rows, columns = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
     lost = [(one, cost) for i, (one, cost) in enumerate(zip(known, lacking, strict=True)) if i not in rows]
     over = [(one, cost) for k, (one, cost) in enumerate(zip(said, beyond, strict=True)) if k not in columns]
-    matches += [Match("missed", cost, one.weight, one) for one, cost in lost if one.weight]
-    matches += [Match("false", cost, one.weight, None, one) for one, cost in over if one.weight]
+    matches += [
+        Match("missed", cost, one.weight, one, faults=_in_part(cost, miss * one.weight))
+        for one, cost in lost
+        if one.weight
+    ]
+    matches += [
+        Match("false", cost, one.weight, None, one, _in_part(cost, invent * one.weight))
+        for one, cost in over
+        if one.weight
+    ]
     missed = math.fsum(cost for _, cost in lost)
     false = math.fsum(cost for _, cost in over)
     rest = tables.costs["rest"]
@@ -141,6 +149,11 @@ def compare(
         return Comparison(0.0, total, missed, false, inexact, tuple(matches))
     cost = math.fsum((missed, false, inexact))
     return Comparison(max(0.0, 1 - cost / (rest + total)), total, missed, false, inexact, tuple(matches))
+
+
+def _in_part(cost: float, whole: float) -> tuple[Fault, ...]:
+    """Why something costs less than its weight."""
+    return (Fault("said by another name in part", cost),) if cost < whole else ()
 
 
 def _alone(own: Iterable[Entity], others: Sequence[Entity], tables: Tables, share: float) -> list[float]:
