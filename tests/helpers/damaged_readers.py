@@ -495,9 +495,9 @@ SYSTEM = json.dumps(
 
 
 def _system(folder: Path, path: Path) -> None:
-    from radrl.pipelines.compare import systems
+    from radrl.pipelines.compare import rows
 
-    found = systems.read(folder, {"metrics": ["bleu_4", "rouge_l"], "systems": {"theirs": path.name}})
+    found = rows.read_systems(folder, {"metrics": ["bleu_4", "rouge_l"], "systems": {"theirs": path.name}})
     evaluation = {
         "labelers": ["rules"],
         "cleaning": "none",
@@ -506,9 +506,9 @@ def _system(folder: Path, path: Path) -> None:
     }
     films = pd.DataFrame({"reference_labels": [np.zeros(14)] * 3})
     for one in found.values():
-        list(systems.differences(one, films, evaluation, {"rules": {}}))
+        list(rows.system_differences(one, films, evaluation, {"rules": {}}))
         json.dumps(one.protocol)
-    systems.lines(found, ["bleu_4", "rouge_l"])
+    rows.system_lines(found, ["bleu_4", "rouge_l"])
 
 
 # Settings --------------------------------------------------------------------------------------------------

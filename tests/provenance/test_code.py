@@ -110,7 +110,7 @@ def test_writing_it_down_otherwise_runs_nothing(
         ("training.watching.mends", {"compare"}),
         ("training.watching.diagnosis", {"compare"}),
         ("training.watching.spoken", set()),
-        ("pipelines.compare.curves", {"compare"}),
+        ("pipelines.compare.training", {"compare"}),
         ("pages.page", {"compare", "analyses"}),
         ("wiring.tracker", set()),
         ("commands.repro", set()),

@@ -138,7 +138,7 @@ def rare(curves: pd.DataFrame, places: Collection[Place]) -> Figure:
     Returns:
         The figure.
     """
-    from radrl.pipelines.compare.curves import FIGURE_2
+    from radrl.pipelines.compare.training import FIGURE_2
 
     looks = _styles(_places(curves), _whole)  # an arm looks as in the picture of all of them
     styles = {place: look for place, look in looks.items() if place in places}

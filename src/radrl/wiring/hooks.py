@@ -75,9 +75,9 @@ class ProjectHooks:
             radrl.params.base.ParamsError: naming the key and the mend.
         """
         if self._compare["systems"]:
-            from radrl.pipelines.compare import systems
+            from radrl.pipelines.compare import rows
 
-            systems.read(catalog[SYSTEMS].load(), self._compare)
+            rows.read_systems(catalog[SYSTEMS].load(), self._compare)
 
 
 def _files(context: KedroContext) -> str:

@@ -57,7 +57,7 @@ def _of_seed(
 ) -> Iterator[Mapping[str, Any]]:
     """The lines of one seed; none where the runs have no two arms on the same films."""
     from radrl.evaluation.pairs import pair_errors
-    from radrl.pipelines.compare.arms import gather_reports
+    from radrl.pipelines.compare.inputs import gather_reports
 
     places = {one.arm for one in asked} | {one.over for one in asked}
     files = {f"{run}.{arm}": _scored(first if run == first.run else second, arm) for run, arm in places}

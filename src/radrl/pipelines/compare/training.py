@@ -11,27 +11,31 @@ A panel is drawn where an arm has the numbers; of shares that are mostly 0 only 
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
-from radrl.observations import FINDINGS, POSITIVE
+from radrl.observations import FINDINGS, OBSERVATIONS, POSITIVE
 from radrl.pages.colours import INK
 from radrl.pages.panels import dress
 from radrl.pages.pictures import Style, style
+from radrl.selections.ddsampling import taken
+from radrl.training import course
 
 FIGURE_2: Final = ("Pneumonia", "Fracture")
 """The labels of OraPO's figure 2, drawn wherever some of the watched references have them."""
 RARE: Final = 2
 """Rare labels that are drawn beside them, of those that some of the watched references have."""
-LEAST: Final = 10
+FEWEST_POSITIVES: Final = 10
 """Positives in the training references that a rare label needs: with fewer nothing can be learnt of it."""
 COLUMNS: Final = 4
 
@@ -57,7 +61,7 @@ class Panel:
     watched: bool = False
 
 
-def curves(histories: Mapping[str, pd.DataFrame], rare: Mapping[str, int] | None = None) -> Figure:
+def draw_curves(histories: Mapping[str, pd.DataFrame], rare: Mapping[str, int] | None = None) -> Figure:
     """Draw training curves; where there are many steps, their running mean over them.
 
     Args:
@@ -93,7 +97,7 @@ def curves(histories: Mapping[str, pd.DataFrame], rare: Mapping[str, int] | None
 
 
 def rare_labels(labels: pd.DataFrame) -> dict[str, int]:
-    """The findings with `LEAST` positives or more in the training references, the rarest first.
+    """The findings with `FEWEST_POSITIVES` positives or more in the training references, the rarest first.
 
     Args:
         labels: of the stage label: split, and a class index for each observation.
@@ -103,7 +107,9 @@ def rare_labels(labels: pd.DataFrame) -> dict[str, int]:
     """
     train = labels[labels["split"] == "train"]
     counts = {name: int((train[name] == POSITIVE).sum()) for name in FINDINGS}
-    return dict(sorted((item for item in counts.items() if item[1] >= LEAST), key=lambda item: item[1]))
+    return dict(
+        sorted((item for item in counts.items() if item[1] >= FEWEST_POSITIVES), key=lambda item: item[1])
+    )
 
 
 def _groups(histories: Mapping[str, pd.DataFrame], rare: Mapping[str, int]) -> dict[str, list[Panel]]:
@@ -243,3 +249,184 @@ def _draw(axes: Axes, panel: Panel, history: pd.DataFrame, look: Style, *, pale:
 
 def _smooth(values: pd.Series, window: int) -> pd.Series:
     return values.rolling(window, center=True, min_periods=1).mean()
+
+
+DIVERSITY_PARTS: Final = 10
+"""Parts of equal size into which the training films are put by their diversity."""
+
+OVER_STEPS: Final = {
+    "groups/unique_rewards": "different rewards in a group",
+    "groups/zero_variance_share": "groups of equal clinical rewards",
+    "entropy": "entropy, nats a token",
+}
+"""Columns of a history that say how diverse rollouts are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subset:
+    """A subset of the training films.
+
+    Args:
+        name: as an arm's `selection` has it.
+        films: how many.
+        arms: that trained on it.
+        diversity: mean over its films (DEER eq. 3); nothing where no rollouts were scored.
+        taken: share of each of `DIVERSITY_PARTS` parts of the films that it has, the least diverse first.
+        labels: positive labels a study.
+        shares: of its studies, positive for each observation.
+    """
+
+    name: str
+    films: int
+    arms: Sequence[str]
+    diversity: float | None
+    taken: Sequence[float]
+    labels: float
+    shares: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingLength:
+    """How long an arm trained.
+
+    Args:
+        updates: optimiser steps; 0 of an arm that hands its start on.
+        rollouts: reports sampled for them.
+    """
+
+    updates: int
+    rollouts: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutputDiversity:
+    """How diverse an arm's rollouts and reports are.
+
+    Args:
+        distinct: different reports on the scored films, as a share of the films.
+        commonest: share of the films that got the commonest report.
+        course: of a column of `OVER_STEPS` its mean over the first and the last tenth of the updates.
+    """
+
+    distinct: float
+    commonest: float
+    course: Mapping[str, tuple[float, float]]
+
+
+SELECTION_DATASETS: Final = {
+    ("ddsampling", "most_diverse"): ("ddsampling_summary", "diversity", "subset_most_diverse"),
+    ("full", "random", "balanced"): ("selection_summary", "subset_full", "subset_random", "subset_balanced"),
+}
+"""By the subsets that a stage draws, its datasets that are looked at."""
+
+
+def selection_datasets(arms: Mapping[str, Any], trained: Collection[str]) -> list[str]:
+    """The datasets of the stages that the films of some arm come from.
+
+    Args:
+        arms: the section `arms`.
+        trained: names of those that trained.
+
+    Returns:
+        Names; a stage that no arm waited for may not have run, or run at any time, and has none here.
+    """
+    used = {arms[arm].get("selection", "full") for arm in trained if arm in arms}
+    return [name for drawn, names in SELECTION_DATASETS.items() if used & {*drawn} for name in names]
+
+
+def subsets(left: Mapping[str, Any], arms: Mapping[str, Any]) -> list[Subset]:
+    """The subsets that were counted.
+
+    Args:
+        left: by dataset what the stages selection and ddsampling left, as far as it is there.
+        arms: the section `arms`.
+
+    Returns:
+        In the order of the summaries, each subset once; none of a corpus without training films.
+    """
+    diversity = left.get("diversity", pd.DataFrame({"sample_id": []}))
+    known = diversity.set_index("sample_id")
+    ids = {
+        name.removeprefix("subset_"): own["sample_id"]
+        for name, own in left.items()
+        if name.startswith("subset_")
+    }
+    if len(known):
+        ids |= {"full": diversity["sample_id"], "ddsampling": taken(diversity)}
+    summaries = [left[name] for name in ("ddsampling_summary", "selection_summary") if name in left]
+    counted = {
+        name: own for summary in summaries for name, own in summary.items() if name in ids and own["studies"]
+    }
+    return [
+        Subset(
+            name,
+            int(own["samples"]),
+            [arm for arm, of in arms.items() if of.get("reward") and of.get("selection", "full") == name],
+            float(known.loc[ids[name], "diversity"].mean()) if len(known) else None,
+            _taken(known, ids[name]) if len(known) else [],
+            sum(own[label] for label in OBSERVATIONS) / own["studies"],
+            {label: own[label] / own["studies"] for label in OBSERVATIONS},
+        )
+        for name, own in counted.items()
+    ]
+
+
+def _taken(known: pd.DataFrame, ids: pd.Series) -> list[float]:
+    """Share of each part that a subset has."""
+    least_first = known.sort_values("rank", ascending=False, kind="stable").index.isin(ids)
+    return [float(part.mean()) for part in np.array_split(least_first, min(DIVERSITY_PARTS, len(known)))]
+
+
+def training_lengths(
+    arms: Mapping[str, Any], training: Mapping[str, Any], histories: Mapping[str, pd.DataFrame]
+) -> dict[str, TrainingLength]:
+    """How long each arm trained, its rollouts counted from the steps that its history has.
+
+    Args:
+        arms: the section `arms`.
+        training: the section `training`.
+        histories: by arm that trained, its curve.
+
+    Returns:
+        By arm, in the order of the section.
+    """
+    found = {}
+    for arm, own in arms.items():
+        settings = course.of_arm(training, own.get("training") or {})
+        updates = int(histories[arm]["step"].max()) if arm in histories else 0
+        batches = math.ceil(updates / settings["iterations"])
+        found[arm] = TrainingLength(updates, batches * settings["prompts_per_step"] * settings["rollouts"])
+    return found
+
+
+def output_diversity(
+    arms: Mapping[str, pd.DataFrame], histories: Mapping[str, pd.DataFrame]
+) -> dict[str, OutputDiversity]:
+    """How diverse what each arm wrote is.
+
+    Args:
+        arms: by arm, its reports on the scored films.
+        histories: by arm that trained, its curve.
+
+    Returns:
+        By arm.
+    """
+    found = {}
+    for arm, frame in arms.items():
+        counts = frame["report"].value_counts()
+        course = _course(histories[arm]) if arm in histories else {}
+        found[arm] = OutputDiversity(len(counts) / len(frame), float(counts.max() / len(frame)), course)
+    return found
+
+
+def _course(history: pd.DataFrame) -> dict[str, tuple[float, float]]:
+    values = {name: history[name].dropna() for name in OVER_STEPS if name in history}
+    return {
+        name: (float(own.head(_tenth(own)).mean()), float(own.tail(_tenth(own)).mean()))
+        for name, own in values.items()
+        if len(own)
+    }
+
+
+def _tenth(values: pd.Series) -> int:
+    return max(1, len(values) // 10)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from radrl.pipelines.compare.few import too_few, too_short
-from radrl.pipelines.compare.settings import ComparisonSettings
+from radrl.pipelines.compare.inputs import ComparisonSettings
+from radrl.pipelines.compare.summary import too_few_patients, too_few_updates
 
 if TYPE_CHECKING:
-    from radrl.pipelines.compare.histories import HistoryRead
+    from radrl.pipelines.compare.inputs import Diagnosis
 
 TEMPLATE: Final = Path(__file__).with_name("card.md.j2")
 NOTHING: Final = "–"
@@ -25,13 +25,13 @@ FRONT: Final = {
 """What model hubs read of a card."""
 
 
-def card(
+def write_card(
     arm: str,
     comparison: pd.DataFrame,
     films: int,
     split: str,
     history: pd.DataFrame,
-    told: HistoryRead | None,
+    told: Diagnosis | None,
     ingest: Mapping[str, Any],
     settings: ComparisonSettings,
 ) -> str:
@@ -66,9 +66,9 @@ def card(
         recipe={"reward": {}} | recipe | {name: _named(recipe.get(name)) for name in ("credit", "oracle")},
         parameters=yaml.safe_dump({"arms": {arm: recipe}}, sort_keys=False).rstrip(),
         updates=f"{updates:,}" if updates else NOTHING,
-        short_training=too_short([updates]),
+        short_training=too_few_updates([updates]),
         lines=comparison[comparison["arm"] == arm].to_dict("records"),
-        few=too_few(comparison),
+        few=too_few_patients(comparison),
         findings=told.findings if told else [],
         levelling=told.levelling if told else NOTHING,
         source=ingest["source"],
