@@ -51,7 +51,7 @@ class Group:
         pooled: whether they are functions of pooled counts rather than means.
     """
 
-    agreement_metrics: Sequence[str]
+    metrics: Sequence[str]
     scorer: Scorer
     pooled: bool
 

@@ -270,7 +270,7 @@ class Place:
 
     line: Mapping[Hashable, Any]
     over_seeds: Mapping[Hashable, Any] | None
-    significance_marks: str
+    mark: str
     mark_over_seeds: str
 
 
