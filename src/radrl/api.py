@@ -18,8 +18,8 @@ from radrl.labelers.base import Labeler, LabelMatrix, says_nothing
 from radrl.labelers.loading import RULES, load, needs_model, one
 from radrl.observations import OBSERVATIONS
 from radrl.parts.checked import checked
+from radrl.parts.choices import hint
 from radrl.parts.find import find, own_names
-from radrl.parts.near import hint
 from radrl.reports.lists import require_equal, texts
 
 if TYPE_CHECKING:

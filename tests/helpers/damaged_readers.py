@@ -608,9 +608,9 @@ def _lay_pointer(folder: Path) -> Path:
 
 
 def _note(folder: Path, path: Path) -> None:
-    from radrl.data import drawn
+    from radrl.data import pretraining_seed
 
-    drawn.refuse_seen(folder, source="phantom", seed=1)
+    pretraining_seed.refuse_seen(folder, source="phantom", seed=1)
 
 
 def _origins(folder: Path, path: Path) -> None:
@@ -727,14 +727,14 @@ def _arrow_shards(folder: Path, path: Path) -> int:
 
 
 def _journal(folder: Path, path: Path) -> None:
-    from radrl.data.journal import Journal
+    from radrl.data.shards import Journal
 
     Journal(folder).read(0)
 
 
 def _lay_journal(folder: Path) -> Path:
-    from radrl.data.journal import Journal
     from radrl.data.quarantine import Refusal
+    from radrl.data.shards import Journal
 
     notes = [Refusal(f"k{n}", "missing_image", "no such file", f"s{n}") for n in range(20)]
     Journal(folder).write(0, pa.table({"a": [1]}), notes, studies=20, digest="ab")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from radrl.commands.marked import Marks
+from radrl.pages.markdown import Marks
 from radrl.storage import csv_files
 from radrl.storage.whole_files import whole_file
 

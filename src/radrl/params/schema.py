@@ -19,7 +19,7 @@ from radrl.params.losses import require_fit
 from radrl.params.messages import render
 from radrl.params.policy import Generate, Policy, Prompts, Rollouts, Sft
 from radrl.params.training import Arm, Selection, Training
-from radrl.parts.near import near
+from radrl.parts.choices import near
 from radrl.parts.section import PositiveInt, Section
 from radrl.process.devices import check
 from radrl.scoring.names import group_names, require_scored

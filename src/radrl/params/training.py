@@ -17,7 +17,7 @@ from radrl.params.parts import Parts
 from radrl.params.policy import Lora, Optimizer
 from radrl.params.rewards import Reward, clinical_names
 from radrl.parts.builtin import BUILTIN
-from radrl.parts.near import hint
+from radrl.parts.choices import hint
 from radrl.parts.section import Neutral, PositiveFloat, PositiveInt, Section, Share
 from radrl.reports.output import Form
 from radrl.training import course

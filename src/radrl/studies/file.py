@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from radrl.params.base import ParamsError
 from radrl.params.messages import render
 from radrl.params.schema import Params, validate
-from radrl.parts.near import hint
+from radrl.parts.choices import hint
 from radrl.parts.section import PositiveFloat, Section
 from radrl.storage import yaml_files
 from radrl.studies import analyses

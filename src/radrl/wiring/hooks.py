@@ -22,7 +22,7 @@ from kedro.pipeline.node import Node
 from radrl.params import schema
 from radrl.params.base import ParamsError, local_paths
 from radrl.params.compute import Compute
-from radrl.parts.near import near
+from radrl.parts.choices import near
 from radrl.pipelines.stages import ALL, PER_SELECTION
 from radrl.process import started_for
 from radrl.training import course

@@ -29,7 +29,7 @@ from radrl.labelers.base import LabelMatrix
 from radrl.observations import OBSERVATIONS, POSITIVE
 from radrl.pages.caveats import NOT_OURS
 from radrl.params.base import ParamsError
-from radrl.parts.near import near
+from radrl.parts.choices import near
 from radrl.pipelines.eval.texts import texts_of
 from radrl.readers.names import READERS
 from radrl.scoring.texts import Texts
