@@ -40,7 +40,7 @@ from radrl.policy.folder import Policy
 from radrl.policy.shared_prefill import by_row, write_on
 from radrl.process import offline
 from radrl.process.runtime import pin
-from radrl.training import placing
+from radrl.training import device_placement
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 SIZES: Final = (112, 224, 448)
@@ -315,7 +315,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="write the page here, under its head")
     given = parser.parse_args()
     offline.apply()
-    pin(1, placing.CPU)
+    pin(1, device_placement.CPU)
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     policy = folder.load(given.policy or ROOT / params["policy"]["path"])
     text = page(policy, given, params["prompts"]["plain"])

@@ -24,7 +24,7 @@ from radrl.policy.processor import FilmProcessor
 from radrl.process import offline
 from radrl.process.runtime import pin
 from radrl.rewards.base import RewardSum
-from radrl.training import batches, placing, tuning
+from radrl.training import batches, device_placement, tuning
 from radrl.training.reinforcement.grpo import _arguments
 
 
@@ -147,7 +147,7 @@ def train(way: str, job: Job) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as workspace, play.directing():
         arguments = _arguments(job.settings, job.reward, 0, Path(workspace), device, job.dtype)
         arguments.disable_tqdm = True
-        placing.hold(arguments, device)
+        device_placement.hold(arguments, device)
         trainer: Any = ways.make(
             way,
             play,

@@ -587,9 +587,9 @@ def _claims(folder: Path, path: Path) -> int:
 
 
 def _seal(folder: Path, path: Path) -> None:
-    from radrl.training import seals
+    from radrl.training import checkpoint_digests
 
-    assert isinstance(seals.altered(folder), list)
+    assert isinstance(checkpoint_digests.altered(folder), list)
 
 
 def _pointer(folder: Path, path: Path) -> None:
@@ -649,7 +649,7 @@ def _cache(folder: Path, path: Path) -> None:
 
 
 def _unfinished(folder: Path, path: Path) -> None:
-    from radrl.rexrank.unfinished import Unfinished
+    from radrl.rexrank.predictions import Unfinished
 
     with Unfinished(path, {"arm": "deer"}) as kept:
         assert all(isinstance(key, str) and isinstance(text, str) for key, text in kept.reports.items())

@@ -59,7 +59,7 @@ from radrl.pipelines.compare.summary import sentences, too_few_patients, too_few
 from radrl.pipelines.compare.tables import describe_row as describe_row
 from radrl.pipelines.compare.tables import rank_rows
 from radrl.pipelines.eval.texts import label_columns, texts_of
-from radrl.scoring import meteor_counts
+from radrl.scoring import meteor
 from radrl.scoring.base import Scores
 from radrl.scoring.build import build as build_scorers
 from radrl.scoring.meteor import MeteorProcess
@@ -582,8 +582,8 @@ class TestTable:
                 row[[4, 5]], row[20] = len({*known} & {*said}), 1
             return table
 
-        # Java takes seconds a row; tests/scoring/test_meteor_counts.py asks the program itself
-        monkeypatch.setattr(meteor_counts, "meteor_missing", lambda: None)
+        # Java takes seconds a row; tests/scoring/test_meteor.py asks the program itself
+        monkeypatch.setattr(meteor, "meteor_missing", lambda: None)
         monkeypatch.setattr(MeteorProcess, "__enter__", lambda process: process)
         monkeypatch.setattr(MeteorProcess, "__exit__", lambda *_: None)
         monkeypatch.setattr(MeteorProcess, "counts", counts)

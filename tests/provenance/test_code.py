@@ -105,11 +105,11 @@ def test_writing_it_down_otherwise_runs_nothing(
     ("module", "again"),
     [
         # what watches, warns, names, draws or prints
-        ("training.watching.hacking", {"compare"}),
+        ("training.watching.reward_hacking", {"compare"}),
         ("training.watching.cannot_learn", {"compare"}),
         ("training.watching.mends", {"compare"}),
         ("training.watching.diagnosis", {"compare"}),
-        ("training.watching.spoken", set()),
+        ("training.watching.progress", set()),
         ("pipelines.compare.training", {"compare"}),
         ("pages.page", {"compare", "analyses"}),
         ("wiring.tracker", set()),

@@ -89,7 +89,7 @@ def _read(files: tuple[Path, ...]) -> DataFrame:
 
 
 def _draw(found: DataFrame, figure: Path) -> None:
-    from radrl.pages.pictures import png
+    from radrl.pages.figures import png
     from radrl.studies.claims.figure import forest
 
     figure.parent.mkdir(parents=True, exist_ok=True)

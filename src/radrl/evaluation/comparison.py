@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -188,3 +189,39 @@ def _with_holm(rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:
         for (i, _), p in zip(family, holm([p for _, p in family]), strict=True):
             corrected[i] = replace(corrected[i], p_holm=p)
     return corrected
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An arm minus another one on one metric.
+
+    Args:
+        metric: the metric's name.
+        arm: the first of the two in the order of the table.
+        other: the second.
+        error: standard error of their difference over patients, the sample standard deviation of its
+            replicates; NaN where the metric is undefined in a resample.
+    """
+
+    metric: str
+    arm: str
+    other: str
+    error: float
+
+
+def pair_errors(by_run: Mapping[str, Metrics]) -> list[Pair]:
+    """The standard error over patients of the difference between any two arms.
+
+    Args:
+        by_run: by arm, `radrl.evaluation.bootstrap.replicates` of the same resamples of patients, at least
+            two; of several runs the mean is taken.
+
+    Returns:
+        A line a metric and pair, A (A - 1) / 2 pairs for A arms.
+    """
+    means = {arm: {name: x.mean(axis=0) for name, x in own.items()} for arm, own in by_run.items()}
+    return [
+        Pair(metric, arm, other, float(np.std(means[arm][metric] - means[other][metric], ddof=1)))
+        for arm, other in itertools.combinations(means, 2)
+        for metric in means[arm]
+    ]

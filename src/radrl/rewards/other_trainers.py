@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from radrl.labelers.base import Labeler
-from radrl.labelers.loading import one
+from radrl.labelers.build import one
 from radrl.parts.checked import checked
 from radrl.parts.choices import hint
 from radrl.parts.find import find

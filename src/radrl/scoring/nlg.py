@@ -31,8 +31,8 @@ from pycocoevalcap.rouge.rouge import Rouge
 from radrl.evaluation.summed import FloatArray, Metrics, RunningSum, SummedMetrics, join, mean_metrics
 from radrl.parts.section import Section
 from radrl.scoring.base import Scores, require_pairs
+from radrl.scoring.by_parts import Course
 from radrl.scoring.cider import DocumentFrequencies, cider_scores
-from radrl.scoring.course import Course
 from radrl.scoring.meteor import MeteorProcess, meteor_missing
 from radrl.scoring.meteor_table import Texts
 
@@ -155,7 +155,7 @@ class NlgCourse(Course):
         self._started.__exit__(kind, error, trace)
 
     def learn(self, references: Sequence[str], hypotheses: Sequence[str]) -> None:
-        """See `radrl.scoring.course.Course`."""
+        """See `radrl.scoring.by_parts.Course`."""
         require_pairs(references, hypotheses)
         truth = [self._prepare(text) for text in references]
         for row, text in enumerate(truth, self._learnt):
@@ -175,7 +175,7 @@ class NlgCourse(Course):
             self._meteor = self._started.enter_context(MeteorProcess(references=self._references.all()))
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.course.Course`."""
+        """See `radrl.scoring.by_parts.Course`."""
         require_pairs(references, hypotheses)
         truth, found = ([self._prepare(text) for text in texts] for texts in (references, hypotheses))
         known, said = ([precook(text, BLEU_ORDER) for text in texts] for texts in (truth, found))
@@ -195,7 +195,7 @@ class NlgCourse(Course):
         return Scores({}, per_report, summed=join(SummedMetrics(counts, _bleu_of_sums), means))
 
     def corpus(self) -> Scores:
-        """See `radrl.scoring.course.Course`."""
+        """See `radrl.scoring.by_parts.Course`."""
         assert self._of_means is not None
         skipped: dict[str, str] = {}
         if not self._cider:
@@ -265,7 +265,7 @@ class Nlg:
         }
 
     def in_parts(self) -> Course:
-        """See `radrl.scoring.course.InParts`."""
+        """See `radrl.scoring.by_parts.InParts`."""
         return NlgCourse(self.preparation, meteor=self.meteor, cider=self.cider)
 
 

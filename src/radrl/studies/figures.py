@@ -15,8 +15,7 @@ from matplotlib.lines import Line2D
 
 from radrl.pages.caveats import NOT_OURS
 from radrl.pages.colours import APART, INK
-from radrl.pages.panels import dress
-from radrl.pages.pictures import Style, legend, style
+from radrl.pages.figures import Style, dress, legend, style
 from radrl.studies.curves import OF_LABEL, Place
 from radrl.studies.tables import PooledRow, pooled, without_repeats
 

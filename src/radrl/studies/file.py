@@ -21,8 +21,8 @@ from radrl.studies import analyses
 from radrl.studies.claims.stated import Claim, Hypothesis, hypotheses
 from radrl.studies.compared import Compared, of_arms
 from radrl.studies.execution import ANALYSES, COMPARE
+from radrl.studies.film_exposure import require_passes
 from radrl.studies.published import PaperTable, Published, find
-from radrl.studies.shares import require_passes
 
 RESULTS: Final = Path("conf/base/published_results.csv")
 SINGLE: Final = ""

@@ -25,7 +25,7 @@ from radrl.params.compute import Compute
 from radrl.parts.choices import near
 from radrl.pipelines.stages import ALL, PER_SELECTION
 from radrl.process import started_for
-from radrl.training import course
+from radrl.training import length
 from radrl.wiring.datasets import ArrowShards, ParquetShards
 from radrl.wiring.identity import record_root
 from radrl.wiring.interrupted import ClosedAtTheEnd
@@ -225,7 +225,7 @@ class TrackingHooks:
             arm = self._params["arms"][node.namespace]
             values |= {
                 "params:arm": arm,
-                "params:training": course.of_arm(self._params["training"], arm.get("training", {})),
+                "params:training": length.of_arm(self._params["training"], arm.get("training", {})),
             }
         return values
 
@@ -257,7 +257,7 @@ def _names(part: str | Mapping[str, Any] | None) -> str:
 
 
 def _observers(arm: Mapping[str, Any]) -> list[TrainerCallback]:
-    from radrl.training.watching.spoken import observers
+    from radrl.training.watching.progress import observers
 
     return observers(arm)
 

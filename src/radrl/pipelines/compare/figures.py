@@ -17,8 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from radrl.pages.colours import APART, INK, PALE
-from radrl.pages.panels import dress
-from radrl.pages.pictures import style
+from radrl.pages.figures import dress, style
 from radrl.pipelines.compare.rows import CEILING, row_titles
 from radrl.pipelines.compare.training import DIVERSITY_PARTS, Subset
 

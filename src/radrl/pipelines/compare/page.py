@@ -14,7 +14,7 @@ import yaml
 
 from radrl.evaluation.draws import Draw, generator
 from radrl.labelers.rules.mentions import Mention, mentions
-from radrl.observations import NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
+from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.pages import examples, run_notes
 from radrl.pages.caveats import NOT_OURS, OVER_PATIENTS
 from radrl.pages.examples import Answer, Chip, Example
@@ -29,9 +29,9 @@ from radrl.pipelines.compare.summary import sentences, too_few_patients, too_few
 from radrl.pipelines.compare.tables import group_title, name_within_group, page_rows, rank_rows
 from radrl.pipelines.eval.nodes import describe_cleaning
 from radrl.pipelines.eval.texts import LABEL_TEXTS
+from radrl.scoring.facts.base import Verdict
 from radrl.scoring.facts.rules import RulesEntailment, RulesExtractor
-from radrl.scoring.facts.score import FactS
-from radrl.scoring.facts.table import LabelFacts, by_label
+from radrl.scoring.facts.score import FactS, Outcome, ReportFacts
 
 CONTENTS: Final = {
     "against": "Each arm against the reference arm",
@@ -237,6 +237,53 @@ def _published(results: pd.DataFrame) -> list[dict[str, Any]]:
         names = dict(zip(("paper", "table", "dataset", "protocol"), key, strict=True))
         tables.append(names | {"metrics": metrics, "methods": methods})
     return tables
+
+
+_STATED = {BLANK: "", POSITIVE: "present", NEGATIVE: "absent", UNCERTAIN: "uncertain"}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelFacts:
+    """One label of one report.
+
+    Args:
+        observation: its name.
+        reference: what the reference says of it: present, absent, uncertain, or nothing.
+        verdict: what the facts say of it: supported, contradicted or silent.
+        outcome: how that entered precision and recall; nothing where it did not.
+        facts: the facts that the verdict rests on.
+    """
+
+    observation: str
+    reference: str
+    verdict: str
+    outcome: Outcome | None
+    facts: tuple[str, ...]
+
+
+def by_label(report: ReportFacts, reference: Sequence[int]) -> list[LabelFacts]:
+    """Set what a report's facts entail beside its reference's labels.
+
+    Args:
+        report: of `radrl.scoring.facts.score.FactS.score`.
+        reference: 14 class indices, those that it was scored against.
+
+    Returns:
+        A line a label of which the facts say something or which entered the score, in the order of the
+        observations; none where a part failed.
+    """
+    lines = [
+        LabelFacts(
+            name,
+            _STATED[known],
+            ruling.verdict.name.lower(),
+            report.outcomes.get(name),
+            tuple(report.facts[number] for number in ruling.facts),
+        )
+        for name, known, ruling in zip(OBSERVATIONS, reference, report.rulings, strict=False)
+    ]
+    silent = Verdict.SILENT.name.lower()
+    return [line for line in lines if line.outcome or line.verdict != silent]
 
 
 Lines = Mapping[str, Mapping[str, Sequence[LabelFacts]]]

@@ -22,8 +22,7 @@ from radrl.algorithms.f_measure import BoolArray
 from radrl.data.spreadsheets import quoted
 from radrl.evaluation import baselines
 from radrl.evaluation.bootstrap import Interval, bootstrap_intervals
-from radrl.evaluation.comparison import ComparisonRow, compare, drawn_alike
-from radrl.evaluation.pairs import Pair, pair_errors
+from radrl.evaluation.comparison import ComparisonRow, Pair, compare, drawn_alike, pair_errors
 from radrl.evaluation.summed import SummedMetrics
 from radrl.labelers.base import LabelMatrix
 from radrl.observations import OBSERVATIONS, POSITIVE
@@ -32,7 +31,7 @@ from radrl.params.base import ParamsError
 from radrl.parts.choices import near
 from radrl.pipelines.eval.texts import texts_of
 from radrl.readers.names import READERS
-from radrl.scoring.texts import Texts
+from radrl.scoring.base import Texts
 from radrl.storage import json_files
 
 CEILING: Final = "reference_report"
@@ -155,7 +154,7 @@ def tabulate(
         arms (no p where patients are too few), the patients it is over, and the trivial rows that beat it.
         Systems, readers and the ceiling are tested against nothing and beat nobody. With lines from
         elsewhere, their source and what differs. And a line a metric and pair of arms or rows that need no
-        model: `radrl.evaluation.pairs.Pair`.
+        model: `radrl.evaluation.comparison.Pair`.
     """
     lines: list[Mapping[str, Any]] = [*apart]
     pairs: list[Pair] = []

@@ -16,26 +16,22 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from radrl.evaluation.clinical_efficacy import clinical_efficacy
-from radrl.evaluation.gold import gold_labeler
+from radrl.evaluation.clinical_efficacy import clinical_efficacy, gold_labeler
 from radrl.evaluation.label_agreement import metric_name
 from radrl.evaluation.meteor import METEOR
 from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, mean_metrics
 from radrl.labelers.base import Labeler, LabelMatrix
 from radrl.labelers.build import build as build_labeler
-from radrl.labelers.remembering import Remembering
+from radrl.labelers.cached import Remembering
 from radrl.pipelines.compare.rows import CEILING, Row, RowScores
-from radrl.pipelines.eval.gold import gold_of_reports
-from radrl.pipelines.eval.texts import LABEL_TEXTS, label_columns
+from radrl.pipelines.eval.texts import LABEL_TEXTS, gold_of_reports, label_columns
 from radrl.readers.names import READERS
-from radrl.scoring.base import Scorer, Scores
+from radrl.scoring.base import Scorer, Scores, Texts
 from radrl.scoring.build import build as build_scorers
-from radrl.scoring.clinical import ClinicalEfficacy
-from radrl.scoring.gold import GoldEfficacy
-from radrl.scoring.meteor_counts import MeteorCounts
+from radrl.scoring.clinical import ClinicalEfficacy, GoldEfficacy
+from radrl.scoring.meteor import MeteorCounts
 from radrl.scoring.names import unknown_metric
 from radrl.scoring.nlg import Nlg
-from radrl.scoring.texts import Texts
 
 POOLED: Final = ("ce", "nlg", METEOR)
 """Families with metrics that are no means of the reports' own values."""

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from radrl.evaluation.gold import GOLD
+from radrl.evaluation.clinical_efficacy import GOLD
 from radrl.pages.caveats import NOT_OURS, OVER_PATIENTS
 from radrl.pipelines.compare.inputs import Diagnosis
 from radrl.pipelines.compare.rows import CEILING, SYSTEM, TRIVIAL, System, row_titles

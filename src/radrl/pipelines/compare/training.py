@@ -26,10 +26,9 @@ from matplotlib.lines import Line2D
 
 from radrl.observations import FINDINGS, OBSERVATIONS, POSITIVE
 from radrl.pages.colours import INK
-from radrl.pages.panels import dress
-from radrl.pages.pictures import Style, style
+from radrl.pages.figures import Style, dress, style
 from radrl.selections.ddsampling import taken
-from radrl.training import course
+from radrl.training import length
 
 FIGURE_2: Final = ("Pneumonia", "Fracture")
 """The labels of OraPO's figure 2, drawn wherever some of the watched references have them."""
@@ -392,7 +391,7 @@ def training_lengths(
     """
     found = {}
     for arm, own in arms.items():
-        settings = course.of_arm(training, own.get("training") or {})
+        settings = length.of_arm(training, own.get("training") or {})
         updates = int(histories[arm]["step"].max()) if arm in histories else 0
         batches = math.ceil(updates / settings["iterations"])
         found[arm] = TrainingLength(updates, batches * settings["prompts_per_step"] * settings["rollouts"])

@@ -9,13 +9,55 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from radrl.params import films
 from radrl.params.base import ParamsError
 from radrl.params.schema import Params
 from radrl.params.training import Arm
-from radrl.studies.seen import Seen, seen
-from radrl.training import course
+from radrl.training import length
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What an arm sees of its subset: each film once before any twice.
+
+    Args:
+        subset: about how many films its subset has.
+        passes: how often it goes through them; below 1 it does not see them all.
+        films: how many different ones it sees.
+    """
+
+    subset: int
+    passes: float
+    films: int
+
+    def __str__(self) -> str:
+        if self.passes < 1:
+            return f"{self.films:,} of about {self.subset:,}"
+        times = f"{round(self.passes, 2):,g}"
+        return f"about {self.films:,}, {'once' if times == '1' else f'{times} times'}"
+
+
+def seen(params: Params, arm: str) -> Seen | None:
+    """What an arm sees: batches x prompts_per_step films, at most those of its subset.
+
+    Args:
+        params: the run's.
+        arm: one of theirs.
+
+    Returns:
+        The counts; nothing for an arm that hands its start on, or whose films parameters do not count.
+    """
+    own = params.arms[arm]
+    subset = films.expected(params, own.selection)
+    if own.reward is None or subset is None:
+        return None
+    settings = length.of_arm(params.training.model_dump(), own.training)
+    drawn = length.batches(settings, subset) * settings["prompts_per_step"]
+    return Seen(subset, length.passes(settings, subset), min(drawn, subset))
+
 
 Place = tuple[str, str]
 """A run and an arm."""
@@ -78,7 +120,7 @@ def _require_difference(
     if few.subset == many.subset or few.films != many.films:
         return
     settings = _settings(runs, place)
-    enough = course.steps({**settings, "steps": None, "epochs": 1}, many.subset)
+    enough = length.steps({**settings, "steps": None, "epochs": 1}, many.subset)
     raise ParamsError(
         f"{where}: the study varies how many films arms train on, but {_named(less)} and {_named(more)} see "
         f"equally many different ones, so that their number varies nothing. Set training.steps to {enough} "
@@ -99,7 +141,7 @@ def _require_epochs(runs: Mapping[str, Params], place: Place, *, where: str) -> 
 
 def _settings(runs: Mapping[str, Params], place: Place) -> dict[str, Any]:
     run, arm = place
-    return course.of_arm(runs[run].training.model_dump(), runs[run].arms[arm].training)
+    return length.of_arm(runs[run].training.model_dump(), runs[run].arms[arm].training)
 
 
 def _named(found: tuple[Place, Seen]) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from radrl.credit.adapted import OfFunction
 from radrl.credit.base import Rollouts
+from radrl.credit.build import OfFunction
 
 Build = Callable[..., OfFunction]
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from radrl.evaluation.gold import gold_of
+from radrl.evaluation.clinical_efficacy import gold_of
 from radrl.labelers.build import build as build_labeler
 from radrl.observations import INDEX
-from radrl.scoring.gold import GoldEfficacy
+from radrl.scoring.clinical import GoldEfficacy
 
 EDEMA = "There is pulmonary edema."
 EFFUSION = "There is a small left pleural effusion."

@@ -27,7 +27,7 @@ def _lines() -> dict[str, tuple[str, ...]]:
 
 
 @cache
-def same(one: str, other: str) -> bool:
+def may_be_one(one: str, other: str) -> bool:
     """Whether two regions may be one place: one lies in the other, or both in one zone or organ.
 
     Args:
@@ -42,7 +42,7 @@ def same(one: str, other: str) -> bool:
 
 
 @cache
-def missing(of: frozenset[str], among: frozenset[str]) -> float:
+def share_missing(of: frozenset[str], among: frozenset[str]) -> float:
     """The share of one report's regions that the other one does not name, where both name any.
 
     Args:
@@ -54,12 +54,12 @@ def missing(of: frozenset[str], among: frozenset[str]) -> float:
     """
     roots = {_lines()[region][-1] for region in among}
     told = [region for region in of - _VAGUE if _lines()[region][-1] in roots]
-    lost = sum(not any(same(region, other) for other in among) for region in told)
+    lost = sum(not any(may_be_one(region, other) for other in among) for region in told)
     return lost / len(told) if told else 0.0
 
 
 @cache
-def apart(one: frozenset[str], other: frozenset[str]) -> float:
+def disagreement(one: frozenset[str], other: frozenset[str]) -> float:
     """How far the regions of two findings disagree: the larger of what each names and the other does not.
 
     Args:
@@ -69,17 +69,17 @@ def apart(one: frozenset[str], other: frozenset[str]) -> float:
     Returns:
         0 where they agree, or one says nothing; 1 where they have no place in common.
     """
-    return max(missing(one, other), missing(other, one)) if one and other else 0.0
+    return max(share_missing(one, other), share_missing(other, one)) if one and other else 0.0
 
 
 @cache
-def told(regions: frozenset[str]) -> bool:
+def say_where(regions: frozenset[str]) -> bool:
     """Whether regions say where."""
     return bool(regions - _VAGUE)
 
 
 @cache
-def elsewhere(tip: str, other: str) -> bool:
+def tips_differ(tip: str, other: str) -> bool:
     """Whether two ends of a tube are two places."""
     a, b = _lines()[tip], _lines()[other]
     return tip not in b and other not in a

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.training import course
+from radrl.training import length
 
 LENGTH: dict[str, Any] = {"prompts_per_step": 8, "iterations": 1, "steps": None, "epochs": None}
 
@@ -25,7 +25,7 @@ LENGTH: dict[str, Any] = {"prompts_per_step": 8, "iterations": 1, "steps": None,
     ],
 )
 def test_steps_by_hand(settings: dict[str, Any], films: int, steps: int) -> None:
-    assert course.steps(LENGTH | settings, films) == steps
+    assert length.steps(LENGTH | settings, films) == steps
 
 
 @given(
@@ -38,13 +38,13 @@ def test_epochs_are_passed_and_not_by_more_than_a_batch(
     epochs: float, films: int, prompts: int, iterations: int
 ) -> None:
     settings = {"steps": None, "epochs": epochs, "prompts_per_step": prompts, "iterations": iterations}
-    found = course.passes(settings, films)
+    found = length.passes(settings, films)
     assert epochs - 1e-9 <= found < epochs + prompts / films + 1e-9
 
 
 def test_passes_of_steps_by_hand() -> None:
     settings = LENGTH | {"steps": 5, "iterations": 2, "prompts_per_step": 3}
-    assert course.passes(settings, 12) == 0.75  # 3 batches of 3 films
+    assert length.passes(settings, 12) == 0.75  # 3 batches of 3 films
 
 
 @pytest.mark.parametrize(
@@ -61,5 +61,5 @@ def test_passes_of_steps_by_hand() -> None:
 def test_an_arms_length_puts_the_sections_aside(
     section: dict[str, Any], own: dict[str, Any], steps: int | None, epochs: float | None
 ) -> None:
-    found = course.of_arm(section | {"kl": 0.1}, own)
+    found = length.of_arm(section | {"kl": 0.1}, own)
     assert found == {"steps": steps, "epochs": epochs, "kl": 0.1}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from radrl.observations import INDEX, NEGATIVE, OBSERVATIONS, POSITIVE
+from radrl.pipelines.compare.page import LabelFacts, by_label
 from radrl.scoring.facts.base import Failure
 from radrl.scoring.facts.build import build
 from radrl.scoring.facts.rules import RulesEntailment
 from radrl.scoring.facts.score import FactS
-from radrl.scoring.facts.table import LabelFacts, by_label
 
 REFERENCE = np.zeros(len(OBSERVATIONS), np.int8)
 for name, known in (("Pleural Effusion", POSITIVE), ("Edema", POSITIVE), ("Fracture", POSITIVE)):

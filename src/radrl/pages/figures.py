@@ -1,4 +1,4 @@
-"""Pictures that stand beside a page as files: how many lines in one are told apart, and their bytes."""
+"""What figures have in common: how lines are told apart, how a panel looks, legends, bytes as PNG."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 from dataclasses import dataclass
 from typing import Any, Final
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from radrl.pages.colours import APART, INK
@@ -71,3 +72,13 @@ def png(figure: Figure) -> bytes:
     stream = io.BytesIO()
     figure.savefig(stream, format="png", dpi=DPI, metadata={"Software": None})
     return stream.getvalue()
+
+
+def dress(panel: Axes) -> None:
+    """Give a panel the look of all: a base line and upright hair lines, nothing else."""
+    panel.tick_params(labelsize=8, colors=INK)
+    panel.grid(axis="x", color=INK, alpha=0.2, linewidth=0.6)
+    panel.set_facecolor("none")
+    for side, spine in panel.spines.items():
+        spine.set_visible(side == "bottom")
+        spine.set_color(INK)

@@ -1,8 +1,8 @@
-"""A labeler's labels kept: reports repeat, and figures, tables and rows ask for the same ones."""
+"""Labelers that read each text once, and that are loaded when they are first asked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -37,3 +37,22 @@ class Remembering:
             for text in list(islice(self._known, len(self._known) - self._most)):
                 del self._known[text]
         return rows.reshape(-1, len(OBSERVATIONS))
+
+
+class OnDemand:
+    """A labeler.
+
+    Args:
+        name: its name.
+        make: makes it.
+    """
+
+    def __init__(self, name: str, make: Callable[[], Labeler]) -> None:
+        self.name, self._make = name, make
+        self._made: Labeler | None = None
+
+    def label(self, reports: Sequence[str]) -> LabelMatrix:
+        """See `radrl.labelers.base.Labeler`."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made.label(reports)

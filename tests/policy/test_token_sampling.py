@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import TopPLogitsWarper
 
-from radrl.policy.drawing import drawn, numbers
+from radrl.policy.token_sampling import drawn, numbers
 
 CPU = torch.device("cpu")
 

@@ -1,6 +1,6 @@
 import pytest
 
-from radrl.scoring.rules.phrases import Phrases, written
+from radrl.scoring.rules.sentence import Phrases, written
 
 TABLE = {"lobe": "lower|upper lobe\nlobe", "zone": "lower lung zone", "side": "left"}
 PHRASES = Phrases(written(TABLE))

@@ -1,15 +1,33 @@
-"""What subsets hold, label by label: counted, and as a table on the terminal."""
+"""Subsets of the training films: the films as selections see them, and what subsets hold, label by label."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
+import pyarrow.dataset as ds
 from rich.console import Console
 
+from radrl.data import corpus as corpora
 from radrl.observations import OBSERVATIONS, POSITIVE
 from radrl.process.terminal import new_table, number
+
+COLUMNS: Final = ("sample_id", "study_id", "patient_id", "findings", "impression", "report")
+
+
+def training_films(corpus: ds.Dataset, labels: pd.DataFrame) -> pd.DataFrame:
+    """What is known of the training films without a look at them.
+
+    Args:
+        corpus: the films.
+        labels: of the reference reports.
+
+    Returns:
+        `COLUMNS`, and a column of class indices for each observation.
+    """
+    samples = corpora.read(corpus, split="train", columns=list(COLUMNS))
+    return samples.merge(labels[["sample_id", *OBSERVATIONS]], on="sample_id", validate="one_to_one")
 
 
 def of(known: pd.DataFrame, chosen: pd.Series) -> dict[str, int]:

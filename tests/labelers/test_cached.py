@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radrl.labelers.base import LabelMatrix
-from radrl.labelers.remembering import Remembering
+from radrl.labelers.cached import Remembering
 
 
 class Lengths:

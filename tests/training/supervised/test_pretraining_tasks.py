@@ -11,7 +11,7 @@ import pandas as pd
 from PIL import Image
 
 from radrl.reports.think_report import parse
-from radrl.training.supervised.lessons import asked_and_answered, films_of, negative
+from radrl.training.supervised.pretraining_tasks import asked_and_answered, films_of, negative
 
 
 def _pixels(film: bytes) -> np.ndarray:

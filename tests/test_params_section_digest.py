@@ -13,7 +13,7 @@ import yaml
 from radrl.params.data import Ingest
 from radrl.params.rows import RowSections, row_digest, row_digests
 from radrl.params.schema import read, validate
-from radrl.params.stated import digest_of, stated
+from radrl.params.section_digest import digest_of, stated
 from radrl.params.training import Training
 from radrl.parts.section import Neutral, Section
 
