@@ -87,10 +87,9 @@ def test_an_arm_that_a_trivial_row_beats_is_marked(rows):
     assert one(rows, "reference", "ce_x_micro14_recall").beaten_by == ()
 
 
-def test_runs_are_counted_and_their_spread_given(rows):
+def test_runs_are_counted(rows):
     assert one(rows, "grpo").runs == 3
-    assert one(rows, "grpo").run_std > 0
-    assert one(rows, "sft").run_std is None
+    assert one(rows, "sft").runs == 1
 
 
 def test_same_seed_same_rows():

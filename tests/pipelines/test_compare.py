@@ -59,7 +59,7 @@ from radrl.pipelines.compare.summary import sentences, too_few_patients, too_few
 from radrl.pipelines.compare.tables import describe_row as describe_row
 from radrl.pipelines.compare.tables import rank_rows
 from radrl.pipelines.eval.texts import label_columns, texts_of
-from radrl.scoring import meteor
+from radrl.scoring import nlg
 from radrl.scoring.base import Scores
 from radrl.scoring.build import build as build_scorers
 from radrl.scoring.meteor import MeteorProcess
@@ -583,7 +583,7 @@ class TestTable:
             return table
 
         # Java takes seconds a row; tests/scoring/test_meteor.py asks the program itself
-        monkeypatch.setattr(meteor, "meteor_missing", lambda: None)
+        monkeypatch.setattr(nlg, "meteor_missing", lambda: None)
         monkeypatch.setattr(MeteorProcess, "__enter__", lambda process: process)
         monkeypatch.setattr(MeteorProcess, "__exit__", lambda *_: None)
         monkeypatch.setattr(MeteorProcess, "counts", counts)

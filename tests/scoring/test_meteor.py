@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from radrl.evaluation.meteor import METEOR
-from radrl.scoring import meteor
+from radrl.scoring import nlg
 from radrl.scoring.base import ScoringError
-from radrl.scoring.meteor import MeteorCounts, MeteorProcess, meteor_missing
+from radrl.scoring.meteor import MeteorProcess, meteor_missing
 from radrl.scoring.meteor_table import Texts
+from radrl.scoring.nlg import MeteorCounts
 
 needs_java = pytest.mark.skipif(meteor_missing() is not None, reason=f"METEOR: {meteor_missing()}")
 
@@ -180,6 +181,6 @@ def test_sums_give_what_the_program_gives() -> None:
 
 
 def test_without_java_the_comparison_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meteor, "meteor_missing", lambda: "no java on PATH")
+    monkeypatch.setattr(nlg, "meteor_missing", lambda: "no java on PATH")
     with pytest.raises(ScoringError, match="nlg_meteor cannot be had here: no java on PATH"):
         MeteorCounts("basic").score(["a"], ["b"])

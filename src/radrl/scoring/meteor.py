@@ -20,11 +20,9 @@ from typing import IO, Final
 
 import numpy as np
 
-from radrl.evaluation.meteor import METEOR, addable, meteor_of_counts
-from radrl.evaluation.summed import FloatArray, SummedMetrics
-from radrl.scoring.base import Scores, ScoringError
-from radrl.scoring.meteor_table import Texts, cut, kept, plain
-from radrl.scoring.nlg import PREPARATIONS
+from radrl.evaluation.meteor import addable
+from radrl.evaluation.summed import FloatArray
+from radrl.scoring.meteor_table import cut, kept, plain
 
 DEFAULT_HEAP: Final = "1g"
 """The paraphrase table needs about 500 MB; 256 MB runs out of memory."""
@@ -190,33 +188,3 @@ def _jar() -> Path:
     spec = find_spec("pycocoevalcap")
     folders = spec.submodule_search_locations if spec else None
     return Path(next(iter(folders)) if folders else "") / "meteor" / "meteor-1.5.jar"
-
-
-class MeteorCounts:
-    """METEOR alone, as a scorer.
-
-    Args:
-        preparation: of texts, as the family nlg has it.
-    """
-
-    name = METEOR
-
-    def __init__(self, preparation: str) -> None:
-        self._prepare = PREPARATIONS[preparation]
-
-    def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.base.Scorer`.
-
-        Raises:
-            ScoringError: when METEOR cannot run here.
-            RuntimeError: when its Java process fails.
-        """
-        if missing := meteor_missing():
-            raise ScoringError(f"{METEOR} cannot be had here: {missing}; install it, or leave the metric out")
-        truth, found = ([*map(self._prepare, side)] for side in (references, hypotheses))
-        known = Texts()
-        known.add(truth)
-        with MeteorProcess(references=known.all()) as process:
-            counts = addable(process.counts(truth, found))
-        summed = SummedMetrics(counts, lambda sums: {METEOR: meteor_of_counts(sums)})
-        return Scores(summed.values(), {METEOR: meteor_of_counts(counts)}, {}, summed)

@@ -28,9 +28,10 @@ import numpy.typing as npt
 from pycocoevalcap.bleu.bleu_scorer import BleuScorer, precook
 from pycocoevalcap.rouge.rouge import Rouge
 
+from radrl.evaluation.meteor import METEOR, addable, meteor_of_counts
 from radrl.evaluation.summed import FloatArray, Metrics, RunningSum, SummedMetrics, join, mean_metrics
 from radrl.parts.section import Section
-from radrl.scoring.base import Scores, require_pairs
+from radrl.scoring.base import Scores, ScoringError, require_pairs
 from radrl.scoring.by_parts import Course
 from radrl.scoring.cider import DocumentFrequencies, cider_scores
 from radrl.scoring.meteor import MeteorProcess, meteor_missing
@@ -397,3 +398,33 @@ def common_words(first: Sequence[str], second: Sequence[str]) -> int:
         if here := open_ & places.get(word, 0):
             open_ = (open_ + here | open_ - here) & every
     return len(first) - open_.bit_count()
+
+
+class MeteorCounts:
+    """METEOR alone, as a scorer.
+
+    Args:
+        preparation: of texts, as the family nlg has it.
+    """
+
+    name = METEOR
+
+    def __init__(self, preparation: str) -> None:
+        self._prepare = PREPARATIONS[preparation]
+
+    def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
+        """See `radrl.scoring.base.Scorer`.
+
+        Raises:
+            ScoringError: when METEOR cannot run here.
+            RuntimeError: when its Java process fails.
+        """
+        if missing := meteor_missing():
+            raise ScoringError(f"{METEOR} cannot be had here: {missing}; install it, or leave the metric out")
+        truth, found = ([*map(self._prepare, side)] for side in (references, hypotheses))
+        known = Texts()
+        known.add(truth)
+        with MeteorProcess(references=known.all()) as process:
+            counts = addable(process.counts(truth, found))
+        summed = SummedMetrics(counts, lambda sums: {METEOR: meteor_of_counts(sums)})
+        return Scores(summed.values(), {METEOR: meteor_of_counts(counts)}, {}, summed)

@@ -29,9 +29,8 @@ from radrl.readers.names import READERS
 from radrl.scoring.base import Scorer, Scores, Texts
 from radrl.scoring.build import build as build_scorers
 from radrl.scoring.clinical import ClinicalEfficacy, GoldEfficacy
-from radrl.scoring.meteor import MeteorCounts
 from radrl.scoring.names import unknown_metric
-from radrl.scoring.nlg import Nlg
+from radrl.scoring.nlg import MeteorCounts, Nlg
 
 POOLED: Final = ("ce", "nlg", METEOR)
 """Families with metrics that are no means of the reports' own values."""
