@@ -17,6 +17,7 @@ import psutil
 import torch
 from datasets import Dataset
 from transformers import PrinterCallback
+from transformers.training_args import OptimizerNames
 from transformers.utils import logging
 
 from grpo_steps import policies, scripts, ways
@@ -55,6 +56,7 @@ class Job:
         settings: the keys of `radrl.params.training.Training`.
         device: where.
         dtype: of weights that do not train.
+        optimizer: transformers' name of another AdamW than the settings ask for; nothing for theirs.
     """
 
     cell: Cell
@@ -65,6 +67,7 @@ class Job:
     settings: Mapping[str, Any]
     device: str = "cpu"
     dtype: str = "float32"
+    optimizer: str | None = None
 
 
 def settings_of(cell: Cell, training: Mapping[str, Any], *, films: int, steps: int) -> dict[str, Any]:
@@ -79,7 +82,7 @@ def in_a_process(way: str, job: Job) -> dict[str, Any]:
     Raises:
         RuntimeError: when that process ends without a word.
     """
-    found: dict[str, Any] = _apart(job.device, train, way, job)
+    found: dict[str, Any] = apart(job.device, train, way, job)
     return found
 
 
@@ -93,7 +96,7 @@ def build(shape: Mapping[str, Any], texts: Sequence[str], start: Path, *, device
         device: where its weights are drawn.
         dtype: of them.
     """
-    _apart(device, _build, shape, texts, start, device, dtype)
+    apart(device, _build, shape, texts, start, device, dtype)
 
 
 def _build(shape: Mapping[str, Any], texts: Sequence[str], start: Path, device: str, dtype: str) -> None:
@@ -105,7 +108,7 @@ def parts(settings: Mapping[str, Any]) -> batches.Parts:
     return batches.of_rollouts(settings)
 
 
-def _apart(device: str, work: Callable[..., Any], *given: Any) -> Any:
+def apart(device: str, work: Callable[..., Any], *given: Any) -> Any:
     context: Any = get_context("fork" if device == "cpu" else "spawn")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_send, args=(theirs, device, work, given))
@@ -147,6 +150,8 @@ def train(way: str, job: Job) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as workspace, play.directing():
         arguments = _arguments(job.settings, job.reward, 0, Path(workspace), device, job.dtype)
         arguments.disable_tqdm = True
+        if job.optimizer is not None:
+            arguments.optim = OptimizerNames(job.optimizer)
         placing.hold(arguments, device)
         trainer: Any = ways.make(
             way,

@@ -1,0 +1,123 @@
+"""A training step in stock TRL and in radrl, at the settings of DEER's recipe, part by part.
+
+Both take the same steps: the same films, scripts, rewards, float32 masters, frozen start and fused AdamW
+(bench/grpo_steps tells how). Where a way does not fit into the card it goes on with fewer rollouts at once,
+then both without the frozen start; what was taken stands beside the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import grpo_step
+import torch
+from grpo_steps import count, measure as cells, policies, ways
+from grpo_steps.measure import Cell, Job
+
+from gpu_check.parts import Keep
+from gpu_check.setup import Setup
+
+STEPS: Final = 3
+"""The first is not counted."""
+AT_ONCE: Final = (16, 8, 4)
+"""Rollouts that go through the model together, tried in turn."""
+ROOMY: Final = 100 * 2**30
+"""Bytes of a card from which on the most are tried; below it stock's logits would not fit."""
+RUNGS: Final[tuple[dict[str, Any], ...]] = ({}, {"kl": 0.0})
+"""Settings changed, tried in turn: as the recipe is, then without the frozen start."""
+WAYS: Final = ("stock", "shared")
+
+
+def measure(setup: Setup, keep: Keep, group: int) -> None:
+    """Seconds by part and memory of both ways, with the operations that each counts."""
+    for rung in RUNGS:
+        found: dict[str, Any] = {"group": group, "changed": rung, "ways": {}}
+        for way in WAYS:
+            found["ways"][way] = _first_that_fits(setup, group, rung, way)
+            keep(found)
+        if all("seconds" in own for own in found["ways"].values()):
+            return
+
+
+def job(setup: Setup, group: int, changed: Mapping[str, Any]) -> Job:
+    """A cell at the recipe's settings, some of them changed."""
+    params = {**setup.params, "training": {**setup.params["training"], "watch": None, **changed}}
+    bench = grpo_step.Bench(params, films=setup.rows // group, device=str(setup.device))
+    cell = Cell(setup.size, group, setup.tokens)
+    made = grpo_step.job(bench, cell, setup.start(), setup.texts, 2 if setup.twin else STEPS)
+    return replace(made, optimizer="adamw_torch_fused")
+
+
+def _first_that_fits(setup: Setup, group: int, rung: Mapping[str, Any], way: str) -> dict[str, Any]:
+    """A way with as many rollouts at once as fit; why not, where none do."""
+    from gpu_check.memory import planned
+
+    found: dict[str, Any] = {}
+    for at_once in at_once_of(setup):
+        own = job(setup, group, {**rung, "rollouts_at_once": at_once})
+        found = {"at_once": at_once, **tried_apart(way, own)}
+        if "seconds" in found:
+            found |= {"update_operations": 3 * operations(way, own), "tokens": tokens(own)}
+            found |= {"planned": planned(own)} if way == "shared" else {}
+            break
+        if not found.get("full"):
+            break
+    return found
+
+
+def at_once_of(setup: Setup) -> tuple[int, ...]:
+    """What is tried on this card."""
+    if setup.twin:
+        return (8,)
+    roomy = torch.cuda.get_device_properties(0).total_memory > ROOMY
+    return AT_ONCE if roomy else AT_ONCE[1:]
+
+
+def operations(way: str, own: Job) -> int:
+    """Of a forward pass over the rollouts of a counted step, in the mean."""
+    policy = policies.load(own.start, own.cell.size)
+    shapes = count.shapes(policy.model.config)
+    prompt = policies.prompt_tokens(policy.processor, own.prompts)
+    at_once = cells.parts(own.settings).size
+    steps = [
+        count.Step(own.cell.size, prompt, [*map(len, step)], own.cell.group, at_once)
+        for step in own.scripts[1:]
+    ]
+    return sum(count.of_way(way, *shapes, step).forward for step in steps) // len(steps)
+
+
+def tokens(own: Job) -> float:
+    """Of the rollouts of a counted step, in the mean."""
+    steps = own.scripts[1:]
+    return sum(len(script) for step in steps for script in step) / len(steps)
+
+
+def tried_apart(way: str, own: Job) -> dict[str, Any]:
+    """What `tried` finds, in a process of its own."""
+    try:
+        found: dict[str, Any] = cells.apart(own.device, tried, way, own)
+    except RuntimeError as error:
+        return {"failed": str(error)}
+    return found
+
+
+def tried(way: str, own: Job) -> dict[str, Any]:
+    """Steps of a way, or why there are none; `full` where the card's memory was.
+
+    Args:
+        way: a key of `grpo_steps.ways.WAYS`.
+        own: the cell.
+    """
+    try:
+        found = cells.train(way, own)
+    except torch.OutOfMemoryError as error:
+        return {"failed": str(error).splitlines()[0], "full": True}
+    except Exception as error:
+        return {"failed": f"{type(error).__name__}: {error}".splitlines()[0]}
+    found.pop("curve")
+    return found
+
+
+PARTS: Final = ways.PARTS
