@@ -16,12 +16,10 @@ from radrl.plan.counts import Sample, patches
 
 def measure(setup: Setup, keep: Keep) -> None:
     """Adapters of DEER's recipe on a base in the policy's dtype; the other rows are of the parts before."""
-    found: list[dict[str, Any]] = []
     job = speed.job(setup, 8, {"tunes": "lora"})
-    found.append({"training": "adapters, G 8", **speed.tried_apart("shared", job), "planned": planned(job)})
-    for own in found:
-        own.pop("seconds", None)
-    keep({"rows": found})
+    own: dict[str, Any] = speed.tried_apart("shared", job)
+    own.pop("seconds", None)
+    keep({"rows": [{"training": "adapters, G 8", **own, "planned": planned(job)}]})
 
 
 def planned(job: Job) -> int:
@@ -31,8 +29,7 @@ def planned(job: Job) -> int:
     """
     settings = job.settings
     model, own = _model(job, settings), _setting(job)
-    policy = policies.load(job.start, job.cell.size)
-    prompt = policies.prompt_tokens(policy.processor, job.prompts)
+    prompt = policies.prompt_tokens(policies.reads(job.start, job.cell.size), job.prompts)
     longest = int(settings["max_new_tokens"])
     sample = Sample(1, patches(job.cell.size, patch=14, merge=2), prompt, longest)
     moments = peaks.of_training(model, own, settings, sample, tunes=settings["tunes"])

@@ -24,3 +24,8 @@ def read(file: Path) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = json.loads(file.read_text())
     return found
+
+
+def of_part(name: str) -> str:
+    """The file below the folder of policies that a part keeps its findings in."""
+    return f"found-{name}.json"

@@ -114,6 +114,8 @@ def train(
     os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"
     pin(1, setup.device)
     torch.use_deterministic_algorithms(True, warn_only=not setup.twin)
+    for other in (torch.backends.cuda.enable_mem_efficient_sdp, torch.backends.cuda.enable_cudnn_sdp):
+        other(False)  # their gradients add up in no order; nothing to a CPU
     policy = folder.load(start)
     policy.processor.image_processor.size = {"shortest_edge": 112**2, "longest_edge": 112**2}
     before = digest(policy.model)

@@ -110,7 +110,7 @@ def run(part: Part, twin: bool, work: Path, left: float) -> dict[str, Any]:
     limit = min(part.limit, left)
     if limit < LEAST:
         return {"state": "left out", "seconds": 0.0, "why": "no time was left for it (--minutes)", "found": {}}
-    into = work / f"found-{part.name}.json"
+    into = work / results.of_part(part.name)
     into.unlink(missing_ok=True)
     log = work / f"{part.name}.log"
     command = [sys.executable, str(Path(__file__).parent), "--part", part.name, "--into", str(into)]

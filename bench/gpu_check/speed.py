@@ -13,9 +13,10 @@ from typing import Any, Final
 
 import grpo_step
 import torch
-from grpo_steps import count, measure as cells, policies, ways
+from grpo_steps import measure as cells
 from grpo_steps.measure import Cell, Job
 
+from gpu_check import results
 from gpu_check.parts import Keep
 from gpu_check.setup import Setup
 
@@ -23,8 +24,8 @@ STEPS: Final = 3
 """The first is not counted."""
 AT_ONCE: Final = (16, 8, 4)
 """Rollouts that go through the model together, tried in turn."""
-ROOMY: Final = 100 * 2**30
-"""Bytes of a card from which on the most are tried; below it stock's logits would not fit."""
+ROOMY: Final = 100
+"""GiB of a card from which on the most are tried; below it stock's logits would not fit."""
 RUNGS: Final[tuple[dict[str, Any], ...]] = ({}, {"kl": 0.0})
 """Settings changed, tried in turn: as the recipe is, then without the frozen start."""
 WAYS: Final = ("stock", "shared")
@@ -59,7 +60,7 @@ def _first_that_fits(setup: Setup, group: int, rung: Mapping[str, Any], way: str
         own = job(setup, group, {**rung, "rollouts_at_once": at_once})
         found = {"at_once": at_once, **tried_apart(way, own)}
         if "seconds" in found:
-            found |= {"update_operations": 3 * operations(way, own), "tokens": tokens(own)}
+            found |= {"update_operations": 3 * grpo_step.counted(own)[way].forward // (len(own.scripts) - 1), "tokens": tokens(own)}
             found |= {"planned": planned(own)} if way == "shared" else {}
             break
         if not found.get("full"):
@@ -71,21 +72,8 @@ def at_once_of(setup: Setup) -> tuple[int, ...]:
     """What is tried on this card."""
     if setup.twin:
         return (8,)
-    roomy = torch.cuda.get_device_properties(0).total_memory > ROOMY
-    return AT_ONCE if roomy else AT_ONCE[1:]
-
-
-def operations(way: str, own: Job) -> int:
-    """Of a forward pass over the rollouts of a counted step, in the mean."""
-    policy = policies.load(own.start, own.cell.size)
-    shapes = count.shapes(policy.model.config)
-    prompt = policies.prompt_tokens(policy.processor, own.prompts)
-    at_once = cells.parts(own.settings).size
-    steps = [
-        count.Step(own.cell.size, prompt, [*map(len, step)], own.cell.group, at_once)
-        for step in own.scripts[1:]
-    ]
-    return sum(count.of_way(way, *shapes, step).forward for step in steps) // len(steps)
+    known = results.read(setup.work / results.of_part("machine"))
+    return AT_ONCE if known.get("memory_gib", 0) > ROOMY else AT_ONCE[1:]
 
 
 def tokens(own: Job) -> float:
@@ -118,6 +106,3 @@ def tried(way: str, own: Job) -> dict[str, Any]:
         return {"failed": f"{type(error).__name__}: {error}".splitlines()[0]}
     found.pop("curve")
     return found
-
-
-PARTS: Final = ways.PARTS

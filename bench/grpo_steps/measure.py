@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import dill  # datasets needs it too; rows and rewards hold functions that pickle refuses
 import psutil
 import torch
 from datasets import Dataset
@@ -111,7 +112,7 @@ def parts(settings: Mapping[str, Any]) -> batches.Parts:
 def apart(device: str, work: Callable[..., Any], *given: Any) -> Any:
     context: Any = get_context("fork" if device == "cpu" else "spawn")
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_send, args=(theirs, device, work, given))
+    process = context.Process(target=_send, args=(theirs, device, dill.dumps((work, given))))
     process.start()
     theirs.close()
     try:
@@ -123,9 +124,10 @@ def apart(device: str, work: Callable[..., Any], *given: Any) -> Any:
     return found
 
 
-def _send(pipe: Connection, device: str, work: Callable[..., Any], given: Sequence[Any]) -> None:
+def _send(pipe: Connection, device: str, packed: bytes) -> None:
     offline.apply()
     pin(1, torch.device(device))
+    work, given = dill.loads(packed)
     pipe.send(work(*given))
 
 

@@ -59,9 +59,14 @@ class EveryRow(FilmProcessor):  # type: ignore[misc]
 def load(start: Path, size: int, processor: type[FilmProcessor] = FilmProcessor) -> Policy:
     """A saved policy as transformers loads it, for films of a size; what radrl adds, its trainer adds."""
     model = Qwen2_5_VLForConditionalGeneration.from_pretrained(start, dtype=torch.float32)
+    return Policy(model.eval(), reads(start, size, processor))
+
+
+def reads(start: Path, size: int, processor: type[FilmProcessor] = FilmProcessor) -> FilmProcessor:
+    """The processor of a saved policy, for films of a size; no weights are read."""
     image_processor = Qwen2VLImageProcessorPil.from_pretrained(start)
     image_processor.size = {"shortest_edge": size**2, "longest_edge": size**2}
-    return Policy(model.eval(), processor(image_processor, AutoTokenizer.from_pretrained(start)))
+    return processor(image_processor, AutoTokenizer.from_pretrained(start))
 
 
 def films(own: Sequence[Any]) -> list[tuple[bytes]]:
