@@ -165,13 +165,13 @@ def run(
     operations = {}
     bar = tqdm(total=len(cells) * own.rounds * len(own.ways), desc="grpo_step", file=sys.stderr)
     for cell in cells:
-        asked = job(bench, cell, start, texts, own.steps)
-        operations[cell] = counted(asked)
+        given = bench, cell, start, texts, own.steps
+        operations[cell] = counted(job(*given))
         for turn, way in product(range(own.rounds), own.ways):
             bar.set_postfix_str(f"{cell.size} px, G {cell.group}, {cell.tokens} tokens, {way}")
             key = (*cell, way, turn)
             if key not in kept.found:
-                kept.add(key, measure.in_a_process(way, asked))
+                kept.add(key, measure.made_in_a_process(way, bench.device, job, *given))
             bar.update()
     bar.close()
     asked_for = {

@@ -16,10 +16,10 @@ from radrl.plan.counts import Sample, patches
 
 def measure(setup: Setup, keep: Keep) -> None:
     """Adapters of DEER's recipe on a base in the policy's dtype; the other rows are of the parts before."""
-    job = speed.job(setup, 8, {"tunes": "lora"})
-    own: dict[str, Any] = speed.tried_apart("shared", job)
+    changed = {"tunes": "lora"}
+    own = speed.tried_apart(setup, "shared", 8, changed)
     own.pop("seconds", None)
-    keep({"rows": [{"training": "adapters, G 8", **own, "planned": planned(job)}]})
+    keep({"rows": [{"training": "adapters, G 8", **own, "planned": planned(speed.job(setup, 8, changed))}]})
 
 
 def planned(job: Job) -> int:

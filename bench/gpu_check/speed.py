@@ -38,7 +38,7 @@ def measure(setup: Setup, keep: Keep, group: int) -> None:
         for way in WAYS:
             found["ways"][way] = _first_that_fits(setup, group, rung, way)
             keep(found)
-        if all("seconds" in own for own in found["ways"].values()):
+        if not any(own.get("full") for own in found["ways"].values()):
             return
 
 
@@ -57,9 +57,10 @@ def _first_that_fits(setup: Setup, group: int, rung: Mapping[str, Any], way: str
 
     found: dict[str, Any] = {}
     for at_once in at_once_of(setup):
-        own = job(setup, group, {**rung, "rollouts_at_once": at_once})
-        found = {"at_once": at_once, **tried_apart(way, own)}
+        changed = {**rung, "rollouts_at_once": at_once}
+        found = {"at_once": at_once, **tried_apart(setup, way, group, changed)}
         if "seconds" in found:
+            own = job(setup, group, changed)
             found |= {"update_operations": 3 * grpo_step.counted(own)[way].forward // (len(own.scripts) - 1), "tokens": tokens(own)}
             found |= {"planned": planned(own)} if way == "shared" else {}
             break
@@ -82,24 +83,26 @@ def tokens(own: Job) -> float:
     return sum(len(script) for step in steps for script in step) / len(steps)
 
 
-def tried_apart(way: str, own: Job) -> dict[str, Any]:
+def tried_apart(setup: Setup, way: str, group: int, changed: Mapping[str, Any]) -> dict[str, Any]:
     """What `tried` finds, in a process of its own."""
     try:
-        found: dict[str, Any] = cells.apart(own.device, tried, way, own)
+        found: dict[str, Any] = cells.apart(str(setup.device), tried, setup, way, group, changed)
     except RuntimeError as error:
         return {"failed": str(error)}
     return found
 
 
-def tried(way: str, own: Job) -> dict[str, Any]:
+def tried(setup: Setup, way: str, group: int, changed: Mapping[str, Any]) -> dict[str, Any]:
     """Steps of a way, or why there are none; `full` where the card's memory was.
 
     Args:
+        setup: what parts measure on.
         way: a key of `grpo_steps.ways.WAYS`.
-        own: the cell.
+        group: rollouts of a film.
+        changed: settings of the recipe.
     """
     try:
-        found = cells.train(way, own)
+        found = cells.train(way, job(setup, group, changed))
     except torch.OutOfMemoryError as error:
         return {"failed": str(error).splitlines()[0], "full": True}
     except Exception as error:

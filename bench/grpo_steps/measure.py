@@ -13,7 +13,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import dill  # datasets needs it too; rows and rewards hold functions that pickle refuses
 import psutil
 import torch
 from datasets import Dataset
@@ -78,13 +77,30 @@ def settings_of(cell: Cell, training: Mapping[str, Any], *, films: int, steps: i
 
 
 def in_a_process(way: str, job: Job) -> dict[str, Any]:
-    """What `train` finds, in a process of its own.
+    """What `train` finds, in a process of its own; of a CPU's cells alone, whose processes are forks.
 
     Raises:
         RuntimeError: when that process ends without a word.
     """
     found: dict[str, Any] = apart(job.device, train, way, job)
     return found
+
+
+def made_in_a_process(way: str, device: str, make: Callable[..., Job], *given: Any) -> dict[str, Any]:
+    """As `in_a_process`, of a job that is made there: its rows and rewards cannot be handed over.
+
+    Args:
+        way: a key of `ways.WAYS`.
+        device: where.
+        make: of a module.
+        *given: what it is called with.
+    """
+    found: dict[str, Any] = apart(device, _made, way, make, given)
+    return found
+
+
+def _made(way: str, make: Callable[..., Job], given: Sequence[Any]) -> dict[str, Any]:
+    return train(way, make(*given))
 
 
 def build(shape: Mapping[str, Any], texts: Sequence[str], start: Path, *, device: str, dtype: str) -> None:
@@ -110,9 +126,14 @@ def parts(settings: Mapping[str, Any]) -> batches.Parts:
 
 
 def apart(device: str, work: Callable[..., Any], *given: Any) -> Any:
+    """What a function gives back in a process of its own; on an accelerator pickle must know both.
+
+    Raises:
+        RuntimeError: when that process ends without a word.
+    """
     context: Any = get_context("fork" if device == "cpu" else "spawn")
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_send, args=(theirs, device, dill.dumps((work, given))))
+    process = context.Process(target=_send, args=(theirs, device, work, given))
     process.start()
     theirs.close()
     try:
@@ -124,10 +145,9 @@ def apart(device: str, work: Callable[..., Any], *given: Any) -> Any:
     return found
 
 
-def _send(pipe: Connection, device: str, packed: bytes) -> None:
+def _send(pipe: Connection, device: str, work: Callable[..., Any], given: Sequence[Any]) -> None:
     offline.apply()
     pin(1, torch.device(device))
-    work, given = dill.loads(packed)
     pipe.send(work(*given))
 
 
