@@ -18,8 +18,10 @@ def measure(setup: Setup, keep: Keep) -> None:
     """Adapters of DEER's recipe on a base in the policy's dtype; the other rows are of the parts before."""
     changed = {"tunes": "lora"}
     own = speed.tried_apart(setup, "shared", 8, changed)
-    own.pop("seconds", None)
-    keep({"rows": [{"training": "adapters, G 8", **own, "planned": planned(speed.job(setup, 8, changed))}]})
+    if "failed" in own:
+        raise RuntimeError(own["failed"])
+    planned_bytes = planned(speed.job(setup, 8, changed))
+    keep({"rows": [{"training": "adapters, G 8", "memory": own["memory"], "planned": planned_bytes}]})
 
 
 def planned(job: Job) -> int:

@@ -78,8 +78,10 @@ class Setup:
 
     @cached_property
     def params(self) -> dict[str, Any]:
-        """DEER's recipe, with a reward that needs no weights."""
-        return grpo_step.paper("deer", whole=not self.twin)
+        """DEER's recipe, with a reward that needs neither weights nor a package of its own: labels by rules."""
+        params = grpo_step.paper("deer", whole=not self.twin)
+        reward = {"ce_f1": params["arms"]["grpo"]["reward"]["ce_f1"]}
+        return {**params, "arms": {"grpo": {"reward": reward}}}
 
     @cached_property
     def texts(self) -> list[str]:

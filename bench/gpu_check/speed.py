@@ -33,13 +33,16 @@ WAYS: Final = ("stock", "shared")
 
 def measure(setup: Setup, keep: Keep, group: int) -> None:
     """Seconds by part and memory of both ways, with the operations that each counts."""
+    found: dict[str, Any] = {}
     for rung in RUNGS:
-        found: dict[str, Any] = {"group": group, "changed": rung, "ways": {}}
+        found = {"group": group, "changed": rung, "ways": {}}
         for way in WAYS:
             found["ways"][way] = _first_that_fits(setup, group, rung, way)
             keep(found)
         if not any(own.get("full") for own in found["ways"].values()):
-            return
+            break
+    if failed := [f"{way}: {own['failed']}" for way, own in found["ways"].items() if "failed" in own]:
+        raise RuntimeError("; ".join(failed))
 
 
 def job(setup: Setup, group: int, changed: Mapping[str, Any]) -> Job:
