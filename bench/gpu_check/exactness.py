@@ -40,9 +40,7 @@ def measure(setup: Setup, keep: Keep) -> None:
     found: list[Check] = []
 
     def row(check: str, dtype: str, measured: str, asked: str, holds: bool | None) -> None:
-        found.append(
-            {"check": check, "dtype": dtype, "measured": measured, "asked": asked, "holds": holds}
-        )
+        found.append({"check": check, "dtype": dtype, "measured": measured, "asked": asked, "holds": holds})
         keep({"checks": found})
 
     exact: torch.Tensor | None = None
@@ -106,9 +104,7 @@ def kept_at_once(most: int) -> Iterator[None]:
         shared_forward.MOST_LOGITS = before  # type: ignore[misc]
 
 
-def _forward(
-    setup: Setup, policy: Policy, dtype: str, exact: torch.Tensor | None, row: Any
-) -> torch.Tensor:
+def _forward(setup: Setup, policy: Policy, dtype: str, exact: torch.Tensor | None, row: Any) -> torch.Tensor:
     """The shared forward pass against rows; gives back rows in float32."""
     every = rollouts(setup, policy)
     plain = apart(policy, every)
@@ -208,7 +204,13 @@ def _drawn(setup: Setup, policy: Policy, inputs: Any, places: range) -> torch.Te
     numbers = drawing.numbers(0, places, GROUP, setup.tokens, setup.device)
     how = {"do_sample": True, "temperature": 1.0, "top_p": 0.9, "top_k": 0, "num_beams": 1}
     written = write_on(
-        policy.model, part, owners, numbers=numbers, max_new_tokens=setup.tokens, repetition_penalty=1.0, **how
+        policy.model,
+        part,
+        owners,
+        numbers=numbers,
+        max_new_tokens=setup.tokens,
+        repetition_penalty=1.0,
+        **how,
     )[:, inputs["input_ids"].shape[1] :]
     pad = policy.model.generation_config.pad_token_id
     return torch.nn.functional.pad(written, (0, setup.tokens - written.shape[1]), value=pad)

@@ -129,7 +129,13 @@ def _goals(found: Found) -> list[str]:
         row(f"decoding, G {group}, generate over radrl", f"{DECODING_GOAL:g}", ratio, met, "{:.2f}")
     for group in UPDATE_GOALS:
         ratio = _ratio(found, group, "step")
-        row(f"whole step, G {group}, TRL over radrl", f"{STEP_GOAL:g}", ratio, ratio and ratio >= STEP_GOAL, "{:.2f}")
+        row(
+            f"whole step, G {group}, TRL over radrl",
+            f"{STEP_GOAL:g}",
+            ratio,
+            ratio and ratio >= STEP_GOAL,
+            "{:.2f}",
+        )
     for group in UPDATE_GOALS:
         share = _share(found, group, "shared")
         met = share and share >= PEAK_GOAL
@@ -174,7 +180,9 @@ def _share(found: Found, group: int, way: str) -> float | None:
 
 
 def _decoding_ratio(found: Found, group: int) -> float | None:
-    own = {row["way"]: row["seconds"] for row in of(found, "decoding").get("rows", []) if row["group"] == group}
+    own = {
+        row["way"]: row["seconds"] for row in of(found, "decoding").get("rows", []) if row["group"] == group
+    }
     return own["transformers"] / own["radrl"] if len(own) == 2 else None
 
 
@@ -182,7 +190,8 @@ def _checks(found: Found) -> list[str]:
     checks = [check for name in ("exactness", "resume") for check in of(found, name).get("checks", [])]
     verdict = {True: "yes", False: "**no**", None: ""}
     rows = [
-        [own["check"], own["dtype"], _cell(own["measured"]), own["asked"], verdict[own["holds"]]] for own in checks
+        [own["check"], own["dtype"], _cell(own["measured"]), own["asked"], verdict[own["holds"]]]
+        for own in checks
     ]
     return table(["what", "dtype", "found", "asked for", "holds"], rows)
 
@@ -205,7 +214,10 @@ def _steps(found: Found) -> list[str]:
             rows.append(
                 [
                     *(str(group), name, str(own["at_once"])),
-                    *(f"{seconds(own, part):.3f}" for part in ("rollout", "log-probabilities", "update", "step")),
+                    *(
+                        f"{seconds(own, part):.3f}"
+                        for part in ("rollout", "log-probabilities", "update", "step")
+                    ),
                     f"{own['tokens'] / seconds(own, 'rollout'):,.0f}",
                     f"{own['tokens'] / seconds(own, 'step'):,.0f}",
                     NOT_MEASURED if share is None else f"{share:.1%}",
@@ -261,5 +273,7 @@ def _memory(found: Found) -> list[str]:
 def _throughputs(found: Found) -> list[str]:
     own = of(found, "throughputs").get("measured", {})
     rows = [[key, f"{own[key]:.4g}", unit] for key, unit in UNITS.items() if key in own]
-    about = "By the way of `radrl plan --calibrate`; `--write-throughputs` gives the plan's table a row of them."
+    about = (
+        "By the way of `radrl plan --calibrate`; `--write-throughputs` gives the plan's table a row of them."
+    )
     return [about, "", *table(["key", "measured", "unit"], rows)]

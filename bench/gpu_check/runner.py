@@ -41,7 +41,9 @@ def options(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--twin", action="store_true", help="a few narrow layers on the CPU")
     parser.add_argument("--out", type=Path, default=PAGE, help="the page; the twin's goes where it is told")
     parser.add_argument("--json", type=Path, default=ROOT / "build" / JSON, help="what was found")
-    parser.add_argument("--work", type=Path, help="keep the policies here, in place of a folder for the while")
+    parser.add_argument(
+        "--work", type=Path, help="keep the policies here, in place of a folder for the while"
+    )
     parser.add_argument(
         "--write-throughputs", action="store_true", help="give the card a row in radrl plan's throughputs.yml"
     )
@@ -86,7 +88,9 @@ def main(given: Sequence[str] | None = None) -> int:
 
         print(row.written(found), file=sys.stderr)
     print(f"{own.out}\n{own.json}")
-    return 0 if page.holds({**found, "parts": {part.name: found["parts"][part.name] for part in parts}}) else 1
+    return (
+        0 if page.holds({**found, "parts": {part.name: found["parts"][part.name] for part in parts}}) else 1
+    )
 
 
 def said(result: dict[str, Any]) -> str:
@@ -109,7 +113,12 @@ def run(part: Part, twin: bool, work: Path, left: float) -> dict[str, Any]:
     """
     limit = min(part.limit, left)
     if limit < LEAST:
-        return {"state": "left out", "seconds": 0.0, "why": "no time was left for it (--minutes)", "found": {}}
+        return {
+            "state": "left out",
+            "seconds": 0.0,
+            "why": "no time was left for it (--minutes)",
+            "found": {},
+        }
     into = work / results.of_part(part.name)
     into.unlink(missing_ok=True)
     log = work / f"{part.name}.log"
@@ -118,7 +127,12 @@ def run(part: Part, twin: bool, work: Path, left: float) -> dict[str, Any]:
     began = time.monotonic()
     with log.open("wb") as stream:
         process = subprocess.Popen(
-            command, stdout=stream, stderr=stream, stdin=subprocess.DEVNULL, env=_variables(), start_new_session=True
+            command,
+            stdout=stream,
+            stderr=stream,
+            stdin=subprocess.DEVNULL,
+            env=_variables(),
+            start_new_session=True,
         )
         try:
             status = process.wait(limit)

@@ -64,7 +64,10 @@ def _first_that_fits(setup: Setup, group: int, rung: Mapping[str, Any], way: str
         found = {"at_once": at_once, **tried_apart(setup, way, group, changed)}
         if "seconds" in found:
             own = job(setup, group, changed)
-            found |= {"update_operations": 3 * grpo_step.counted(own)[way].forward // (len(own.scripts) - 1), "tokens": tokens(own)}
+            found |= {
+                "update_operations": 3 * grpo_step.counted(own)[way].forward // (len(own.scripts) - 1),
+                "tokens": tokens(own),
+            }
             found |= {"planned": planned(own)} if way == "shared" else {}
             break
         if not found.get("full"):

@@ -1,8 +1,8 @@
 """Packs what a GPU check needs where there is no network: source, films, and the wheels that an image lacks.
 
-    make gpu-bundle                                       # build/radrl-gpu.tar, for Python 3.12 on Linux x86_64
+    make gpu-bundle                              # build/radrl-gpu.tar, for Python 3.12 on Linux x86_64
     python tools/gpu_bundle --python 3.11 --out build/gpu.tar
-    tar xf radrl-gpu.tar && radrl-gpu/run.sh              # there
+    tar xf radrl-gpu.tar && radrl-gpu/run.sh     # there
 
 The image needs Python, torch and transformers. Wheels are of the releases in constraints.txt, fetched by pip,
 unpacked, without what no check imports (tests, headers, Arrow's servers), and packed again with xz: as wheels
@@ -32,13 +32,12 @@ FILMS: Final = {112: 64, 448: 48}
 """How many, by size in pixels: of the twin and the small trainings, and of the real shape."""
 PLATFORMS: Final = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_24", "manylinux_2_17", "manylinux2014")
 OLDER: Final = ("manylinux_2_12", "manylinux2010")
-UNUSED: Final = (
+UNUSED: Final = (  # Arrow's own libraries link to its substrait, which stays
     "pandas/tests",
     "pyarrow/tests",
     "pyarrow/include",
     "pyarrow/src",
     "pyarrow/*flight*",
-    "pyarrow/*substrait*",
 )
 
 
@@ -159,7 +158,9 @@ def bundle(python: str, out: Path) -> int:
         size = partial.stat().st_size
         if size > MOST * 10**6:
             partial.unlink()
-            sys.exit(f"the bundle has {size / 1e6:.1f} MB, more than {MOST}: see what tools/gpu_bundle/wheels.txt names")
+            sys.exit(
+                f"the bundle has {size / 1e6:.1f} MB, more than {MOST}: see tools/gpu_bundle/wheels.txt"
+            )
         partial.replace(out)
     return size
 
