@@ -25,8 +25,14 @@ def measure(setup: Setup, keep: Keep) -> None:
         inputs = setup.prompts(policy, films)
         owners = torch.arange(films, device=setup.device).repeat_interleave(group)
         how = {
-            **{"do_sample": True, "temperature": 1.0, "top_p": 1.0, "top_k": 0, "num_beams": 1},
-            **{"repetition_penalty": 1.0, "max_new_tokens": setup.tokens, "min_new_tokens": setup.tokens},
+            "do_sample": True,
+            "temperature": 1.0,
+            "top_p": 1.0,
+            "top_k": 0,
+            "num_beams": 1,
+            "repetition_penalty": 1.0,
+            "max_new_tokens": setup.tokens,
+            "min_new_tokens": setup.tokens,
         }
         for name, way in WAYS.items():
             if not setup.twin:

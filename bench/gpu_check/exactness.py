@@ -75,7 +75,7 @@ def rollouts(setup: Setup, policy: Policy) -> Rollouts:
 
 @torch.no_grad()
 def apart(policy: Policy, every: Rollouts) -> torch.Tensor:
-    """Log-probabilities of rollouts, each behind its own film and prompt, by transformers' forward; (B, C)."""
+    """Log-probabilities of rollouts, each behind its own prompt, by transformers' forward; (B, C)."""
     found = torch.zeros(every.mask.shape, device=every.ids.device)
     for i, own in enumerate(every.mask):
         said = every.ids[i][own]

@@ -25,8 +25,8 @@ UNITS: Final = {
     "texts": "texts a second",
 }
 TWIN: Final = (
-    "**This is the CPU twin, not a GPU**: a few narrow layers in float32 on one thread. It proves that the script "
-    "runs; its times say nothing of a GPU, and the goals below are not its."
+    "**Not run on a GPU. This is the CPU twin**: a few narrow layers in float32 on one thread. It proves that the "
+    "script runs; its times say nothing of a GPU, and the goals below are not its."
 )
 Found = Mapping[str, Any]
 Row = Sequence[str]
@@ -226,8 +226,9 @@ def _steps(found: Found) -> list[str]:
     head = ["G", "way", "at once", "rollout, s", "log-probabilities, s", "update, s", "step, s"]
     head += ["tokens/s, rollout", "tokens/s, step", "update, of the matrix peak"]
     about = (
-        "DEER's recipe: all weights train, float32 masters under autocast, frozen start, fused AdamW, layers computed "
-        "again; reports of scripts' lengths. The share is of each way's own counted operations, recomputation left out."
+        "DEER's recipe: all weights train, float32 masters under autocast, frozen start, fused AdamW, layers "
+        "computed again; reports of scripts' lengths. The share is of each way's own counted operations, "
+        "recomputation left out."
     )
     return [about, "", *table(head, rows), *[line for note in notes for line in ("", note)]]
 

@@ -1,4 +1,4 @@
-"""The card's row in radrl plan's throughputs.yml: what was measured, and the rest as the nearest row has it."""
+"""The card's row in radrl plan's throughputs.yml: what was measured; the rest as assumed before."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def written(found: Mapping[str, Any], file: Path = FILE) -> str:
     own = {**cards.get(name, cards[LIKE]), **{key: float(f"{value:.3g}") for key, value in measured.items()}}
     own["memory_gib"] = int(machine["memory_gib"])
     own["source"] = (
-        f"measured by bench/gpu_check on one {machine['card']} (docs/bench/gpu.md), torch {machine['torch']}, "
+        f"measured by bench/gpu_check on one {machine['card']} (docs/bench/gpu.md), "
+        f"torch {machine['torch']}, "
         f"transformers {machine['transformers']}: {', '.join(measured)}; the rest as "
         f"{'before' if name in cards else LIKE}, assumed"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shlex
 import signal
@@ -159,10 +160,8 @@ def _tail(log: Path, state: str) -> str:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End a part with every process below it: they share its group."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()
 
 

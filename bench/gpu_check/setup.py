@@ -78,7 +78,7 @@ class Setup:
 
     @cached_property
     def params(self) -> dict[str, Any]:
-        """DEER's recipe, with a reward that needs neither weights nor a package of its own: labels by rules."""
+        """DEER's recipe, with a reward by rules, which needs neither weights nor packages."""
         params = grpo_step.paper("deer", whole=not self.twin)
         reward = {"ce_f1": params["arms"]["grpo"]["reward"]["ce_f1"]}
         return {**params, "arms": {"grpo": {"reward": reward}}}

@@ -68,7 +68,7 @@ def test_two_kills_are_resumed_to_the_bit_and_another_seed_is_seen(
 ) -> None:
     (*_, last) = kept_by(resume.measure, setup)
     assert [check["holds"] for check in last["checks"]] == [True, True]
-    runs = iter(({"start": "a", "weights": own, "curve": [{"step": 1.0}]} for own in "bcbb"))
+    runs = iter({"start": "a", "weights": own, "curve": [{"step": 1.0}]} for own in "bcbb")
     monkeypatch.setattr(resume, "_run", lambda *_: next(runs))
     monkeypatch.setattr(resume, "_killed", lambda *_: False)
     (*_, last) = kept_by(resume.measure, setup)
@@ -142,7 +142,7 @@ def test_one_part_of_the_twin_by_the_command(tmp_path: Path, capsys: pytest.Capt
     assert found["parts"]["machine"]["state"] == "done"
     assert found["parts"]["machine"]["found"]["peak_tflops"] > 0
     text = out.read_text()
-    assert "This is the CPU twin, not a GPU" in text
+    assert "Not run on a GPU. This is the CPU twin" in text
     assert "| exactness | not run |" in text
     assert text.count("not measured") >= 10
     assert runner.main(["--twin", "--only", "nothing"]) == 2

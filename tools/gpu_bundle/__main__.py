@@ -158,9 +158,7 @@ def bundle(python: str, out: Path) -> int:
         size = partial.stat().st_size
         if size > MOST * 10**6:
             partial.unlink()
-            sys.exit(
-                f"the bundle has {size / 1e6:.1f} MB, more than {MOST}: see tools/gpu_bundle/wheels.txt"
-            )
+            sys.exit(f"the bundle has {size / 1e6:.1f} MB, more than {MOST}: see tools/gpu_bundle/wheels.txt")
         partial.replace(out)
     return size
 

@@ -1,4 +1,4 @@
-"""What this machine's device can do, measured in about two minutes, in place of throughputs.yml's assumptions.
+"""What this machine's device can do, measured in about two minutes, in place of what is assumed.
 
     matrix peak  the fastest of some square products, which nothing but shares of it is made of
     forward      2 operations a weight and token over the time of a forward pass without gradients
@@ -8,15 +8,16 @@
     texts        reports a second through a network of bert-base's size, of 75 tokens each (12.8 GFLOP)
 
 The model is the policy's own with random weights and at most `DEPTHS` layers, as wide as it is: throughputs
-are of a weight or a layer, so a few layers say them. Attention's own products and the head are not counted, as
-in `radrl.plan.hours`. An accelerator computes in bfloat16, a CPU in float32, as the recipes do. What is not
-measured (links between devices, vLLM) stays as throughputs.yml has it.
+are of a weight or a layer, so a few layers say them. Attention's own products are not counted, as in
+`radrl.plan.hours`, nor is the head, of whose logits the last alone are asked for. An accelerator computes in
+bfloat16, a CPU in float32, as the recipes do. What is not measured (links between devices, vLLM) stays as
+throughputs.yml has it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import deepcopy
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
@@ -226,11 +227,6 @@ def shallow(config: Any, depth: int, device: torch.device, dtype: torch.dtype) -
     with torch.random.fork_rng(), torch.device(device):
         torch.manual_seed(0)
         return AutoModelForImageTextToText.from_config(own, dtype=dtype).eval()
-
-
-def changed(measured: Mapping[str, float], asked: Mapping[str, float]) -> dict[str, float]:
-    """What is measured, and in its place what was asked for by name."""
-    return {**measured, **asked}
 
 
 def _dtype(device: torch.device) -> torch.dtype:
