@@ -25,8 +25,8 @@ UNITS: Final = {
     "texts": "texts a second",
 }
 TWIN: Final = (
-    "**Not run on a GPU. This is the CPU twin**: a few narrow layers in float32 on one thread. It proves that the "
-    "script runs; its times say nothing of a GPU, and the goals below are not its."
+    "**Not run on a GPU. This is the CPU twin**: a few narrow layers in float32 on one thread. It proves "
+    "that the script runs; its times say nothing of a GPU, and the goals below are not its."
 )
 Found = Mapping[str, Any]
 Row = Sequence[str]
