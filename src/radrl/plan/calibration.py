@@ -123,7 +123,7 @@ def forward(config: Any, device: torch.device, seconds: float = SECONDS) -> floa
     ids = _ids(config, device)
     with torch.no_grad():
         taken = timed(lambda: model(input_ids=ids, use_cache=False, logits_to_keep=1), device, seconds)
-    return 2 * weights(model) * ids.numel() / taken
+    return 2.0 * weights(model) * ids.numel() / taken
 
 
 def training(config: Any, device: torch.device, seconds: float = SECONDS) -> float:
@@ -164,7 +164,7 @@ def layer_ms(config: Any, device: torch.device, speed: float, seconds: float = S
     else:
         own, bytes_read, layers = taken[0], read[0], depths[0]
     # what is left of a measurement's own scatter is no time
-    return max(1000 * (own - bytes_read / speed) / layers, 0.0)
+    return max(float(1000 * (own - bytes_read / speed) / layers), 0.0)
 
 
 def _a_token(model: Any, device: torch.device, seconds: float, rows: int = 8, tokens: int = 33) -> float:
@@ -181,7 +181,9 @@ def _a_token(model: Any, device: torch.device, seconds: float, rows: int = 8, to
     kinds = registry.of(model).kinds
     prompt[kinds] = torch.zeros_like(ids)
     owners = torch.zeros(rows, dtype=torch.long, device=device)
-    how = {"do_sample": False, "num_beams": 1, "eos_token_id": None, "pad_token_id": 0}
+    # no token is that one, so no report ends
+    end = config.get_text_config().vocab_size
+    how: dict[str, Any] = {"do_sample": False, "num_beams": 1, "eos_token_id": end, "pad_token_id": 0}
 
     def writing(length: int) -> float:
         return timed(
