@@ -38,6 +38,7 @@ Check = dict[str, Any]
 def measure(setup: Setup, keep: Keep) -> None:
     """All checks, each kept as soon as it is done."""
     found: list[Check] = []
+    torch.backends.cudnn.allow_tf32 = False  # float32 is to be float32 in the tower's first layer too
 
     def row(check: str, dtype: str, measured: str, asked: str, holds: bool | None) -> None:
         found.append({"check": check, "dtype": dtype, "measured": measured, "asked": asked, "holds": holds})

@@ -48,6 +48,12 @@ def options(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--write-throughputs", action="store_true", help="give the card a row in radrl plan's throughputs.yml"
     )
+    parser.add_argument(
+        "--render",
+        type=Path,
+        metavar="JSON",
+        help="run nothing: the page, and the row, of what another machine found",
+    )
     parser.add_argument("--part", help=argparse.SUPPRESS)
     parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args(given)
@@ -67,31 +73,44 @@ def main(given: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(f"--only: {error}", file=sys.stderr)
         return 2
-    own.twin = own.twin or not _has_gpu()
+    if own.render:
+        found = results.read(own.render)
+        if not found:
+            print(f"--render: there is no {own.render}", file=sys.stderr)
+            return 2
+        page.write(own.out, found)
+        return _ended(own, found, found)
+    card = "" if own.twin else _card()
+    own.twin = not card
     if own.twin and own.out == PAGE:
         own.out = ROOT / "build/gpu_twin.md"
         print(f"torch sees no GPU, or --twin: the page of the CPU twin goes to {own.out}", file=sys.stderr)
     found = results.read(own.json)
-    if found.get("twin") != own.twin:
-        found = {"twin": own.twin, "parts": {}}
+    if (found.get("twin"), found.get("card")) != (own.twin, card):  # of another machine, or none yet
+        found = {"twin": own.twin, "card": card, "parts": {}}
     found["command"] = shlex.join(["python", "bench/gpu_check", *(given or sys.argv[1:])])
     ends = time.monotonic() + 60 * own.minutes
     with tempfile.TemporaryDirectory(prefix="gpu-check-") as folder:
         work = own.work or Path(folder)
         work.mkdir(parents=True, exist_ok=True)
+        results.write(work / results.of_part("machine"), page.of(found, "machine"))
         for part in parts:
             found["parts"][part.name] = run(part, own.twin, work, ends - time.monotonic())
             results.write(own.json, found)
             page.write(own.out, found)
             print(f"{part.name}: {said(found['parts'][part.name])}", file=sys.stderr, flush=True)
+    asked = {**found, "parts": {part.name: found["parts"][part.name] for part in parts}}
+    return _ended(own, found, asked)
+
+
+def _ended(own: argparse.Namespace, found: dict[str, Any], asked: dict[str, Any]) -> int:
+    """Write the row where it is wanted, say where the page is, give the status of what was asked."""
     if own.write_throughputs:
         from gpu_check import row
 
         print(row.written(found), file=sys.stderr)
-    print(f"{own.out}\n{own.json}")
-    return (
-        0 if page.holds({**found, "parts": {part.name: found["parts"][part.name] for part in parts}}) else 1
-    )
+    print(f"{own.out}\n{own.render or own.json}")
+    return 0 if page.holds(asked) else 1
 
 
 def said(result: dict[str, Any]) -> str:
@@ -165,10 +184,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _has_gpu() -> bool:
-    import torch
-
-    return torch.cuda.is_available()
+def _card() -> str:
+    """The first GPU's name; empty where torch sees none. Asked elsewhere: a look takes some of its memory."""
+    code = "import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else '')"
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def _one(own: argparse.Namespace) -> int:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 import time
 from pathlib import Path
 from typing import Any
 
+import grpo_step
 import pytest
 import torch
 import yaml
-from gpu_check import exactness, page, results, resume, row, runner
+from gpu_check import exactness, page, results, resume, row, runner, speed
 from gpu_check.parts import PARTS, Part, chosen
 from gpu_check.setup import MIDDLE, Setup
-from grpo_steps import policies
+from grpo_steps import measure, policies
+from grpo_steps.measure import Cell
 
 from radrl.plan import hours
 
@@ -147,6 +150,83 @@ def test_one_part_of_the_twin_by_the_command(tmp_path: Path, capsys: pytest.Capt
     assert text.count("not measured") >= 10
     assert runner.main(["--twin", "--only", "nothing"]) == 2
     assert "'nothing' is no part" in capsys.readouterr().err
+
+
+def test_what_another_machine_found_is_rendered_and_written_as_a_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, brought, out = tmp_path / "throughputs.yml", tmp_path / "found.json", tmp_path / "gpu.md"
+    file.write_text(row.FILE.read_text())
+    monkeypatch.setattr(row.written, "__defaults__", (file,))
+    results.write(brought, found_of_a_card())
+    given = ["--render", str(brought), "--out", str(out), "--write-throughputs"]
+    assert runner.main(given) == 1  # a part was killed there
+    assert out.read_text() == page.text(found_of_a_card())
+    assert "has a row of h100" in capsys.readouterr().err
+    assert runner.main(["--render", str(tmp_path / "nothing.json")]) == 2
+
+
+def test_findings_of_another_card_are_not_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "_card", lambda: "NVIDIA A100")
+    monkeypatch.setattr(runner, "run", lambda *_: {"state": "done", "seconds": 1.0, "why": "", "found": {}})
+    out, file = tmp_path / "gpu.md", tmp_path / "found.json"
+    given = ["--out", str(out), "--json", str(file), "--only"]
+    results.write(file, {**found_of_a_card(), "card": "NVIDIA H100"})
+    runner.main([*given, "resume"])
+    assert list(results.read(file)["parts"]) == ["resume"]
+    runner.main([*given, "memory"])
+    assert list(results.read(file)["parts"]) == ["resume", "memory"]
+
+
+def test_what_goes_to_an_accelerators_process_can_be_handed_over(setup: Setup) -> None:
+    bench = grpo_step.Bench(setup.params, films=2)
+    given = bench, Cell(112, 4, 10), setup.work, setup.texts, 2
+    for own in (
+        (speed.tried, (setup, "shared", 8, {})),
+        (resume.train, (setup, setup.work, setup.work, setup.texts, None)),
+        (measure._made, ("shared", grpo_step.job, given)),
+    ):
+        work, _ = pickle.loads(pickle.dumps(own))
+        assert work is own[0]
+
+
+def test_where_memory_is_short_fewer_rollouts_are_tried_and_then_no_frozen_start(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[tuple[str, Any, Any]] = []
+
+    def full(setup: Setup, way: str, group: int, changed: Any) -> dict[str, Any]:
+        tried.append((way, changed["rollouts_at_once"], changed.get("kl")))
+        if way == "stock" and (changed["rollouts_at_once"] > 4 or "kl" not in changed):
+            return {"failed": "out of memory", "full": True}
+        return {"seconds": [dict.fromkeys(("update", "step"), 1.0)], "memory": 2**30}
+
+    monkeypatch.setattr(speed, "tried_apart", full)
+    monkeypatch.setattr(speed, "at_once_of", lambda _: (8, 4))
+    kept: list[dict[str, Any]] = []
+    speed.measure(setup, lambda found: kept.append(json.loads(json.dumps(found))), 8)
+    assert tried[:3] == [("stock", 8, None), ("stock", 4, None), ("shared", 8, None)]
+    assert tried[3:] == [("stock", 8, 0.0), ("stock", 4, 0.0), ("shared", 8, 0.0)]
+    assert kept[-1]["changed"] == {"kl": 0.0}
+    assert {way: own["at_once"] for way, own in kept[-1]["ways"].items()} == {"stock": 4, "shared": 8}
+    assert all(own["update_operations"] > 0 for own in kept[-1]["ways"].values())
+
+
+def test_a_way_that_fails_for_another_reason_fails_its_part_and_is_not_tried_again(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+
+    def failing(setup: Setup, way: str, *_: Any) -> dict[str, Any]:
+        tried.append(way)
+        return {"failed": "ValueError: no"}
+
+    monkeypatch.setattr(speed, "tried_apart", failing)
+    with pytest.raises(RuntimeError, match="stock: ValueError: no; shared: ValueError: no"):
+        speed.measure(setup, lambda _: None, 8)
+    assert tried == ["stock", "shared"]
 
 
 def speed_of(stock: float, shared: float) -> dict[str, Any]:
