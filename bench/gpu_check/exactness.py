@@ -1,9 +1,10 @@
 """Whether what is shared says the same as rows apart: log-probabilities, greedy reports, samples.
 
 Each check gives a row: what was compared, in which dtype, what was found, what was asked for and whether it
-holds. In float32 differences are roundings, and products of other sizes round otherwise on a GPU; so greedy
-reports may part at a near tie alone, and its width is said. In bfloat16 the yardstick is what bfloat16 itself
-does to rows apart; greedy reports and samples are counted there, without a verdict.
+holds. Greedy reports say no token twice, for random weights would say one again and again. In float32
+differences are roundings, and products of other sizes round otherwise on a GPU; so greedy reports may part at
+a near tie alone, and its width is said. In bfloat16 the yardstick is what bfloat16 itself does to rows apart;
+greedy reports and samples are counted there, without a verdict.
 """
 
 from __future__ import annotations
@@ -138,12 +139,15 @@ def _greedy(setup: Setup, policy: Policy, dtype: str, row: Any) -> None:
     inputs = setup.prompts(policy, 8)
     owners = torch.arange(len(inputs["input_ids"]), device=setup.device)
     how = {"do_sample": False, "num_beams": 1, "repetition_penalty": 1.0, "max_new_tokens": setup.tokens}
+    how["no_repeat_ngram_size"] = 1
     theirs, ours = (write(policy.model, inputs, owners, how) for write in (by_rows, write_on_rows))
     start, width = inputs["input_ids"].shape[1], min(theirs.shape[1], ours.shape[1])
     same = (theirs[:, start:width] == ours[:, start:width]).long()
     before = same.cumprod(dim=1).sum(dim=1)  # equal tokens of each row, up to the first that differs
     parted = (before < width - start).nonzero()[:, 0].tolist()
-    said = f"{len(owners) - len(parted)} of {len(owners)} reports equal, of {width - start} tokens"
+    different = len(theirs[:, start:].unique())
+    said = f"{len(owners) - len(parted)} of {len(owners)} reports equal, of {width - start} tokens, "
+    said += f"{different} different ones in all"
     asked, holds = "counted", None
     if dtype == "float32":
         ties = [_tie(policy, inputs, theirs, ours, i, start + int(before[i])) for i in parted]
