@@ -33,7 +33,6 @@ import yaml
 from PIL import Image
 from transformers import DynamicCache
 
-from radrl.data.sources import phantom
 from radrl.policy import decoding, folder, vision_chunks
 from radrl.policy.encoding import encode_prompts
 from radrl.policy.folder import Policy
@@ -115,6 +114,8 @@ WAYS: Final[dict[str, Way]] = {"rows": rows, "copies": copies, "radrl": shared}
 
 def prompts(policy: Policy, size: int, films: int, prompt: str) -> Mapping[str, torch.Tensor]:
     """Prompts on drawn films of a size in pixels."""
+    from radrl.data.sources import phantom  # here, for it needs scipy, and others import the ways alone
+
     policy.processor.image_processor.size = {"shortest_edge": size**2, "longest_edge": size**2}
     drawn = phantom.read(seed=0, studies={"test": films}, image_size=size, lateral_share=0)
     pictures = [[Image.fromarray(own.image()).convert("RGB")] for own in drawn]

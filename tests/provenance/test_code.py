@@ -252,6 +252,14 @@ def test_a_part_of_ones_own_that_asks_for_these_names_has_their_code(
     assert ("radrl.rewards.mccs" in found) == bool(handed_on)
 
 
+def test_a_module_of_ours_is_handed_nothing_by_a_package_it_names(tmp_path: Path) -> None:
+    file = tmp_path / "asks.py"
+    file.write_text("from radrl.rewards import get")
+    modules = {"radrl.rewards.asks": file}
+    assert code._handed_on(modules) == set()
+    assert code._handed_on(modules | {"mine.asks": file}) == {"radrl.rewards.other_trainers"}
+
+
 def test_stages_are_named_as_dvc_names_them() -> None:
     params = {"selection": {"own": {"few": {}}}, "arms": {"sft": {}, "grpo": {}}}
     found = code.stages(params)
