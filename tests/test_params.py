@@ -135,7 +135,11 @@ WRONG = [
     ("training.importance.mode", "tis", "training.importance.mode: Input should be 'token_truncate'"),
     ("training.importance.cap", 0.5, "training.importance.cap: Input should be greater than or equal to 1"),
     ("training.mask_truncated", "no", "training.mask_truncated: Input should be a valid boolean"),
-    ("training.loss", "ppo", "training.loss: Input should be 'grpo', 'bnpo', 'dr_grpo' or 'dapo'"),
+    (
+        "training.loss",
+        "ppo",
+        "training.loss: Input should be 'grpo', 'bnpo', 'dr_grpo', 'dapo', 'luspo', 'cispo', 'sapo' or",
+    ),
     ("arms.grpo.start", "grpo", "arms.grpo.start: Input should be 'base' or 'sft'"),
     ("arms.grpo.reward.ce_f1.both_empty", 2.0, "arms.grpo.reward.ce_f1.both_empty"),
     ("arms.grpo.reward", {}, "arms.grpo.reward: an arm that trains needs at least one reward"),

@@ -44,10 +44,11 @@ DAMAGES: dict[str, tuple[Callable[[Weights, str], None], str]] = {
 
 
 def damage(file: Path, name: str, kind: str) -> None:
-    """Write a safetensors file anew, damaged at one tensor."""
+    """Put in a file's place one that is damaged at one tensor: a model may have mapped the former."""
     weights = load_file(file)
     DAMAGES[kind][0](weights, name)
-    save_file(weights, file, metadata={"format": "pt"})
+    save_file(weights, file.with_suffix(".new"), metadata={"format": "pt"})
+    file.with_suffix(".new").replace(file)
 
 
 def tensor(folder: Path, ending: str) -> tuple[Path, str]:

@@ -238,6 +238,7 @@ def test_a_group_shares_its_prompt_or_it_is_said_why_not(
 def trls_way() -> ReportGRPOTrainer:
     """A trainer of which only what its log-probabilities need is there."""
     trainer = object.__new__(ReportGRPOTrainer)
+    trainer._entropy_bonus_enabled = False
     trainer.accelerator = Accelerator(cpu=True)
     trainer.args = SimpleNamespace(report_to=[])
     trainer.temperature, trainer.beside = 0.7, None

@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 import radrl
-from radrl.commands.project import project
+from radrl.commands.project import project_folder
 from radrl.storage import yaml_files
 
 _EXAMPLES: Final = """\b
@@ -29,7 +29,7 @@ def command(stage: str | None, prints: bool) -> None:
     A stage runs again when its digest changes: comments, docstrings and layout have no part in it, nor has a
     reward, credit, source, metric or judge that params.yaml does not name for the stage's arm.
     """
-    root = project(Path.cwd())
+    root = project_folder(Path.cwd())
     _be_of(root)
     from kedro_repro.code_command import tell_code
     from kedro_repro.project import load

@@ -16,8 +16,7 @@ from kedro_repro.programs import DVC, environment
 from kedro_repro.project import load
 from kedro_repro.reproduce import Around, cores, reproduce
 from kedro_repro.stage_graph import Graph
-from radrl.commands import completing
-from radrl.commands.project import project
+from radrl.commands.project import complete_stages, project_folder
 from radrl.data.sources.base import drawn
 from radrl.pages.caveats import DRAWN_FILMS, ONE_SEED
 from radrl.pages.earlier import of_an_earlier_run
@@ -41,7 +40,7 @@ LAPTOP_BYTES: Final = 100e6
 
 
 @click.command("repro", epilog=_EXAMPLES)
-@click.argument("targets", metavar="[STAGE]...", nargs=-1, shell_complete=completing.stages)
+@click.argument("targets", metavar="[STAGE]...", nargs=-1, shell_complete=complete_stages)
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
@@ -58,7 +57,7 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool, verbose: 
 
     Kill it when you like: finished stages are kept, and training goes on from its last checkpoint.
     """
-    root = project(Path.cwd())
+    root = project_folder(Path.cwd())
     reproduce(load(root), targets, jobs, RadrlRun(root), dry_run=dry_run, verbose=verbose)
 
 

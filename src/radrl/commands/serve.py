@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from kedro_repro.tracking import moved_project
-from radrl.commands.project import project
+from radrl.commands.project import project_folder
 from radrl.commands.record import PROTOCOL, experiment_of, own_conf, require_free, started
 
 NOTICE: Final = "Research software, not a medical device: no report of it may be used to care for a patient."
@@ -43,7 +43,7 @@ def command(model: str, port: int) -> None:
     model's folder. Requests and answers are those of `mlflow models serve`, as JSON. What is too large, too
     slow, no film or no request is answered with a 4xx and the reason.
     """
-    root = project(Path.cwd())
+    root = project_folder(Path.cwd())
     conf = own_conf(root)
     uri = str(conf["tracking_uri"])
     if uri.startswith("sqlite:///"):

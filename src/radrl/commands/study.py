@@ -15,7 +15,7 @@ from pandas import DataFrame, concat
 
 from kedro_repro.locks import alone
 from kedro_repro.reproduce import stopped
-from radrl.commands.project import project
+from radrl.commands.project import project_folder
 from radrl.data.sources.base import drawn
 from radrl.params.rows import row_digests
 from radrl.params.schema import Params
@@ -127,7 +127,7 @@ def command(
     Seeds may run on several machines: each with --seeds and --pack, then one with --packed. A file of --pack
     holds tables of numbers, no report and no film.
     """
-    root = project(Path.cwd())
+    root = project_folder(Path.cwd())
     study = read(file, root)
     chosen = seeds or study.seeds
     folder = root / FOLDER / study.name

@@ -15,7 +15,7 @@ from kedro_repro.params_values import NoParams
 from kedro_repro.project import ProjectError
 from kedro_repro.stage_start import ChangedMeanwhile
 from kedro_repro.tracking.server import RecordError
-from radrl.data.drawn import SeenFilms
+from radrl.data.pretraining_seed import SeenFilms
 from radrl.data.quarantine import TooManyQuarantined
 from radrl.data.splits import PatientInTwoSplits
 from radrl.data.tables import SourceError

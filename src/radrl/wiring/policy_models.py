@@ -166,4 +166,6 @@ def _example(params: Params) -> pd.DataFrame:
 
     size = params.ingest.image_size
     ramp = np.tile(np.linspace(0, 255, size).astype(np.uint8), (size, 1))
-    return pd.DataFrame({served.IMAGE: [base64.b64encode(images.encode_png(ramp)).decode()]})
+    film = base64.b64encode(images.encode_png(ramp)).decode()
+    # MLflow compares column names with a range, which pandas 3.0.0 refuses for those that are text to it
+    return pd.DataFrame([[film]], columns=pd.Index([served.IMAGE], dtype=object))

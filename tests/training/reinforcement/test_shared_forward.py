@@ -38,6 +38,7 @@ def trainer() -> ReportGRPOTrainer:
     trainer.accelerator = Accelerator(cpu=True)
     trainer.args = SimpleNamespace(report_to=[])
     trainer.temperature, trainer.beside = TEMPERATURE, None
+    trainer._entropy_bonus_enabled = False
     return trainer
 
 
@@ -187,6 +188,31 @@ def test_head_in_tiles_gives_the_same(
     kept = found(trainer, model, rows)
     monkeypatch.setattr(shared_forward, "MOST_LOGITS", 0)
     check_same(found(trainer, model, rows), kept)
+
+
+def test_entropies_carry_a_gradient_where_the_loss_rewards_doubt(
+    trainer: Any, model: Any, asked: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same by TRL's separate rows, by shared ones, and with the head in tiles."""
+
+    def of_entropies() -> dict[str, torch.Tensor]:
+        model.zero_grad()
+        _, entropies, _ = trainer._get_per_token_logps_and_entropies(model, **rows)
+        weighed(entropies).backward()
+        return gradients(model)
+
+    rows = asked(FILMS["films of two sizes"])
+    monkeypatch.setattr(trainer, "_entropy_bonus_enabled", True)
+    separate = of_entropies()
+    assert max(float(gradient.abs().max()) for gradient in separate.values()) > 0
+    shared_forward.enable(model)
+    check_gradients(of_entropies(), separate)
+    monkeypatch.setattr(shared_forward, "MOST_LOGITS", 0)
+    check_gradients(of_entropies(), separate)
+    monkeypatch.setattr(trainer, "_entropy_bonus_enabled", False)
+    for most in (0, 10**9):
+        monkeypatch.setattr(shared_forward, "MOST_LOGITS", most)
+        assert not trainer._get_per_token_logps_and_entropies(model, **rows)[1].requires_grad
 
 
 def test_each_film_is_seen_once_and_each_token_read_once(

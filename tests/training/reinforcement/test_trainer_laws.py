@@ -160,6 +160,9 @@ def test_adapters_alone_train_and_a_plain_policy_keeps_what_they_learnt(
     assert float((moved - adapted["log-probabilities"]).abs().max()) > 0.01
 
 
+DOUBT = {"name": "cispo", "doubtful_share": 0.8, "entropy": {"weight": 0.01, "target": 2.0, "step": 0.01}}
+
+
 class Killed(RuntimeError):
     """Stands for the signal that ends a process."""
 
@@ -170,8 +173,9 @@ class Killed(RuntimeError):
         ({"credit": RULE, "oracle": MIXING, "checkpoint_every": 1}, [1, 2, 3, 4]),
         ({"credit": RULE, "iterations": 2, "rollouts_at_once": 4, "checkpoint_every": 2}, [1, 1, 3, 3]),
         ({"oracle": MIXING, "prompts_per_step": 5, "checkpoint_every": 3}, [1, 1, 1, 4]),
+        ({"loss": DOUBT, "credit": RULE, "oracle": MIXING, "checkpoint_every": 1}, [1, 2, 3, 4]),
     ],
-    ids=["a checkpoint a step", "rollouts used twice", "an epoch a step"],
+    ids=["a checkpoint a step", "rollouts used twice", "an epoch a step", "a weight of doubt that moves"],
 )
 def test_run_killed_at_any_step_goes_on_as_never_stopped(
     run: Run,

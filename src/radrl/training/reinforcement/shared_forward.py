@@ -288,6 +288,7 @@ def log_probabilities(
     *,
     temperature: float,
     entropies: bool,
+    entropy_gradient: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
     """Log-probabilities of rollouts, and of texts beside them, by one forward pass.
 
@@ -297,14 +298,15 @@ def log_probabilities(
         rollouts: B of them, C tokens wide.
         texts: N of them, T tokens wide.
         temperature: what logits are divided by; TRL's head has been told the same.
-        entropies: whether they are wanted too; they carry no gradient.
+        entropies: whether they are wanted too.
+        entropy_gradient: whether they carry one, for a loss with a reward for doubt; else none is kept.
 
     Returns:
         Of the rollouts log-probabilities and, if wanted, entropies, both (B, C); log-probabilities of the
         texts, (N, T), if there are any. 0 at padding.
     """
     every, order = (rollouts, None) if texts is None else rollouts.joined(texts)
-    found, entropy = _of_row(model, known, every, temperature, entropies)
+    found, entropy = _of_row(model, known, every, temperature, entropies, entropy_gradient)
     if texts is None or order is None:
         return found, entropy, None
     count, width = rollouts.ids.shape
@@ -314,7 +316,12 @@ def log_probabilities(
 
 
 def _of_row(
-    model: Any, known: Any, rollouts: Rollouts, temperature: float, entropies: bool
+    model: Any,
+    known: Any,
+    rollouts: Rollouts,
+    temperature: float,
+    entropies: bool,
+    entropy_gradient: bool,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Log-probabilities and, if wanted, entropies of rollouts, both (B, C)."""
     inputs = rollouts.inputs(known)
@@ -324,16 +331,18 @@ def _of_row(
         labels[0, labels.shape[1] - len(written) :] = written
         own = model(**inputs, shift_labels=labels, fused_lm_head=True)
         found, entropy = own.log_probs[0], own.entropy[0] if entropies else None
+        if entropy is not None and not entropy_gradient:
+            entropy = entropy.detach()
     else:
         asked = max(1, len(written))  # 0 would be all; what is said of a prompt's last token is not read
         logits = model(**inputs, logits_to_keep=asked, use_cache=False).logits[0]  # (N, V)
         every = (logits.float() / temperature).log_softmax(dim=-1)
         found = every[: len(written)].gather(1, written[:, None])[:, 0]
-        entropy = _entropy(every) if entropies else None
+        with torch.set_grad_enabled(entropy_gradient and torch.is_grad_enabled()):
+            entropy = _entropy(every) if entropies else None
     return rollouts.spread(found), None if entropy is None else rollouts.spread(entropy)
 
 
-@torch.no_grad()
 def _entropy(log_probabilities: torch.Tensor) -> torch.Tensor:
     """Of distributions (N, V), shape (N,)."""
     return -(log_probabilities.exp() * log_probabilities).sum(dim=-1)

@@ -274,6 +274,7 @@ class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTra
                     self.beside and self.beside.of(start, start + size),
                     temperature=self.temperature,
                     entropies=entropies,
+                    entropy_gradient=self._entropy_bonus_enabled,
                 )
             found.append(own)
         logps, entropy, texts = zip(*found, strict=True)
