@@ -266,8 +266,8 @@ def test_a_module_of_ours_is_handed_nothing_by_a_package_it_names(tmp_path: Path
     file = tmp_path / "asks.py"
     file.write_text("from radrl.rewards import get")
     modules = {"radrl.rewards.asks": file}
-    assert code._handed_on(modules) == set()
-    assert code._handed_on(modules | {"mine.asks": file}) == {"radrl.rewards.other_trainers"}
+    assert code._handed_on(OWN, modules) == set()
+    assert code._handed_on(OWN, modules | {"mine.asks": file}) == {"radrl.rewards.other_trainers"}
 
 
 def test_stages_are_named_as_dvc_names_them() -> None:
