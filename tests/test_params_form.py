@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from dvc.utils.hydra import apply_overrides
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 RECIPES = sorted((ROOT / "conf/recipes").glob("[!s]*.yaml"))  # studies name params, and are none
 
 

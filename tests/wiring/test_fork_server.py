@@ -68,22 +68,31 @@ def test_a_failure_has_its_status_and_its_word(running: Server, root: Path) -> N
     assert "Traceback" not in done.stderr
 
 
+@pytest.fixture
+def unwritten(tmp_path: Path) -> Path:
+    """A file that whoever reads it waits for, since nobody ever writes it."""
+    file = tmp_path / "unwritten.yml"
+    os.mkfifo(file)
+    return file
+
+
 def waiting(
-    running: Server, root: Path, stderr: int | None = None
+    running: Server, root: Path, unwritten: Path, stderr: int | None = None
 ) -> tuple[subprocess.Popen[bytes], psutil.Process]:
-    """A program that waits for input which never comes, and the process that the server forked for it."""
+    """A program that waits for a file which never comes, and the process that the server forked for it."""
     before = {child.pid for child in psutil.Process(running.pid).children()}
-    reading, _ = os.pipe()
-    asked = subprocess.Popen(
-        ["sh", "-c", "exec kedro ipython"], cwd=root, env=running.variables, stdin=reading, stderr=stderr
-    )
+    command = ["sh", "-c", f"exec kedro run --config={unwritten}"]
+    asked = subprocess.Popen(command, cwd=root, env=running.variables, stderr=stderr)
     while not (new := [c for c in psutil.Process(running.pid).children() if c.pid not in before]):
+        assert asked.poll() is None
         time.sleep(0.01)
     return asked, new[0]
 
 
-def test_a_signal_reaches_the_forked_process_and_comes_back_as_its_end(running: Server, root: Path) -> None:
-    asked, forked = waiting(running, root)
+def test_a_signal_reaches_the_forked_process_and_comes_back_as_its_end(
+    running: Server, root: Path, unwritten: Path
+) -> None:
+    asked, forked = waiting(running, root, unwritten)
     forked.suspend()  # it can do nothing of its own before the signal is there
     time.sleep(0.3)  # until the program has its handlers
     asked.send_signal(signal.SIGTERM)
@@ -92,23 +101,25 @@ def test_a_signal_reaches_the_forked_process_and_comes_back_as_its_end(running: 
     assert not forked.is_running()
 
 
-def test_a_stage_that_the_system_kills_for_memory_ends_as_killed(running: Server, root: Path) -> None:
-    asked, forked = waiting(running, root)
+def test_a_stage_that_the_system_kills_for_memory_ends_as_killed(
+    running: Server, root: Path, unwritten: Path
+) -> None:
+    asked, forked = waiting(running, root, unwritten)
     forked.kill()
     assert asked.wait(timeout=60) == -signal.SIGKILL
 
 
-def test_who_is_killed_takes_the_forked_process_along(running: Server, root: Path) -> None:
-    asked, forked = waiting(running, root)
+def test_who_is_killed_takes_the_forked_process_along(running: Server, root: Path, unwritten: Path) -> None:
+    asked, forked = waiting(running, root, unwritten)
     asked.kill()
     asked.wait()
     psutil.wait_procs([forked], timeout=60)
     assert not forked.is_running()
 
 
-def test_a_server_that_is_killed_takes_its_stages_along(root: Path) -> None:
+def test_a_server_that_is_killed_takes_its_stages_along(root: Path, unwritten: Path) -> None:
     with server(root) as started:
-        asked, forked = waiting(started, root, stderr=subprocess.PIPE)
+        asked, forked = waiting(started, root, unwritten, stderr=subprocess.PIPE)
         psutil.Process(started.pid).kill()
         psutil.wait_procs([forked], timeout=60)
         assert not forked.is_running()
@@ -119,11 +130,10 @@ def test_a_server_that_is_killed_takes_its_stages_along(root: Path) -> None:
 
 
 def test_a_kill_of_who_started_a_server_ends_commands_at_once_and_dvc_after_them(
-    root: Path, tmp_path: Path
+    root: Path, tmp_path: Path, unwritten: Path
 ) -> None:
     """DVC is not cut off: it says that its command failed, and ends."""
-    os.mkfifo(tmp_path / "pipe")
-    stage = {"cmd": f"cd {root} && exec kedro ipython <> {tmp_path / 'pipe'}", "outs": ["out"]}
+    stage = {"cmd": f"cd {root} && exec kedro run --config={unwritten}", "outs": ["out"]}
     (tmp_path / "dvc.yaml").write_text(yaml.safe_dump({"stages": {"waits": stage}}))
     subprocess.run([*DVC, "init", "--no-scm", "--quiet"], cwd=tmp_path, check=True)
     script = """if True:
