@@ -3,6 +3,7 @@
     python bench/scoring.py                                           # what this environment has
     python bench/scoring.py --f1chexbert-python A/bin/python --radeval-python B/bin/python
     python bench/scoring.py --write docs/bench/scoring.md
+    python bench/scoring.py --only pairs --memory 200000 --write docs/bench/scoring_pairs.md
 
 All ways take turns, round by round; counted are CPU seconds on one thread, Java's included, and of several
 rounds the median. A peer that is not there is named and left out.
@@ -14,7 +15,9 @@ rounds the median. A peer that is not there is named and left out.
   weights say nothing of a report; whether both give the same labels is counted all the same.
 - Rules: the texts of docs/metric_checks.csv, without the cache of sentences, with an empty one, and with one
   that has seen them.
-- Pairs by rules: the pairs of docs/metric_checks.csv by the metrics whose rules read both reports.
+- Pairs by rules: the pairs of docs/metric_checks.csv, and phantom reports, true and generated, by the metrics
+  whose rules read both reports; with --before also as the sources of another commit do it. With --memory the
+  peak resident memory of `radrl score --metrics weighted_findings` as pairs grow in number.
 - Overlap of words: phantom reports, true and generated, as bench/score_memory draws them. pycocoevalcap's own
   classes in this process; RadEval in the interpreter that is given (`pip install RadEval`), whose ROUGE is
   another formula (stemmed words, 1, 2 and L).
@@ -48,7 +51,14 @@ ROLLOUTS: Final = ROOT / "data" / "07_model_output" / "rollouts"
 PIECES: Final = 30_522
 """Word pieces of bert-base-uncased, whose vocabulary is stood in for."""
 
-PEERS: Final = {"f1chexbert": ("f1chexbert", "transformers", "torch"), "radeval": ("RadEval", "rouge-score")}
+TASKS: Final = ("chexbert", "rules", "pairs", "words", "meteor")
+"""What is measured."""
+
+PEERS: Final = {
+    "f1chexbert": ("f1chexbert", "transformers", "torch"),
+    "radeval": ("RadEval", "rouge-score"),
+    "before": (),
+}
 """Packages whose versions a peer's interpreter is asked for."""
 
 
@@ -211,18 +221,35 @@ def rules(_: argparse.Namespace, __: Path, said: list[str]) -> Task:
     return Task("Labels by rules", ways, lambda ours, theirs: "same" if ours == theirs else "other labels")
 
 
-def pairs_by_rules(_: argparse.Namespace, __: Path, said: list[str]) -> Task:
+def pairs_by_rules(options: argparse.Namespace, work: Path, said: list[str]) -> list[Task]:
     """Metrics that read a pair of reports by rules: reports a second are pairs a second here."""
+    with CHECKS.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    checks = [row["reference"] for row in rows], [row["hypothesis"] for row in rows]
+    drawn = drawn_pairs(options.pairs)
+    times = max(1, options.pairs // len(rows))
+    said.append(f"Pairs by rules: the {len(rows)} pairs of docs/metric_checks.csv, {times} times a round.")
+    said.append(f"Drawn pairs by rules: {len(drawn[0]):,} pairs of phantom reports, once a round.")
+    return [
+        _pairs_by_rules("Pairs by rules", *checks, times, options.before, work, said),
+        _pairs_by_rules("Drawn pairs by rules", *drawn, 1, options.before, work, said),
+    ]
+
+
+def _pairs_by_rules(
+    title: str,
+    truth: Sequence[str],
+    found: Sequence[str],
+    times: int,
+    before: Path | None,
+    work: Path,
+    said: list[str],
+) -> Task:
     from radrl.scoring.rules.errors import GreenRules
     from radrl.scoring.weighted_findings.score import WeightedFindings
 
-    with CHECKS.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    truth, found = ([row[side] for row in rows] for side in ("reference", "hypothesis"))
-    times = 5
-
     def read(make: Callable[[], Any]) -> tuple[float, Any]:
-        runs = [timed(lambda: make().score(truth, found).corpus) for _ in range(times)]
+        runs = [timed(lambda: list(make().score(truth, found).corpus.values())) for _ in range(times)]
         return sum(seconds for seconds, _ in runs), runs[0][1]
 
     warm = WeightedFindings()
@@ -233,9 +260,40 @@ def pairs_by_rules(_: argparse.Namespace, __: Path, said: list[str]) -> Task:
         "weighted_findings, full cache": lambda: warm,
         "green_rules, no cache": lambda: GreenRules(cache_size=0),
     }
-    said.append(f"Pairs by rules: the {len(rows)} pairs of docs/metric_checks.csv, {times} times a round.")
-    ways = [Way(name, lambda make=make: read(make), times * len(rows)) for name, make in makers.items()]
-    return Task("Pairs by rules", ways, lambda ours, theirs: "same" if ours == theirs else "another measure")
+    count = times * len(truth)
+    ways = [Way(name, lambda make=make: read(make), count) for name, make in makers.items()]
+    if before:
+        request = {"references": truth, "hypotheses": found, "times": times, "metrics": [title]}
+        way = peer("before", Path(sys.executable), request, work, said, sources=before)
+        ways.append(Way("weighted_findings before, no cache", way.run, count))
+    return Task(title, ways, _same_figures)
+
+
+def _same_figures(ours: Any, theirs: Any) -> str:
+    if len(ours) != len(theirs):
+        return "another measure"
+    return "same" if ours == list(theirs) else "other figures"
+
+
+def memory(sizes: Sequence[int], work: Path) -> list[str]:
+    """Peak resident memory of a process that scores so many pairs from a file, as lines of a table."""
+    from score_memory import SCORE, measure, write_pairs
+
+    lines = ["| pairs | MB | s |", "|---|---|---|"]
+    runs = {}
+    for size, path in write_pairs(work, sizes).items():
+        runs[size] = measure(*SCORE, "--metrics", "weighted_findings", path)
+        lines.append(f"| {size:,} | {runs[size].memory:,.0f} | {runs[size].seconds:.0f} |")
+        print(lines[-1], file=sys.stderr)
+    least, most = min(sizes), max(sizes)
+    grown = (runs[most].memory - runs[least].memory) * 1e3 / (most - least)
+    ratio = runs[most].memory / runs[least].memory
+    about = (
+        "`radrl score --metrics weighted_findings`, files of phantom reports, a process each: peak resident "
+        f"memory, CPU seconds with start and reading. From {least:,} to {most:,} pairs {ratio:.2f} times the "
+        f"memory, {grown:.2f} kB a pair more."
+    )
+    return ["", about, "", *lines]
 
 
 def words(options: argparse.Namespace, work: Path, said: list[str]) -> list[Task]:
@@ -325,11 +383,20 @@ def meteor(options: argparse.Namespace, work: Path, said: list[str]) -> Task | N
     return Task("METEOR", ways, figures_apart)
 
 
-def peer(name: str, python: Path, request: Mapping[str, Any], work: Path, said: list[str]) -> Way:
+def peer(
+    name: str,
+    python: Path,
+    request: Mapping[str, Any],
+    work: Path,
+    said: list[str],
+    *,
+    sources: Path | None = None,
+) -> Way:
     """A peer in an interpreter of its own, which runs this file; it says itself what its seconds are."""
     path = work / f"{name}-{len(request)}-{'-'.join(request.get('metrics', ()))}.json"
     path.write_text(json.dumps(request))
-    environment = os.environ | {"XDG_CACHE_HOME": str(work), "HF_HUB_OFFLINE": "1", "PYTHONPATH": ""}
+    environment = os.environ | {"XDG_CACHE_HOME": str(work), "HF_HUB_OFFLINE": "1"}
+    environment["PYTHONPATH"] = str(sources.resolve()) if sources else ""
 
     def run() -> tuple[float, Any]:
         command = [str(python.absolute()), str(Path(__file__).resolve()), "--peer", name, str(path)]
@@ -337,7 +404,7 @@ def peer(name: str, python: Path, request: Mapping[str, Any], work: Path, said: 
         if done.returncode:
             raise SystemExit(f"{name} in {python} failed:\n{done.stderr[-3000:]}")
         answer = json.loads(done.stdout.splitlines()[-1])
-        if answer["about"] not in said:
+        if answer["about"] and answer["about"] not in said:
             said.append(answer["about"])
         return answer["seconds"], answer["found"]
 
@@ -348,10 +415,12 @@ def serve(name: str, path: Path) -> None:
     """Within a peer's interpreter: read the request with its own code, and answer on the last line."""
     sys.path.remove(str(Path(__file__).resolve().parent))  # bench/ has names of its own
     request = json.loads(path.read_text())
-    seconds, found = {"f1chexbert": _f1chexbert, "radeval": _radeval}[name](request)
+    readers = {"f1chexbert": _f1chexbert, "radeval": _radeval, "before": _before}
+    seconds, found = readers[name](request)
     about = ", ".join(f"{package} {version(package)}" for package in PEERS[name])
+    about = f"Peer {name}: {about}." if about else ""
     print()
-    print(json.dumps({"seconds": seconds, "found": found, "about": f"Peer {name}: {about}."}))
+    print(json.dumps({"seconds": seconds, "found": found, "about": about}))
 
 
 def _f1chexbert(request: Mapping[str, Any]) -> tuple[float, Any]:
@@ -380,6 +449,18 @@ def _radeval(request: Mapping[str, Any]) -> tuple[float, Any]:
         return {key: float(value) for one in found for key, value in one.items()}
 
     return timed(read)
+
+
+def _before(request: Mapping[str, Any]) -> tuple[float, Any]:
+    from radrl.scoring.weighted_findings.score import WeightedFindings
+
+    pairs = request["references"], request["hypotheses"]
+    WeightedFindings(cache_size=0).score(*(side[:50] for side in pairs))
+    runs = [
+        timed(lambda: list(WeightedFindings(cache_size=0).score(*pairs).corpus.values()))
+        for _ in range(request["times"])
+    ]
+    return sum(seconds for seconds, _ in runs), runs[0][1]
 
 
 def table(tasks: Sequence[Task]) -> list[str]:
@@ -417,6 +498,9 @@ def main() -> None:
     parser.add_argument("--meteor", type=int, default=340, help="pairs of METEOR; 0: no METEOR")
     parser.add_argument("--f1chexbert-python", type=Path, help="interpreter that has f1chexbert")
     parser.add_argument("--radeval-python", type=Path, help="interpreter that has RadEval")
+    parser.add_argument("--only", nargs="+", choices=TASKS, default=TASKS, help="what to measure")
+    parser.add_argument("--before", type=Path, help="folder src of another commit, for pairs by rules")
+    parser.add_argument("--memory", type=int, default=0, help="pairs of the last line of memory; 0: none")
     parser.add_argument("--write", type=Path, help="a Markdown file for the table")
     parser.add_argument("--peer", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -440,11 +524,11 @@ def measured(options: argparse.Namespace) -> str:
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         tasks = [
-            *([chexbert(options, work, said)] if options.films else []),
-            rules(options, work, said),
-            pairs_by_rules(options, work, said),
-            *words(options, work, said),
-            *([meteor(options, work, said)] if options.meteor else []),
+            *([chexbert(options, work, said)] if options.films and "chexbert" in options.only else []),
+            *([rules(options, work, said)] if "rules" in options.only else []),
+            *(pairs_by_rules(options, work, said) if "pairs" in options.only else []),
+            *(words(options, work, said) if "words" in options.only else []),
+            *([meteor(options, work, said)] if options.meteor and "meteor" in options.only else []),
         ]
         done = [task for task in tasks if task is not None]
         for number in range(options.rounds):
@@ -454,6 +538,8 @@ def measured(options: argparse.Namespace) -> str:
                     way.seconds.append(seconds)
                     print(f"round {number + 1}: {task.title}, {way.name}: {seconds:.2f} s", file=sys.stderr)
         lines = table(done)
+        if options.memory:
+            lines += memory([options.memory // share for share in (8, 4, 2, 1)], work)
     packages = ", ".join(
         f"{name} {version(name)}" for name in ("torch", "transformers", "pycocoevalcap", "numpy")
     )

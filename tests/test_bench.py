@@ -56,6 +56,17 @@ def test_scoring_in_miniature(root: Path, tmp_path: Path) -> None:
     assert "RadEval is left out" in written.read_text()
 
 
+def test_scoring_of_pairs_alone_in_miniature(root: Path, tmp_path: Path) -> None:
+    written = tmp_path / "pairs.md"
+    sizes = ["--rounds", "1", "--pairs", "40", "--memory", "64", "--before", str(root / "src")]
+    command = [sys.executable, str(root / "bench/scoring.py"), "--only", "pairs", *sizes]
+    subprocess.run([*command, "--write", str(written)], check=True, cwd=tmp_path, capture_output=True)
+    text = written.read_text()
+    assert "CheXbert" not in text
+    assert re.findall(r"before, no cache \| [\d,]+ \|.*\| (.*) \|$", text, re.MULTILINE) == ["same", "same"]
+    assert re.findall(r"^\| (\d+) \| \d+ \| \d+ \|$", text, re.MULTILINE) == ["8", "16", "32", "64"]
+
+
 def test_grpo_step_in_miniature(root: Path, tmp_path: Path) -> None:
     kept, written = tmp_path / "kept.jsonl", tmp_path / "grpo_step.md"
     cell = ["--sizes", "112", "--groups", "2", "--tokens", "10", "--rounds", "1", "--steps", "2"]

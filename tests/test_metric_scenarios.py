@@ -76,6 +76,16 @@ def test_scenarios_of_context_state_the_patient_and_four_differ_in_the_patient_a
     assert [place for place, same in enumerate(same_text, 1) if same] == [1, 4, 6, 9]
 
 
+def test_whoever_weighs_by_patients_is_given_those_that_are_stated() -> None:
+    found = metric_scenarios.contexts(ROWS)
+    stated = ROWS[PATIENT].notna().any(axis=1)
+    assert [one is not None for one in found] == stated.tolist()
+    rows = ROWS[stated][PATIENT].itertuples(index=False)
+    for one, (age, indication) in zip(filter(None, found), rows, strict=True):
+        assert one.age == age or (one.age is None and math.isnan(age))
+        assert one.indication == (indication.lower() if isinstance(indication, str) else "")
+
+
 def test_texts_are_sentences_without_loose_blanks() -> None:
     for column in (*TEXTS, "why"):
         for text in ROWS[column]:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import inspect
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -43,6 +44,7 @@ from radrl.parts.find import find
 from radrl.scoring.base import Scorer
 from radrl.scoring.build import build
 from radrl.scoring.clinical import ClinicalEfficacy
+from radrl.scoring.weighted_findings.conditions import Context
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 DOCS: Final = ROOT / "docs"
@@ -129,16 +131,26 @@ def per_pair(pairs: pd.DataFrame, scorers: Sequence[Scorer]) -> pd.DataFrame:
 
 
 def per_scenario(scorers: Sequence[Scorer]) -> pd.DataFrame:
-    """The scenarios' hypotheses, one column a metric, rounded."""
+    """The scenarios' hypotheses, one column a metric, rounded; patients go to whoever weighs by them."""
     scenarios = metric_scenarios.read_scenarios()
-    return metric_scenarios.numbered(scenarios, per_report(scenarios, scorers))
+    contexts = metric_scenarios.contexts(scenarios)
+    return metric_scenarios.numbered(scenarios, per_report(scenarios, scorers, contexts))
 
 
-def per_report(pairs: pd.DataFrame, scorers: Sequence[Scorer]) -> pd.DataFrame:
-    """One column a metric, rounded."""
+def per_report(
+    pairs: pd.DataFrame, scorers: Sequence[Scorer], contexts: Sequence[Context | None] | None = None
+) -> pd.DataFrame:
+    """One column a metric, rounded.
+
+    Args:
+        pairs: of references and hypotheses.
+        scorers: of the metrics.
+        contexts: of the patients, for metrics that ask for them; nothing where nobody is known.
+    """
     columns: dict[str, Any] = {}
     for scorer in scorers:
-        found = scorer.score(pairs["reference"].tolist(), pairs["hypothesis"].tolist())
+        known = {"contexts": contexts} if "contexts" in inspect.signature(scorer.score).parameters else {}
+        found = scorer.score(pairs["reference"].tolist(), pairs["hypothesis"].tolist(), **known)
         for name, reason in found.skipped.items():
             print(f"{name}: {reason}", file=sys.stderr)
         columns |= {name: values for name, values in found.per_report.items() if not name.endswith(LEFT_OUT)}

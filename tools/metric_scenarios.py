@@ -14,6 +14,8 @@ from typing import Final
 
 import pandas as pd
 
+from radrl.scoring.weighted_findings.conditions import Context
+
 ROOT: Final = Path(__file__).resolve().parents[1]
 SCENARIOS: Final = ROOT / "docs" / "metric_scenarios.csv"
 SCORES, SHARES = "metric_scenarios_scores.csv", "metric_scenarios_shares.csv"
@@ -44,6 +46,20 @@ RANDOM: Final = "a random order"
 def read_scenarios() -> pd.DataFrame:
     """A row a hypothesis, in the file's order."""
     return pd.read_csv(SCENARIOS)
+
+
+def contexts(scenarios: pd.DataFrame) -> list[Context | None]:
+    """The patient of each row, as far as the scenario states one; nothing where it states nobody.
+
+    Args:
+        scenarios: as read.
+    """
+    return [
+        Context(None if pd.isna(age) else float(age), "" if pd.isna(asked) else str(asked).lower())
+        if pd.notna(age) or pd.notna(asked)
+        else None
+        for age, asked in zip(scenarios["age"], scenarios["indication"], strict=True)
+    ]
 
 
 def numbered(scenarios: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from radrl.labelers.base import Labeler, says_nothing
 from radrl.labelers.rules.labeler import RulesLabeler
-from radrl.labelers.rules.text import fold, sentences
+from radrl.labelers.rules.text import _SECTION, _heads, fold, sentences
 from radrl.observations import (
     BLANK,
     INDEX,
@@ -264,3 +264,20 @@ def test_any_text_is_read(text: str) -> None:
     row = LABELER.label([text])[0]
     assert set(row[:NO_FINDING].tolist()) <= {BLANK, POSITIVE, NEGATIVE, UNCERTAIN}
     assert row[NO_FINDING] in (0, 1)
+
+
+HEADINGS = (
+    "FINDINGS",
+    "Clinical  Indication",
+    "indication",
+    "exam type",
+    "reason for examination",
+    "\u017ftudy",
+    "x",
+)
+MARKS = (":", " :", "::", "\u2003:", "\n:", ".", "*", " ", "\n\n", "no effusion", "a" * 30)
+
+
+@given(st.lists(st.sampled_from(HEADINGS + MARKS), max_size=14).map("".join))
+def test_headings_looked_for_before_colons_are_all_of_them(text: str) -> None:
+    assert [head.span() for head in _heads(text)] == [head.span() for head in _SECTION.finditer(text)]

@@ -64,6 +64,7 @@ from radrl.pipelines.compare.rows import Row
 from radrl.pipelines.compare.settings import ComparisonSettings
 from radrl.pipelines.compare.summary import sentences
 from radrl.pipelines.compare.systems import System, lines
+from radrl.pipelines.compare.weighed import weighed_of
 from radrl.pipelines.eval.texts import label_columns, texts_of
 from radrl.scoring import meteor_counts
 from radrl.scoring.base import Scores
@@ -71,6 +72,7 @@ from radrl.scoring.build import build as build_scorers
 from radrl.scoring.meteor import MeteorProcess
 from radrl.scoring.names import group_names
 from radrl.scoring.nlg import Nlg
+from radrl.scoring.weighted_findings.score import WeightedFindings
 from radrl.storage import cpu_seconds, origins
 from radrl.storage.origins import Origin
 from radrl.wiring import cpu
@@ -1267,6 +1269,26 @@ class TestPage:
         for line in lines:
             assert f"<td>{line.verdict}</td>" in text
             assert escape("; ".join(line.facts)) in text
+
+    def test_arms_scored_by_weighted_findings_show_what_each_finding_costs(
+        self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset
+    ) -> None:
+        caption = "what each costs, and the words it was read from; by rules"
+        assert caption not in page(comparison, {"sft": sft, "grpo": grpo}, corpus)
+        texts = sft["reference_label_text"], sft["report_label_text"]
+        lines = WeightedFindings().explained(*(side.tolist() for side in texts))
+        scored = sft.assign(**lines)
+        text = page(comparison, {"sft": scored, "grpo": grpo}, corpus)
+        shown = re.findall(r'<p class="id">(\w+)</p>', text)
+        assert text.count(caption) == len(shown)  # of the one arm that was scored so
+        found = weighed_of({"sft": scored, "grpo": grpo}, shown)
+        assert found.keys() == {"sft"}
+        rows = [row for own in found["sft"].values() for row in own]
+        assert {"matched", "missed"} & {row["kind"] for row in rows}
+        for row in rows:
+            words = f"{row['reference_words'] or '–'}</td><td>{row['hypothesis_words'] or '–'}"
+            assert f"<td>{row['kind']}</td><td>{row['cost']:.3f}</td>" in text
+            assert words in text
 
     def test_it_says_how_texts_were_cleaned(
         self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset

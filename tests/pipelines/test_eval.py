@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -89,6 +90,29 @@ def test_each_report_keeps_its_labels_and_scores(reports: pd.DataFrame) -> None:
     assert per_report["reference_labels"][2][INDEX["Pleural Effusion"]] == NEGATIVE
     for name in ("ce_rules_sample14_f1", "ce_rules_sample14_f1_uncertain_pos", "nlg_rougel", "nlg_cider"):
         assert per_report[name].mean() == pytest.approx(scores[name])
+
+
+@pytest.mark.parametrize("compute", [None, {"engine": "local", "workers": 1}])
+def test_each_report_keeps_what_its_weighted_findings_come_from(
+    reports: pd.DataFrame, tmp_path: Path, compute: dict[str, Any] | None
+) -> None:
+    settings = SETTINGS | {"families": ["ce", "weighted_findings"]}
+    _, _, per_report = score_reports(reports, NO_MODELS, settings, LABELER, compute=compute)
+    per_report.to_parquet(tmp_path / "per_report.parquet")
+    kept = pd.read_parquet(tmp_path / "per_report.parquet").set_index("sample_id")
+    found = {name: [*rows] for name, rows in kept["weighted_findings_lines"].items()}
+    assert {row["kind"]: row["finding"] for row in found["a_1"]} == {
+        "matched": "left pleural effusion",
+        "missed": "pulmonary edema",
+    }
+    assert [(row["kind"], row["hypothesis_words"]) for row in found["c_1"]] == [("false", "pulmonary edema")]
+    assert [(row["kind"], row["faults"]) for row in found["d_1"]] == [("matched", "certainty 0.100")]
+    assert [row["kind"] for row in found["e_1"]] == ["missed", "silent"]
+    for name, rows in found.items():
+        whole = kept.loc[
+            name, [f"weighted_findings_{kind}_cost" for kind in ("missed", "false", "inexact")]
+        ].sum()
+        assert sum(row["cost"] for row in rows if row["kind"] != "silent") == pytest.approx(whole), name
 
 
 def test_each_text_is_labelled_once(reports: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,6 +88,30 @@ def test_settings_reach_the_reward_and_numbers_the_log() -> None:
     assert (score, told) == (0.0, {"rewards/mccs/both_blank_share": 1.0})
 
 
+def test_weighted_findings_take_a_table_of_weights_and_the_dial(tmp_path: Path) -> None:
+    sick, normal = "Right pneumothorax. Granuloma.", "The lungs are clear."
+    told: dict[str, float] = {}
+    reward = radrl.rewards.get("weighted_findings")  # urgent 1, expected 0.05
+    missed, false = reward(None, [normal, sick], reference=[sick, normal], log_metric=told.__setitem__)
+    assert missed == false == pytest.approx(1 - 1.05 / 2.05)
+    assert told == {
+        "rewards/weighted_findings/missed_cost": pytest.approx(1.05 / 2),
+        "rewards/weighted_findings/false_cost": pytest.approx(1.05 / 2),
+        "rewards/weighted_findings/inexact_cost": 0.0,
+    }
+    # beta 2: 1.6 for what is missed, 0.4 for what is false; the table as a mapping, and as a file
+    mine = {"granuloma": "actionable", "pneumothorax": 0.5}
+    (tmp_path / "mine.csv").write_text("concept,weight\ngranuloma,actionable\npneumothorax,0.5\n")
+    for weights in (mine, str(tmp_path / "mine.csv")):
+        reward = radrl.rewards.get("weighted_findings", beta=2.0, weights=weights)
+        assert reward(None, [normal, sick], reference=[sick, normal]) == [
+            pytest.approx(1 - 1.6 / 2.6),
+            pytest.approx(1 - 0.4 / 1.4),
+        ]
+    messages = [[{"role": "assistant", "content": sick}]]
+    assert reward(None, messages, reference=[sick]) == [1.0]
+
+
 def test_a_report_without_a_score_stops_or_is_skipped() -> None:
     with pytest.raises(RewardError, match=r"bleu2 is nan for film \(completion 1\)"):
         radrl.rewards.get("bleu2")(None, ["Clear.", "Clear."], reference=["Clear.", ""])
@@ -170,6 +194,9 @@ MISTAKES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     ),
     (lambda: GET("ce_f1")(None, ["a"], reference="b"), TypeError, "reference is one text"),
     (lambda: radrl.rewards.for_verl(), ValueError, "give a reward"),
+    (lambda: GET("weighted_findings", beta=0.0), ValueError, "beta is 0.0: Input should be greater than 0"),
+    (lambda: GET("weighted_findings", weights={"granulom": 1.0}), RewardError, "did you mean 'granuloma'"),
+    (lambda: GET("weighted_findings", weights={"granuloma": -1.0}), ValueError, "greater than or equal to 0"),
     (lambda: radrl.rewards.for_verl("mccs"), TypeError, "'mccs' is no reward"),  # type: ignore[arg-type]
     (lambda: radrl.rewards.for_verl(GET("ce_f1"), weights=[]), ValueError, "rewards has 1, weights has 0"),
     (lambda: radrl.rewards.for_easyr1(GET("bleu2", missing="skip")), ValueError, "bleu2 may skip reports"),
@@ -187,6 +214,10 @@ def test_a_mistake_is_named_with_what_would_be_right(
 def test_rewards_go_to_other_processes() -> None:
     compute_score = radrl.rewards.for_verl(radrl.rewards.get("bleu2"))
     assert pickle.loads(pickle.dumps(compute_score))("d", TRUTH, TRUTH) == pytest.approx(1.0)
+    weighed = radrl.rewards.get("weighted_findings", beta=2.0, weights={"pleural_effusion": 0.25})
+    there = pickle.loads(pickle.dumps(radrl.rewards.for_verl(weighed)))
+    # missed 1.6 times 0.25, beside the rest
+    assert there("d", "The lungs are clear.", TRUTH) == pytest.approx(1 - 0.4 / 1.4)
 
 
 def length(reports: list[str], references: list[str]) -> list[float]:
@@ -214,12 +245,13 @@ def test_a_stock_grpo_trainer_takes_two_steps_with_them(
     rewards = [
         radrl.rewards.get("ce_f1", column="truth"),
         radrl.rewards.get("mccs", column="truth"),
+        radrl.rewards.get("weighted_findings", column="truth", beta=1.5, weights={"granuloma": 0.0}),
         radrl.rewards.get("length", column="truth", part=f"{__name__}:length"),
     ]
     settings = GRPOConfig(
         output_dir=str(tmp_path), save_strategy="no", report_to="none", use_cpu=True, bf16=False, seed=0,
         max_steps=2, per_device_train_batch_size=4, num_generations=2, max_completion_length=4,
-        learning_rate=1e-2, logging_steps=1, disable_tqdm=True, reward_weights=[1.0, 0.5, 0.1],
+        learning_rate=1e-2, logging_steps=1, disable_tqdm=True, reward_weights=[1.0, 0.5, 0.2, 0.1],
     )  # fmt: skip
     trainer = GRPOTrainer(
         policy.model,
@@ -233,7 +265,10 @@ def test_a_stock_grpo_trainer_takes_two_steps_with_them(
     assert len(steps) == 2
     assert [step["rewards/length/mean"] > 0 for step in steps] == [True, True]
     assert all("rewards/mccs/both_blank_share" in step for step in steps)
+    assert all("rewards/weighted_findings/missed_cost" in step for step in steps)
     for step in steps:
         parts = [step[f"rewards/{one.__name__}/mean"] for one in rewards]
-        assert step["reward"] == pytest.approx(parts[0] + 0.5 * parts[1] + 0.1 * parts[2], abs=1e-5)
+        assert step["reward"] == pytest.approx(
+            parts[0] + 0.5 * parts[1] + 0.2 * parts[2] + 0.1 * parts[3], abs=1e-5
+        )
     assert any((weight != before[name]).any() for name, weight in policy.model.named_parameters())

@@ -42,7 +42,7 @@ class WeightedFindings:
     ) -> Sequence[float]:
         """See `radrl.rewards.base.Reward`."""
         pairs = zip(references, reports, strict=True)
-        found = [self._scorer.compare(reference, report) for reference, report in pairs]
+        found = [self._scorer.costs(reference, report) for reference, report in pairs]
         costs = {
             "missed": [one.missed for one in found],
             "false": [one.false for one in found],

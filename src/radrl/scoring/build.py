@@ -45,7 +45,8 @@ def build(
         scorer = _scorer(name, settings.get(name), labelers)
         if compute is not None and getattr(scorer, "by_pair", False):
             make = partial(_scorer, name, settings.get(name), ())
-            scorer = SharedOut(make, name, compute=compute, device=device)
+            explained = getattr(scorer, "explained", None)
+            scorer = SharedOut(make, name, compute=compute, device=device, explained=explained)
         built.append(scorer)
     return built
 

@@ -31,12 +31,20 @@ class SharedOut:
         name: of its family.
         compute: the section `compute` of params.yaml; nothing for this process alone.
         device: where workers compute, as params.yaml's `device`.
+        explained: the scorer's method of that name, where it has one; this process asks it.
     """
 
     def __init__(
-        self, make: Callable[[], Scorer], name: str, *, compute: Mapping[str, Any] | None, device: str
+        self,
+        make: Callable[[], Scorer],
+        name: str,
+        *,
+        compute: Mapping[str, Any] | None,
+        device: str,
+        explained: Callable[..., Any] | None = None,
     ) -> None:
         self.name, self._make, self._compute, self._device = name, make, compute, device
+        self.explained = explained
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
         """See `radrl.scoring.base.Scorer`."""

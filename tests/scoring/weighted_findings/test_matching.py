@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from radrl.scoring.weighted_findings import matching
 from radrl.scoring.weighted_findings.conditions import UNKNOWN, Context
-from radrl.scoring.weighted_findings.entities import entities
+from radrl.scoring.weighted_findings.entities import SIGNS, entities
 from radrl.scoring.weighted_findings.finding import Finding
 from radrl.scoring.weighted_findings.matching import Comparison, compare
 from radrl.scoring.weighted_findings.tables import concepts, default
@@ -124,6 +124,11 @@ def test_age_and_indication_move_weights() -> None:
     assert of([calcified], normal, context=Context(age=85)).missed == 0.05
     assert of([calcified], normal, context=Context(age=25)).missed == 0.5
     assert of([calcified], normal).missed == 0.2
+    infant = Context(age=1)
+    assert of([F("old_rib_fracture")], normal, context=infant).missed == 1.0
+    asked = Context(indication="picc placement, position of the line?")
+    assert of([F("picc")], normal, context=asked).missed == 0.5
+    assert of([F("picc")], normal).missed == 0.2
     fall = Context(indication="pain after a fall")
     assert of([F("vertebral_fracture")], normal, context=fall).missed == 1.0
 
@@ -159,6 +164,28 @@ def test_a_wider_name_weighs_what_it_weighs_more_than_the_narrower_one() -> None
 def test_names_of_one_finding_weigh_what_the_heaviest_does(concepts: list[str], weights: list[float]) -> None:
     found = {one.concept: one.weight for one in entities(map(F, concepts), default(), UNKNOWN)}
     assert [found[one] for one in concepts] == pytest.approx(weights)
+
+
+def test_another_name_says_part_of_a_wider_one() -> None:
+    # an opacity that is likely a pneumonia, 0.25 each; "pneumonia" says half of "opacity", their likeness
+    left = {"sides": LEFT}
+    reference = [F("lung_opacity", **left), F("pneumonia", certainty="hedged", **left)]
+    found = of(reference, [F("pneumonia", **left)])
+    assert found.missed == pytest.approx(0.25 * (1 - 0.5))
+    (missed,) = (one for one in found.matches if one.kind == "missed")
+    assert [(one.what, one.cost) for one in missed.faults] == [("said by another name in part", missed.cost)]
+    assert found.inexact == pytest.approx(0.2 * 0.5)  # certain for hedged
+    back = of([F("pneumonia", **left)], reference)
+    assert back.false == pytest.approx(found.missed)
+    # not what is on the other side, nor what is no name of it
+    assert of(reference, [F("pneumonia", sides=RIGHT)]).missed == 0.25
+    assert of(reference, [F("rib_fracture", **left)]).missed == 0.5
+
+
+def test_a_wider_name_without_a_place_is_where_the_narrower_one_is() -> None:
+    said = [F("lung_opacity"), F("atelectasis", certainty="hedged", sides=RIGHT, regions=frozenset({"base"}))]
+    opacity, _ = sorted(entities(said, default(), UNKNOWN), key=lambda one: one.concept != "lung_opacity")
+    assert (opacity.side, opacity.finding.regions) == ("right", {"base"})
 
 
 def test_one_finding_takes_weight_from_one_other_alone() -> None:
@@ -243,9 +270,14 @@ def test_order_does_not_matter(reference: list[Finding], hypothesis: list[Findin
 
 
 def unlike(one: Finding, others: Sequence[Finding]) -> bool:
-    """Whether a finding has nothing to do with others."""
-    like = default().like[one.concept]
-    return all(other.concept not in like for other in others)
+    """Whether a finding has nothing to do with others: it is like none, and none is a sign of it."""
+    like, lines = default().like[one.concept], default().lines
+    signs = {lines[other.concept][0] for other in others if other.concept in SIGNS}
+    kin = one.concept in SIGNS and any(
+        lines[one.concept][0] in (o.concept, *lines[o.concept]) for o in others
+    )
+    named = {one.concept, *lines[one.concept]}
+    return not kin and signs.isdisjoint(named) and all(other.concept not in like for other in others)
 
 
 @given(report, report, finding)

@@ -288,8 +288,8 @@ def test_spans_are_the_words_of_the_report():
     report = "INDICATION: cough.\n\nFINDINGS: The HEART  is enlarged; no\npleural effusion. Left-sided PICC."
     spans = [report[slice(*one.span)] for one in findings_of(report)]
     assert spans == ["HEART", "pleural effusion", "PICC"]
-    assert [one.span for one in findings_of(report, spans=False)] == [(0, 0)] * 3
-    assert findings_of(report, spans=False) == findings_of(report)
+    assert [one.span for one in findings_of(report, brief=True)] == [(0, 0)] * 3
+    assert findings_of(report, brief=True) == findings_of(report)
 
 
 @pytest.mark.parametrize(
@@ -309,3 +309,94 @@ def test_a_letter_that_is_two_in_lower_case_moves_no_span():
 def test_a_sentence_spelled_in_other_letters_has_no_span():
     (finding,) = findings_of("\uff45\uff46\uff46\uff55\uff53\uff49\uff4f\uff4e.")  # full-width letters
     assert (finding.concept, finding.span) == ("pleural_effusion", (0, 0))
+
+
+@pytest.mark.parametrize(
+    ("report", "size_mm", "change"),
+    [
+        ("Nodule of 12 mm, previously 8 mm.", 12, "increased"),
+        ("The nodule has grown from 8 mm to 1.2 cm.", 12, "increased"),
+        ("The nodule has grown from 8 to 12 mm.", 12, "increased"),
+        ("9 mm nodule (was 9 mm).", 9, "unchanged"),
+        ("Nodule of 2.3 x 1.4 cm, compared with 2.9 cm.", 23, "decreased"),
+        ("Half a centimeter nodule.", 5, None),
+        ("Nodule of two centimeters.", 20, None),
+        ("The nodule was 8 mm.", 8, None),
+    ],
+)
+def test_a_size_of_an_earlier_film_is_a_change(report, size_mm, change):
+    found = only(report)
+    assert (found.size_mm, found.change) == (size_mm, change)
+
+
+def test_an_earlier_size_goes_with_the_one_before_it():
+    first, second = findings_of("8 mm nodule, previously 12 mm, and a 5 mm granuloma.")
+    assert (first.size_mm, first.change, second.size_mm, second.change) == (8, "decreased", 5, None)
+
+
+@pytest.mark.parametrize(
+    ("report", "concept", "severity"),
+    [
+        ("10% right pneumothorax.", "pneumothorax", 1),
+        ("Right pneumothorax of 20 to 30 percent.", "pneumothorax", 2),
+        ("Pneumothorax, 70%.", "pneumothorax", 3),
+        ("Tiny pneumothorax, 70%.", "pneumothorax", 0),  # words before figures
+        ("Compression fracture of T8 with 50% loss of height.", "vertebral_fracture", 3),
+        ("Scoliosis with a Cobb angle of 30 degrees.", "scoliosis", 2),
+        ("Cardiothoracic ratio 0.6.", "cardiomegaly", 2),
+        ("The cardiothoracic ratio is 65%.", "cardiomegaly", 3),
+        ("Atelectasis of 30%.", "atelectasis", None),
+    ],
+)
+def test_figures_are_degrees_of_what_they_measure(report, concept, severity):
+    found = only(report)
+    assert (found.concept, found.present, found.severity) == (concept, True, severity)
+
+
+def test_a_ratio_of_a_heart_that_is_not_large_denies_it():
+    assert not only("Cardiothoracic ratio of 0.45.").present
+
+
+@pytest.mark.parametrize(
+    ("report", "tip", "misplaced"),
+    [
+        ("NG tube ends 8 cm above the gastroesophageal junction.", "esophagus", True),
+        ("NG tube ends 8 cm beyond the gastroesophageal junction.", "stomach", False),
+        ("The endotracheal tube ends 1 cm below the carina.", "right_main_bronchus", True),
+        ("The endotracheal tube ends 4 cm above the carina.", "carina", False),
+        ("Right PICC ends 3 cm below the carina.", "superior_vena_cava", False),
+        ("Right PICC ends 2 cm below the cavoatrial junction.", "right_atrium", False),
+    ],
+)
+def test_which_way_a_tube_ends_from_a_landmark(report, tip, misplaced):
+    tube, *others = findings_of(report)
+    assert tube.tip == tip
+    assert [one.concept for one in others] == ["device_malposition"] * misplaced
+
+
+@pytest.mark.parametrize(
+    ("report", "concept", "sides"),
+    [
+        ("Gas beneath both hemidiaphragms.", "free_air", ""),
+        ("Air in the left pleural space.", "pneumothorax", "left"),
+        ("Broken left seventh rib.", "rib_fracture", "left"),
+        ("32 mm nodule in the right lung.", "mass", "right"),
+        ("Deformity of multiple thoracic vertebrae.", "vertebral_fracture", ""),
+        ("Old compression fracture of L1.", "vertebral_fracture", ""),
+        ("Irregularity of the posterior right 7th rib.", "bone_deformity", "right"),
+        ("Left intercostal drain.", "chest_tube", "left"),
+        ("The catheter of a right port.", "port", "right"),
+    ],
+)
+def test_other_words_for_it(report, concept, sides):
+    found = only(report)
+    assert (found.concept, " ".join(found.sides)) == (concept, sides)
+
+
+def test_what_an_effusion_blunts_is_on_its_side():
+    found = {one.concept: one.sides for one in findings_of("Right effusion blunting the costophrenic angle.")}
+    assert found["blunted_costophrenic_angle"] == {"right"}
+
+
+def test_an_irregularity_that_is_not_of_a_bone_names_nothing():
+    assert findings_of("There is a contour irregularity.") == ()

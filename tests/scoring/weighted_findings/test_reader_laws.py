@@ -107,6 +107,17 @@ def test_shapes_that_need_no_rules_are_what_the_rules_say(text):
         assert list(statements_of(text)) == quick
 
 
+def stated(report, **how):
+    """What a report states, and whether it denies anything."""
+    found = findings_of(report, **how)
+    return [one for one in found if one.present], all(one.present for one in found)
+
+
+@given(st.lists(st.sampled_from((*SENTENCES, *CUES.split(), *WORDS)), max_size=25).map(" ".join))
+def test_in_brief_it_states_the_same(text):
+    assert stated(text, brief=True) == stated(text)
+
+
 @given(st.permutations(SENTENCES), st.integers(1, len(SENTENCES)))
 def test_the_order_of_sentences_does_not_matter(order, count):
     chosen = order[:count]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from radrl.scoring.base import Scorer, ScoringError
 from radrl.scoring.build import build
+from radrl.scoring.weighted_findings.conditions import Context
 from radrl.scoring.weighted_findings.explain import COLUMNS, lines, rows
 from radrl.scoring.weighted_findings.score import WeightedFindings
 
@@ -66,6 +67,15 @@ def test_age_in_the_reference_moves_weights(scorer: WeightedFindings) -> None:
     said = "{} INDICATION: {}-year-old woman, cough. FINDINGS: Aortic calcification. No effusion."
     old, young = (one(scorer, said.format("", age), "No effusion. No pneumonia.") for age in (85, 25))
     assert young < old < 1
+
+
+def test_a_patient_who_is_given_takes_the_place_of_what_the_reference_says(scorer: WeightedFindings) -> None:
+    reference, hypothesis = "INDICATION: 85 years old. FINDINGS: Aortic calcification.", "No acute disease."
+    known = [None, Context(age=25), Context()]
+    found = scorer.score([reference] * 3, [hypothesis] * 3, contexts=known)
+    assert found.per_report["weighted_findings_missed_cost"].tolist() == [0.05, 0.5, 0.2]
+    with pytest.raises(ValueError, match="zip"):
+        scorer.score([reference] * 3, [hypothesis] * 3, contexts=known[:2])
 
 
 @given(

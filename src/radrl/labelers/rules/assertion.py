@@ -14,7 +14,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from radrl.labelers.rules.items import Entry, Item, Kind
+from radrl.labelers.rules.items import (
+    AND,
+    ASKED,
+    ASKED_BACK,
+    BORDERLINE,
+    CHANGE,
+    COMMA,
+    DENY,
+    DENY_BACK,
+    EITHER,
+    ENLARGED,
+    HEDGE,
+    HEDGE_BACK,
+    HEDGE_LIST,
+    MENTION,
+    NORMAL,
+    OPEN,
+    OPEN_BACK,
+    ORGAN,
+    QUALIFIER,
+    SEEN,
+    STOP,
+    VERB,
+    Entry,
+    Item,
+    Kind,
+)
 from radrl.labelers.rules.lexicon import find
 from radrl.labelers.rules.words import tokens
 from radrl.observations import BLANK, NEGATIVE, POSITIVE, UNCERTAIN
@@ -22,37 +48,37 @@ from radrl.observations import BLANK, NEGATIVE, POSITIVE, UNCERTAIN
 Claim = tuple[int, int]
 """An observation index and its class (positive, negative or uncertain)."""
 
-_NAMED: Final = frozenset({Kind.MENTION, Kind.ORGAN})
-_SIZES: Final = frozenset({Kind.ENLARGED, Kind.BORDERLINE, Kind.NORMAL})
-_JOINTS: Final = frozenset({Kind.COMMA, Kind.AND})
+_NAMED: Final = frozenset({MENTION, ORGAN})
+_SIZES: Final = frozenset({ENLARGED, BORDERLINE, NORMAL})
+_JOINTS: Final = frozenset({COMMA, AND})
 _OPENERS: Final = frozenset(
     {
-        Kind.QUALIFIER,
-        Kind.ORGAN,
-        Kind.HEDGE,
-        Kind.HEDGE_LIST,
-        Kind.DENY,
-        Kind.OPEN,
-        Kind.NORMAL,
-        Kind.BORDERLINE,
+        QUALIFIER,
+        ORGAN,
+        HEDGE,
+        HEDGE_LIST,
+        DENY,
+        OPEN,
+        NORMAL,
+        BORDERLINE,
     }
 )
-_CLOSERS: Final = frozenset({Kind.SEEN, Kind.DENY_BACK, Kind.HEDGE_BACK, Kind.OPEN_BACK, Kind.ASKED_BACK})
+_CLOSERS: Final = frozenset({SEEN, DENY_BACK, HEDGE_BACK, OPEN_BACK, ASKED_BACK})
 _CUES: Final = frozenset(
     {
-        Kind.DENY,
-        Kind.DENY_BACK,
-        Kind.NORMAL,
-        Kind.ASKED,
-        Kind.ASKED_BACK,
-        Kind.HEDGE,
-        Kind.HEDGE_LIST,
-        Kind.HEDGE_BACK,
-        Kind.OPEN,
-        Kind.OPEN_BACK,
+        DENY,
+        DENY_BACK,
+        NORMAL,
+        ASKED,
+        ASKED_BACK,
+        HEDGE,
+        HEDGE_LIST,
+        HEDGE_BACK,
+        OPEN,
+        OPEN_BACK,
     }
 )
-_STATEMENTS: Final = frozenset({Kind.VERB, Kind.DENY, Kind.SEEN, Kind.NORMAL, Kind.ENLARGED, Kind.BORDERLINE})
+_STATEMENTS: Final = frozenset({VERB, DENY, SEEN, NORMAL, ENLARGED, BORDERLINE})
 _CHANGE_REACH: Final = 4
 """Tokens between "no" and "change" in "no significant interval change"."""
 _ADJECTIVE_REACH: Final = 2
@@ -105,10 +131,10 @@ def statements(items: list[Item], alternatives: int = UNCERTAIN) -> Iterator[Sta
         return
     reach = _reach(items)
     for i, item in enumerate(items):
-        if item.kind is Kind.MENTION:
+        if item.kind is MENTION:
             said, at = reach.mention(i, alternatives), None
             said = UNCERTAIN if item.entry.weak and said == POSITIVE else said
-        elif item.kind is Kind.ORGAN and (at := _size(items, i)) is not None:
+        elif item.kind is ORGAN and (at := _size(items, i)) is not None:
             said = reach.size(items[at].kind, at, alternatives)
         else:
             continue
@@ -142,9 +168,9 @@ class _Reach(NamedTuple):
         said = self.mention(i, alternatives)
         if said == BLANK:
             return BLANK
-        if kind is Kind.NORMAL and i not in self.either:
+        if kind is NORMAL and i not in self.either:
             return NEGATIVE if said == POSITIVE else UNCERTAIN
-        return UNCERTAIN if kind is Kind.BORDERLINE and said == POSITIVE else said
+        return UNCERTAIN if kind is BORDERLINE and said == POSITIVE else said
 
 
 def _claims_of(entry: Entry, said: int) -> Iterator[Claim]:
@@ -163,26 +189,26 @@ def _reach(items: list[Item]) -> _Reach:
         kind = item.kind
         if kind not in _CUES:
             continue
-        if kind is Kind.DENY and _denies_a_change(items, i):
+        if kind is DENY and _denies_a_change(items, i):
             reach.either.difference_update(_forward(items, i))
-        elif kind is Kind.DENY:
+        elif kind is DENY:
             reach.denied.update(_forward(items, i))
-        elif kind is Kind.DENY_BACK:
+        elif kind is DENY_BACK:
             reach.denied.update(_either_way(items, i))
-        elif kind is Kind.NORMAL:
+        elif kind is NORMAL:
             reach.denied.update(_normal_subject(items, i))
-        elif kind is Kind.ASKED:
+        elif kind is ASKED:
             reach.asked.update(_asked_for(items, i))
-        elif kind is Kind.ASKED_BACK:
+        elif kind is ASKED_BACK:
             reach.asked.update(_either_way(items, i))
-        elif kind in (Kind.HEDGE, Kind.HEDGE_LIST):
+        elif kind in (HEDGE, HEDGE_LIST):
             reach.hedged.update(_forward(items, i))
-        elif kind is Kind.HEDGE_BACK:
+        elif kind is HEDGE_BACK:
             reach.hedged.update(_either_way(items, i))
-        elif kind is Kind.OPEN:
+        elif kind is OPEN:
             ahead = list(_forward(items, i))
             reach.open.update(ahead if _names_something(items, ahead) else _backward(items, i))
-        elif kind is Kind.OPEN_BACK:
+        elif kind is OPEN_BACK:
             reach.open.update(_either_way(items, i))
     return reach
 
@@ -191,7 +217,7 @@ def _asked_for(items: list[Item], i: int) -> list[int]:
     """The reach of the question at ``i``, unless "which is" goes on about its finding as there."""
     reach = list(_forward(items, i))
     last = reach[-1] if reach else i
-    goes_on = [item.kind for item in items[last : last + 3]] == [Kind.MENTION, Kind.STOP, Kind.VERB]
+    goes_on = [item.kind for item in items[last : last + 3]] == [MENTION, STOP, VERB]
     return [] if goes_on and items[last + 1].end == items[last + 2].start else reach
 
 
@@ -203,19 +229,19 @@ def _names_something(items: list[Item], reach: Iterable[int]) -> bool:
 def _denies_a_change(items: list[Item], i: int) -> bool:
     """Whether the denial at ``i`` speaks of a change ("no change in the effusion") and not of a finding."""
     for later in items[i + 1 :]:
-        if later.start - items[i].end >= _CHANGE_REACH or later.kind in _NAMED | {Kind.EITHER, Kind.STOP}:
+        if later.start - items[i].end >= _CHANGE_REACH or later.kind in _NAMED | {EITHER, STOP}:
             return False
-        if later.kind is Kind.CHANGE:
+        if later.kind is CHANGE:
             return True
     return False
 
 
 def _forward(items: list[Item], i: int) -> Iterator[int]:
     """Indices of the items after cue ``i`` within its reach."""
-    lists = items[i].kind is Kind.HEDGE_LIST
+    lists = items[i].kind is HEDGE_LIST
     for j in range(i + 1, len(items)):
         kind = items[j].kind
-        if kind in (Kind.STOP, Kind.VERB) or (kind in _JOINTS and _new_statement(items, j, lists)):
+        if kind in (STOP, VERB) or (kind in _JOINTS and _new_statement(items, j, lists)):
             return
         yield j
 
@@ -228,15 +254,15 @@ def _new_statement(items: list[Item], joint: int, lists: bool = False) -> bool:
     rest = items[joint + 1 :]
     if not rest:
         return False
-    if joint and items[joint - 1].kind is Kind.SEEN:
+    if joint and items[joint - 1].kind is SEEN:
         return True
     opens = rest[0].kind in _OPENERS and rest[0].start == items[joint].end
-    if opens and not (rest[0].kind is Kind.QUALIFIER and (lists or _list_goes_on(rest))):
+    if opens and not (rest[0].kind is QUALIFIER and (lists or _list_goes_on(rest))):
         return True
     for k, item in enumerate(rest):
-        if item.kind is Kind.VERB:
+        if item.kind is VERB:
             return not (k + 1 < len(rest) and rest[k + 1].kind in _CLOSERS)
-        if item.kind in _JOINTS or item.kind is Kind.STOP:
+        if item.kind in _JOINTS or item.kind is STOP:
             return False
     return False
 
@@ -244,9 +270,9 @@ def _new_statement(items: list[Item], joint: int, lists: bool = False) -> bool:
 def _list_goes_on(rest: list[Item]) -> bool:
     """Whether an "or" still follows in the list ("no pneumothorax, large effusion, or consolidation")."""
     for item in rest:
-        if item.kind is Kind.EITHER:
+        if item.kind is EITHER:
             return True
-        if item.kind in (Kind.VERB, Kind.STOP, Kind.DENY):
+        if item.kind in (VERB, STOP, DENY):
             return False
     return False
 
@@ -256,7 +282,7 @@ def _backward(items: list[Item], i: int) -> Iterator[int]:
     subject_seen = False
     for j in range(i - 1, -1, -1):
         kind = items[j].kind
-        if kind is Kind.STOP or (kind is Kind.VERB and subject_seen):
+        if kind is STOP or (kind is VERB and subject_seen):
             return
         if kind in _JOINTS and _states_something(items, j):
             return
@@ -269,7 +295,7 @@ def _states_something(items: list[Item], joint: int) -> bool:
     for item in reversed(items[:joint]):
         if item.kind in _STATEMENTS:
             return True
-        if item.kind in _JOINTS or item.kind is Kind.STOP:
+        if item.kind in _JOINTS or item.kind is STOP:
             return False
     return False
 
@@ -282,10 +308,10 @@ def _either_way(items: list[Item], i: int) -> list[int]:
 
 def _normal_subject(items: list[Item], i: int) -> Iterator[int]:
     """Mentions that are the subject of "is normal" ("vascular congestion is within normal limits")."""
-    if not (i and items[i - 1].kind is Kind.VERB):
+    if not (i and items[i - 1].kind is VERB):
         return
     for j in range(i - 2, -1, -1):
-        if items[j].kind is not Kind.MENTION:
+        if items[j].kind is not MENTION:
             return
         yield j
 
@@ -294,7 +320,7 @@ def _alternatives(items: list[Item]) -> set[int]:
     """Indices of mentions and sizes offered as alternatives ("atelectasis or pneumonia")."""
     found: set[int] = set()
     for i, item in enumerate(items):
-        if item.kind is Kind.EITHER:
+        if item.kind is EITHER:
             left, right = _nearest(items, range(i - 1, -1, -1)), _nearest(items, range(i + 1, len(items)))
             if left is not None and right is not None:
                 found |= {left, right}
@@ -304,9 +330,9 @@ def _alternatives(items: list[Item]) -> set[int]:
 def _nearest(items: list[Item], order: range) -> int | None:
     """The first mention or size met before anything that parts the two sides of an "or"."""
     for j in order:
-        if items[j].kind is Kind.MENTION or items[j].kind in _SIZES:
+        if items[j].kind is MENTION or items[j].kind in _SIZES:
             return j
-        if items[j].kind in (Kind.STOP, Kind.VERB, Kind.COMMA, Kind.SEEN):
+        if items[j].kind in (STOP, VERB, COMMA, SEEN):
             return None
     return None
 
@@ -326,7 +352,7 @@ def _size_before(items: list[Item], organ: int) -> int | None:
             return None
         if item.kind in _SIZES:
             return j
-        if item.kind not in (Kind.QUALIFIER, Kind.ORGAN, Kind.AND):
+        if item.kind not in (QUALIFIER, ORGAN, AND):
             return None
         edge = item.start
     return None
@@ -339,9 +365,9 @@ def _size_after(items: list[Item], organ: int) -> int | None:
         kind = items[j].kind
         if kind in _SIZES:
             return j
-        if kind is Kind.STOP or (kind is Kind.VERB and verb):
+        if kind is STOP or (kind is VERB and verb):
             return None
         if verb and kind in _JOINTS and _new_statement(items, j):
             return None
-        verb |= kind is Kind.VERB
+        verb |= kind is VERB
     return None

@@ -34,6 +34,34 @@ class Kind(enum.IntEnum):
     ASKED_BACK = enum.auto()  # "must be ruled out": one that says nothing of what precedes
 
 
+(
+    MENTION,
+    ORGAN,
+    ENLARGED,
+    BORDERLINE,
+    NORMAL,
+    DENY,
+    DENY_BACK,
+    HEDGE,
+    HEDGE_LIST,
+    HEDGE_BACK,
+    OPEN,
+    OPEN_BACK,
+    EITHER,
+    AND,
+    COMMA,
+    VERB,
+    SEEN,
+    CHANGE,
+    QUALIFIER,
+    STOP,
+    IGNORED,
+    ASKED,
+    ASKED_BACK,
+) = Kind
+"""The same by names of their own: to look one up in the enumeration takes longer than to compare it."""
+
+
 class Entry(NamedTuple):
     """What a phrase stands for.
 

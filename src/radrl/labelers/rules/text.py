@@ -29,6 +29,7 @@ _OWN: Final = "findings|finding|impression|impressions|conclusion|conclusions|re
 _SECTION: Final = re.compile(
     rf"(?:^|(?<=[\s.*]))(?:(?P<foreign>{_FOREIGN})|(?P<own>{_OWN}))\s*:", re.IGNORECASE
 )
+_LONGEST: Final = max(map(len, f"{_FOREIGN}|{_OWN}".split("|")))
 
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 # A stop ends a sentence unless a digit follows at once ("1.5 cm"); a line that opens a list item starts one.
@@ -105,7 +106,7 @@ def _names_something(clause: str) -> bool:
 
 def _own_sections(report: str) -> str:
     """The report without its foreign sections; untouched where it has none."""
-    heads = list(_SECTION.finditer(report)) if ":" in report else []
+    heads = _heads(report)
     if not heads:
         return report
     kept = [report[: heads[0].start()]]
@@ -116,6 +117,18 @@ def _own_sections(report: str) -> str:
         elif after is None:
             kept.append(_after_first_statement(body))
     return "\n\n".join(kept)
+
+
+def _heads(report: str) -> list[re.Match[str]]:
+    """The headings of sections, which are looked for before colons alone."""
+    heads = []
+    before, colon = 0, report.find(":")
+    while colon >= 0:
+        start = max(before, len(report[:colon].rstrip()) - _LONGEST)
+        if head := _SECTION.search(report, start, colon + 1):
+            heads.append(head)
+        before, colon = colon + 1, report.find(":", colon + 1)
+    return heads
 
 
 def _after_first_statement(body: str) -> str:

@@ -30,6 +30,7 @@ from radrl.pipelines.compare.settings import Beside, ComparisonSettings
 from radrl.pipelines.compare.summary import sentences
 from radrl.pipelines.compare.systems import System
 from radrl.pipelines.compare.table import short
+from radrl.pipelines.compare.weighed import weighed_of
 from radrl.pipelines.eval.nodes import describe_cleaning
 from radrl.pipelines.eval.texts import LABEL_TEXTS
 
@@ -125,6 +126,7 @@ def render(
             case(examples.show(sample_id, own, labelled, facts), alternatives=_alternatives(settings.labeler))
             for sample_id, own in films.items()
         ],
+        weighed=weighed_of(arm_reports, list(films)),
         verdicts=examples.VERDICTS,
         contents=CONTENTS | {"against": f"Each arm against {settings.reference}"},
         published=_published(beside.published),

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from radrl.evaluation.gold import Gold
     from radrl.evaluation.label_agreement import LabelRow
     from radrl.labelers.base import LabelMatrix
+    from radrl.scoring.base import Scorer
+    from radrl.scoring.texts import Texts
 
 Scores = dict[str, Any]
 """Counts and metrics by name; under `skipped` why a metric is missing, under `about` what made them."""
@@ -51,8 +53,9 @@ def score_reports(
         The scores by name, those of wording of texts cleaned as `eval.cleaning` says, the others of the texts
         that `eval.labels_of` names; per labeler (`rules`; `rules_gold` against gold labels), observation and
         reading precision, recall, F1, support and predicted; per report both forms of the texts as they were
-        scored, the labels of every labeler (`radrl.pipelines.eval.texts.label_columns`) and its own scores,
-        each under the name of the metric it belongs to.
+        scored, the labels of every labeler (`radrl.pipelines.eval.texts.label_columns`), its own scores, each
+        under the name of the metric it belongs to, and where a scorer explains itself the rows that its score
+        comes from.
 
     Raises:
         ValueError: when there is no report, or a film has none (an empty text is one, a missing text is not).
@@ -76,12 +79,22 @@ def score_reports(
         scorers.append(GoldEfficacy(readers, gold))
     found = [scorer.score(references.of(scorer), hypotheses.of(scorer)) for scorer in scorers]
     labels = {reader.name: (reader.label(clinical[0]), reader.label(clinical[1])) for reader in readers}
-    per_report = reports.assign(**_columns_of(labels), **_merged(one.per_report for one in found))
+    lines = _explained(scorers, references, hypotheses)
+    per_report = reports.assign(**_columns_of(labels), **_merged(one.per_report for one in found), **lines)
     scores: Scores = _describe(reports) | _describe_gold(reports, gold) | _merged(one.corpus for one in found)
     about = {"cleaning": describe_cleaning(settings), "labels_of": settings["labels_of"]}
     about |= _merged(one.about for one in found)
     scores |= {"skipped": _merged(one.skipped for one in found), "about": about}
     return scores, _label_table(labels, gold), per_report
+
+
+def _explained(scorers: Iterable[Scorer], references: Texts, hypotheses: Texts) -> dict[str, list[Any]]:
+    """By column, what each report's scores come from, of the scorers that tell it."""
+    return _merged(
+        explained(references.of(one), hypotheses.of(one))
+        for one in scorers
+        if (explained := getattr(one, "explained", None)) is not None
+    )
 
 
 def _columns_of(labels: Mapping[str, tuple[LabelMatrix, LabelMatrix]]) -> dict[str, list[Any]]:

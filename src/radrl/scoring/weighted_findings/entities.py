@@ -10,7 +10,8 @@ they are compared:
 - A finding that another one of the report is a kind of (opacity beside pneumonia), at no other place, weighs
   only what it weighs more than that one: both together weigh what the heavier does. So does a sign beside
   what it is a sign of (a blunted angle beside an effusion). One finding takes such weight from one other
-  alone, and with it the severity, size and change that it does not state itself.
+  alone, and with it the severity, size and change that it does not state itself; a wider name without a
+  place is where the narrower one is.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from operator import eq
+from itertools import chain
 from typing import Final
 
 from radrl.scoring.weighted_findings.conditions import Context
@@ -64,11 +65,13 @@ class Entity:
         weight: what it costs to miss it, or to invent it.
         side: left, right, or empty where nothing is said.
         finding: what was read.
+        narrower: of a wider name or a sign, the finding of the same report that it took weight from.
     """
 
     weight: float
     side: str
     finding: Finding
+    narrower: Entity | None = None
 
     @property
     def concept(self) -> str:
@@ -95,16 +98,14 @@ def entities(findings: Iterable[Finding], tables: Tables, context: Context) -> l
             weight = weight if one.certainty == "certain" else weight * hedged
             found += [Entity(weight, side, one) for side in (one.sides or _NO_SIDE)]
     if len(found) > 1:
-        found.sort(key=_roughly)
-        if any(map(eq, map(_roughly, found), map(_roughly, found[1:]))):
+        names = {(one.finding.concept, one.side): one for one in found}
+        if len(names) == len(found):  # as nearly always
+            found = [names[name] for name in sorted(names)]
+        else:
             found.sort(key=_order)
         spread(found, tables.costs["again"])
         _lighten(found, tables)
     return found
-
-
-def _roughly(entity: Entity) -> tuple[str, str]:
-    return entity.finding.concept, entity.side
 
 
 def _order(entity: Entity) -> tuple[str, ...]:
@@ -120,8 +121,8 @@ def spread(found: Sequence[Entity], again: float) -> None:
         found: entities, whose weights are changed.
         again: the share.
     """
-    counts = Counter(entity.finding.concept for entity in found)
-    if len(counts) < len(found):
+    if len({entity.finding.concept for entity in found}) < len(found):
+        counts = Counter(entity.finding.concept for entity in found)
         for entity in found:
             count = counts[entity.finding.concept]
             entity.weight *= (1 + again * (count - 1)) / count
@@ -131,7 +132,9 @@ def _lighten(found: Sequence[Entity], tables: Tables) -> None:
     """Take from wider names and signs what the narrower ones beside them weigh."""
     line = tables.lines
     concepts = {entity.finding.concept for entity in found}
-    if all(concepts.isdisjoint(line[concept]) for concept in concepts) and concepts.isdisjoint(SIGNS):
+    if concepts.isdisjoint(SIGNS) and concepts.isdisjoint(
+        chain.from_iterable(map(line.__getitem__, concepts))
+    ):
         return
     weights = [
         entity.weight for entity in found
@@ -141,13 +144,19 @@ def _lighten(found: Sequence[Entity], tables: Tables) -> None:
         near = [
             (_steps(one, wide, tables), one.side != wide.side, -weights[i], i)
             for i, one in enumerate(found)
-            if i not in given and one is not wide and _steps(one, wide, tables) and _together(one, wide)
+            if i not in given and one is not wide and _steps(one, wide, tables) and together(one, wide)
         ]
         if near:
             narrow = min(near)[-1]
             given.add(narrow)
+            wide.narrower = found[narrow]
             wide.weight = max(0.0, wide.weight - weights[narrow])
             _lend(wide.finding, found[narrow])
+            if (
+                wide.weight
+                and sum(one.finding.concept == found[narrow].finding.concept for one in found) == 1
+            ):
+                _place(wide, found[narrow])
 
 
 def _lend(wide: Finding, to: Entity) -> None:
@@ -162,6 +171,13 @@ def _lend(wide: Finding, to: Entity) -> None:
         to.finding = replace(own, severity=said[0], size_mm=said[1], change=said[2])
 
 
+def _place(wide: Entity, narrow: Entity) -> None:
+    """Put a wider name that has neither side nor region where the narrower one has it."""
+    if not wide.side and not wide.finding.regions:
+        wide.side = narrow.side
+        wide.finding = replace(wide.finding, regions=narrow.finding.regions)
+
+
 def _steps(one: Entity, wide: Entity, tables: Tables) -> int:
     """How many steps a concept is narrower than another, or than that is a sign of; 0 where it is not."""
     name, other = one.finding.concept, wide.finding.concept
@@ -174,7 +190,7 @@ def _steps(one: Entity, wide: Entity, tables: Tables) -> int:
     return line.index(other) + 1 if other in line and name not in SIGNS else 0
 
 
-def _together(one: Entity, other: Entity) -> bool:
+def together(one: Entity, other: Entity) -> bool:
     """Whether two entities may be at one place; an opacity of one side is not the edema of both lungs."""
     if one.side != other.side and ((one.side and other.side) or one.finding.concept in DIFFUSE):
         return False

@@ -13,9 +13,11 @@ SEVERITIES: Final = ("trace", "small", "moderate", "large")
 """Words of severity and extent, by rank from 0; mild counts as small, severe and extensive as large."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Finding:
-    """One finding of one report.
+    """One finding of one report; nothing changes it once it is made.
+
+    It is not frozen, since a frozen one takes five times as long to make, and a report has ten.
 
     Args:
         concept: a name of the table `concepts.csv`, such as ``pleural_effusion`` or ``endotracheal_tube``.

@@ -7,7 +7,6 @@ each place, left to right.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -49,6 +48,8 @@ class Meaning:
         change: against an earlier film.
         tip: place where a line or tube may end.
         size_mm: a measurement.
+        percent: one in percent, which is a degree of some findings.
+        angle: one in degrees.
         word: what it does to the phrases around it: `ENDING`, `LOCATIVE`, `LINK` or nothing.
         says: whether it says anything of a finding.
         bits: the bit of its part (`bit`), with `NAMES`, `SAYS` and `PARTS`.
@@ -56,11 +57,13 @@ class Meaning:
 
     __slots__ = (
         "also",
+        "angle",
         "bits",
         "change",
         "concept",
         "entry",
         "hints",
+        "percent",
         "regions",
         "reversed",
         "says",
@@ -83,6 +86,8 @@ class Meaning:
         self.change: Change | None = None
         self.tip: str | None = None
         self.size_mm: float | None = None
+        self.percent: float | None = None
+        self.angle: float | None = None
         self.word = 0
         self.says = False
         self.bits = 0
@@ -97,6 +102,8 @@ class Meaning:
             or self.change
             or self.tip
             or self.size_mm is not None
+            or self.percent is not None
+            or self.angle is not None
             or self.also
         )
         self.bits = NAMES * bool(self.concept) | SAYS * self.says | PARTS * bool(self.word)
@@ -120,14 +127,6 @@ which one finding points to the next."""
 Words = tuple[str, ...]
 Trie = dict[Any, Any]
 """By word the next node; under None the meaning of what ends here."""
-
-
-def measured(size_mm: float) -> Meaning:
-    """The meaning of a measurement."""
-    meaning = Meaning()
-    meaning.size_mm = size_mm
-    meaning.settle()
-    return meaning
 
 
 def written(lines: str) -> Iterator[Words]:
@@ -310,22 +309,3 @@ def find(words: list[str], trie: Trie) -> list[tuple[Meaning, int, int]]:
 
 
 TRIE: Final = build()
-
-_MEASURE: Final = re.compile(
-    r"(?<![\w.])(\d+(?:\.\d+)?)(?:\s*(?:x|by|-|to)\s*(\d+(?:\.\d+)?))?(?:\s*(?:x|by)\s*(\d+(?:\.\d+)?))?"
-    r"\s*-?\s*(cm|mm|centimet|millimet)"
-)
-
-
-def measurements(sentence: str) -> Iterator[tuple[float, int]]:
-    """The measurements of a sentence.
-
-    Args:
-        sentence: in lower case.
-
-    Yields:
-        (largest dimension in millimetres, the character where it begins).
-    """
-    for match in _MEASURE.finditer(sentence):
-        largest = max(float(number) for number in match.groups()[:3] if number)
-        yield largest * (10 if match[4][0] == "c" else 1), match.start()

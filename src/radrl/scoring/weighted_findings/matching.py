@@ -5,8 +5,9 @@ of likeness s in (0, 1] whose wrong attributes cost the parts p of their weight 
 
     c = min(a w + b v, (1 - s) (a w + b v) + s sum(p) max(w, v))
 
-and earns a w + b v - c; an entity without a partner costs a w, or b v. The matching is the one that earns
-most, which is the one that costs least. With C its cost and W = a sum(w) + b sum(v) the score is
+and earns what both would cost alone, less c; an entity without a partner costs a w, or b v, and less where it
+is a wider name of what the other report names more narrowly. The matching is the one that earns most, which
+is the one that costs least. With C its cost and W = a sum(w) + b sum(v) the score is
 
     1 - C / (rest + W)
 
@@ -23,14 +24,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
 from radrl.scoring.weighted_findings import places
 from radrl.scoring.weighted_findings.conditions import UNKNOWN, Context
-from radrl.scoring.weighted_findings.entities import Entity, entities, spread
+from radrl.scoring.weighted_findings.entities import Entity, entities, spread, together
 from radrl.scoring.weighted_findings.finding import Finding
 from radrl.scoring.weighted_findings.tables import Tables
 
@@ -41,6 +42,8 @@ _CHANGES: Final = {"resolved": -2.0, "decreased": -1.0, "unchanged": 0.0, "incre
 
 _ALIKE_MM: Final = math.log2(8 / 7)
 """Sizes within a seventh of each other are one."""
+
+_SIDES: Final = ("left", "right")
 
 _SHORT: Final = 5
 """Rows of a matching that are tried out; more go to scipy."""
@@ -53,8 +56,7 @@ class Fault(NamedTuple):
     cost: float
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """One line of a comparison.
 
     Args:
@@ -63,7 +65,7 @@ class Match:
         weight: of what is matched, that of the two on average.
         reference: what the reference says.
         hypothesis: what the hypothesis says.
-        faults: of what is matched, where its cost comes from.
+        faults: where its cost comes from, of what is matched, or is said by another name in part.
     """
 
     kind: Kind
@@ -74,8 +76,7 @@ class Match:
     faults: tuple[Fault, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     """Two reports compared.
 
     Args:
@@ -120,19 +121,28 @@ def compare(
         known, said = _sided(known, said, tables)
     miss, invent = 2 * beta**2 / (1 + beta**2), 2 / (1 + beta**2)
     total = math.fsum([*(miss * one.weight for one in known), *(invent * one.weight for one in said)])
-    pairs = _pairs(known, said, tables, miss, invent) if known and said else []
+    alone = lacking, beyond = _alone(known, said, tables, miss), _alone(said, known, tables, invent)
+    pairs = _pairs(known, said, tables, (miss, invent), alone) if known and said else []
     matches = [
         Match("matched", cost, (known[i].weight + said[k].weight) / 2, known[i], said[k], faults)
         for i, k, cost, faults in pairs
     ]
     inexact = math.fsum(one.cost for one in matches)
     rows, columns = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
-    lost = [one for i, one in enumerate(known) if i not in rows]
-    over = [one for k, one in enumerate(said) if k not in columns]
-    matches += [Match("missed", miss * one.weight, one.weight, one) for one in lost if one.weight]
-    matches += [Match("false", invent * one.weight, one.weight, None, one) for one in over if one.weight]
-    missed = math.fsum(miss * one.weight for one in lost)
-    false = math.fsum(invent * one.weight for one in over)
+    lost = [(one, cost) for i, (one, cost) in enumerate(zip(known, lacking, strict=True)) if i not in rows]
+    over = [(one, cost) for k, (one, cost) in enumerate(zip(said, beyond, strict=True)) if k not in columns]
+    matches += [
+        Match("missed", cost, one.weight, one, faults=_in_part(cost, miss * one.weight))
+        for one, cost in lost
+        if one.weight
+    ]
+    matches += [
+        Match("false", cost, one.weight, None, one, _in_part(cost, invent * one.weight))
+        for one, cost in over
+        if one.weight
+    ]
+    missed = math.fsum(cost for _, cost in lost)
+    false = math.fsum(cost for _, cost in over)
     rest = tables.costs["rest"]
     if reference and not hypothesis:
         matches.append(Match("silent", rest, rest))
@@ -141,17 +151,58 @@ def compare(
     return Comparison(max(0.0, 1 - cost / (rest + total)), total, missed, false, inexact, tuple(matches))
 
 
+def _in_part(cost: float, whole: float) -> tuple[Fault, ...]:
+    """Why something costs less than its weight."""
+    return (Fault("said by another name in part", cost),) if cost < whole else ()
+
+
+def _alone(own: Iterable[Entity], others: Sequence[Entity], tables: Tables, share: float) -> list[float]:
+    """What each entity costs without a partner."""
+    return [
+        share * one.weight * (1 - _covered(one, one.narrower, others, tables))
+        if one.narrower is not None and one.weight
+        else share * one.weight
+        for one in own
+    ]
+
+
+def _covered(one: Entity, narrower: Entity, others: Iterable[Entity], tables: Tables) -> float:
+    """The share of a wider name that the other report says by naming what it is a name of.
+
+    Args:
+        one: the wider name.
+        narrower: the finding that it is a name of.
+        others: of the other report.
+        tables: of likenesses.
+
+    Returns:
+        How like it is what the other report calls that finding there: "left pneumonia" says half of "left
+        opacity, likely pneumonia".
+    """
+    name = one.finding.concept
+    wide, narrow = tables.like[name], tables.like[narrower.finding.concept]
+    return max(
+        (
+            wide[other.finding.concept]
+            for other in others
+            if other.finding.concept != name
+            and other.finding.concept in wide
+            and other.finding.concept in narrow
+            and together(other, one)
+        ),
+        default=0.0,
+    )
+
+
 def _sided(known: list[Entity], said: list[Entity], tables: Tables) -> tuple[list[Entity], list[Entity]]:
     """What says no side and is on both in the other report is on both: diffuse edema, effusions."""
     return _as_in(known, said, tables), _as_in(said, known, tables)
 
 
 def _as_in(one: list[Entity], other: Iterable[Entity], tables: Tables) -> list[Entity]:
-    sides: dict[str, set[str]] = {}
-    for entity in other:
-        if entity.side:
-            sides.setdefault(entity.concept, set()).add(entity.side)
-    both = {concept for concept, said in sides.items() if len(said) > 1}
+    both = {entity.finding.concept for entity in one if not entity.side}
+    for side in _SIDES if both else ():
+        both &= {entity.finding.concept for entity in other if entity.side == side}
     if not both:
         return one
     counts: dict[str, int] = {}
@@ -172,9 +223,22 @@ _Pair = tuple[int, int, float, tuple[Fault, ...]]
 
 
 def _pairs(
-    known: Sequence[Entity], said: Sequence[Entity], tables: Tables, miss: float, invent: float
+    known: Sequence[Entity],
+    said: Sequence[Entity],
+    tables: Tables,
+    shares: tuple[float, float],
+    alone: tuple[Sequence[float], Sequence[float]],
 ) -> list[_Pair]:
-    """The matching that earns most, as places in both lists, costs and faults."""
+    """The matching that earns most, as places in both lists, costs and faults.
+
+    Args:
+        known: of the reference.
+        said: of the hypothesis.
+        tables: of likenesses and costs.
+        shares: what a miss and an invention cost of a weight.
+        alone: what each entity of both costs without a partner.
+    """
+    miss, invent = shares
     gains: dict[tuple[int, int], float] = {}
     found: dict[tuple[int, int], tuple[float, tuple[Fault, ...]]] = {}
     like, costs = tables.like, tables.costs
@@ -186,9 +250,10 @@ def _pairs(
                 other, close = said[k], alike[name]
                 whole = miss * one.weight + invent * other.weight
                 faults = _faults(one, other, close, whole, costs)
-                cost = min(whole, math.fsum(fault.cost for fault in faults)) if faults else 0.0
-                if whole > cost:
-                    gains[i, k] = whole - cost
+                most = alone[0][i] + alone[1][k]
+                cost = min(most, math.fsum(fault.cost for fault in faults)) if faults else 0.0
+                if most > cost:
+                    gains[i, k] = most - cost
                     found[i, k] = cost, faults
     return [(i, k, *found[i, k]) for i, k in _best(gains)]
 
@@ -206,7 +271,7 @@ def _faults(
         costs: by name.
     """
     a, b = one.finding, other.finding
-    if close == 1.0 and one.side == other.side and _attributes(a) == _attributes(b):
+    if close == 1.0 and one.side == other.side and _same(a, b):
         return ()
     heavy = close * max(one.weight, other.weight)
     parts = {
@@ -223,8 +288,17 @@ def _faults(
     return tuple(fault for fault in faults if fault.cost)
 
 
-def _attributes(one: Finding) -> tuple[object, ...]:
-    return (one.regions, one.severity, one.size_mm, one.change, one.tip, one.tip_mm, one.certainty)
+def _same(a: Finding, b: Finding) -> bool:
+    """Whether two findings differ in nothing but their names and sides."""
+    return (
+        a.regions == b.regions
+        and a.severity == b.severity
+        and a.size_mm == b.size_mm
+        and a.change == b.change
+        and a.tip == b.tip
+        and a.tip_mm == b.tip_mm
+        and a.certainty == b.certainty
+    )
 
 
 def _unless_same(one: str, other: str, unstated: float) -> float:
@@ -280,14 +354,17 @@ def _of_tips(a: Finding, b: Finding, unstated: float) -> float:
 
 def _best(gains: dict[tuple[int, int], float]) -> list[tuple[int, int]]:
     """The one-to-one choice of pairs whose gains add up to most, in the order of their rows."""
+    favourites: dict[int, tuple[float, int]] = {}
+    for (i, k), gain in gains.items():
+        if i not in favourites or (gain, -k) > favourites[i]:
+            favourites[i] = gain, -k
+    if len({k for _, k in favourites.values()}) == len(favourites):  # no two want the same, as nearly always
+        return sorted((i, -k) for i, (_, k) in favourites.items())
     rows: dict[int, list[int]] = {}
     columns: dict[int, list[int]] = {}
     for i, k in gains:
         rows.setdefault(i, []).append(k)
         columns.setdefault(k, []).append(i)
-    favourites = {i: max((gains[i, k], -k) for k in own) for i, own in rows.items()}
-    if len({k for _, k in favourites.values()}) == len(rows):  # no two want the same, as nearly always
-        return sorted((i, -k) for i, (_, k) in favourites.items())
     chosen: list[tuple[int, int]] = []
     seen: set[int] = set()
     for start in rows:

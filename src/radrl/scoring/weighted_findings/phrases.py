@@ -75,12 +75,14 @@ CONCEPTS: Final[dict[str, str]] = {
         prominent|increased central? pulmonary? vascular marking
         prominence of the? pulmonary? vascular marking
         cephalization
-        cephalization of the? pulmonary? vascularity|vasculature|vessel|flow|blood?""",
+        cephalization of the? pulmonary? vascularity|vasculature|vessel|flow|blood?
+        upper lobe blood|vascular|venous? diversion|redistribution""",
     "pulmonary_edema": "pulmonary? edema|oedema\nedematous change",
     "interstitial_edema": "pulmonary? interstitial pulmonary? edema|oedema",
     "alveolar_edema": """
         pulmonary? alveolar|airspace pulmonary? edema|oedema
         flash pulmonary edema
+        batwing|butterfly opacity|edema|pattern|distribution
         ards
         acute respiratory distress syndrome""",
     "kerley_lines": "kerley a|b? line?\nseptal line|thickening\ninterlobular septal thickening",
@@ -198,7 +200,8 @@ CONCEPTS: Final[dict[str, str]] = {
         increased lung|pulmonary|parenchymal|basilar density""",
     "airspace_opacity": """
         airspace|alveolar opacity|opacification|disease|process|density|infiltrate|change
-        air space opacity|opacification|disease|process|density|infiltrate
+        air space opacity|opacification|disease|process|density|infiltrate|shadowing
+        airspace|alveolar shadowing
         infiltrate|infiltration|infiltrative
         infiltrative change|process
         focal|pulmonary|lung|parenchymal|airspace infiltrate""",
@@ -393,6 +396,7 @@ CONCEPTS: Final[dict[str, str]] = {
         fluid in|within the? left|right|both? pleural space|cavity
         pleural space fluid
         hydrothorax
+        meniscus sign?
         pleural air collection or fluid""",
     "loculated_effusion": """
         loculated pleural? effusion|fluid collection?
@@ -412,11 +416,15 @@ CONCEPTS: Final[dict[str, str]] = {
     "blunted_costophrenic_angle": """
         blunting|blunted|blunt
         blunting|obscuration of the? bilateral|both? left|right? costophrenic|cp|costal angle|sulcus|recess
+        blunting|obscuration of the? bilateral|both? left|right? lateral|posterior? costophrenic|cp xxxx
+        blunting|obscuration of the? lateral|posterior? left|right? costophrenic|cp angle|sulcus|xxxx
         blunting|obscuration of the? bilateral|both? lateral|posterior costophrenic|cp angle|sulcus|recess
         blunting|obscuration of the? bilateral|both? lateral|posterior costal angle|sulcus|recess
         blunting|obscuration of the? left|right left|right? costophrenic|cp|costal angle|sulcus|recess
         blunting|obscuration of the? left|right lateral|posterior costophrenic|cp|costal angle|sulcus|recess
         blunted bilateral|both|left|right? lateral|posterior? costophrenic|cp angle|sulcus|recess
+        loss|obliteration|effacement of the? left|right? lateral|posterior? costophrenic|cp angle|sulcus
+        costophrenic|cp angle|sulcus is|are? lost|obliterated|effaced
         costophrenic|cp angle|sulcus blunting|blunted
         costophrenic|cp angle|sulcus is|are|appear? mildly|slightly|minimally? blunted|obscured""",
     "pleural_thickening": """
@@ -438,8 +446,11 @@ CONCEPTS: Final[dict[str, str]] = {
     "pleural_mass": "pleural based? mass|nodule|lesion|tumor\nmesothelioma",
     "pneumothorax": """
         pneumothorax|pnuemothorax|pneumothorx|ptx
-        pleural air collection?
-        visceral pleural line""",
+        pleural|intrapleural air|gas collection?
+        air|gas in|within the? left|right|both? pleural space|cavity
+        air|gas remain|persist|is|seen|present seen|present? in|within the? left|right? pleural space|cavity
+        visceral pleural line
+        deep sulcus sign""",
     "hydropneumothorax": """
         hydropneumothorax
         hydro|hemo|haemo pneumothorax
@@ -462,6 +473,9 @@ CONCEPTS: Final[dict[str, str]] = {
         intraperitoneal free? air|gas
         free air under|below|beneath the? right|left? diaphragm|hemidiaphragm
         air|gas under|below|beneath the? right|left? diaphragm|hemidiaphragm
+        free? air|gas|lucency under|underneath|below|beneath both|each|either|a the? diaphragm|hemidiaphragm
+        free? air|gas underneath the? right|left? diaphragm|hemidiaphragm
+        extraluminal|subphrenic free? air|gas
         pneumoperitoneum""",
     "hemidiaphragm_elevation": """
         elevation|elevated
@@ -470,7 +484,8 @@ CONCEPTS: Final[dict[str, str]] = {
         diaphragm|hemidiaphragm elevation
         diaphragm|hemidiaphragm is|are|appear|remain? mildly|slightly|moderately|markedly? elevated|raised
         diaphragmatic elevation
-        raised diaphragm|hemidiaphragm""",
+        raised|high diaphragm|hemidiaphragm
+        diaphragm|hemidiaphragm is|are|lie high|higher""",
     "eventration": """
         eventration|eventrated
         eventration of the? right|left? diaphragm|hemidiaphragm
@@ -487,17 +502,23 @@ CONCEPTS: Final[dict[str, str]] = {
         acute|active|focal|significant? bony|osseous|skeletal|bone|osseus abnormality|finding|process|injury
         acute|active|focal|significant? bony|osseous|skeletal|bone|osseus change|disease|pathology
         displaced? acute|focal bone abnormality
+        cortical|corticated|contour? irregularity
+        contour abnormality
         rib abnormality""",
     "fracture": """
         fracture|fractured
         bony|osseous|bone|skeletal|displaced|nondisplaced fracture
-        fracture line|deformity""",
+        fracture line|deformity
+        cortical|bony break|discontinuity|step
+        cortical|bony? step off
+        broken bone|clavicle""",
     "rib_fracture": """
         rib fracture
         rib fracture deformity
         fracture of the? right|left? first|second|third|fourth|fifth|sixth? rib
         fracture of the? right|left? seventh|eighth|ninth|tenth|xxxx rib
-        fractured rib""",
+        broken|fractured right|left? first|second|third|fourth|fifth|sixth? rib
+        broken|fractured right|left? seventh|eighth|ninth|tenth|xxxx rib""",
     "clavicle_fracture": """
         clavicle|clavicular fracture
         fracture of the? right|left? distal|mid|proximal? clavicle
@@ -507,6 +528,15 @@ CONCEPTS: Final[dict[str, str]] = {
         vertebral body? compression fracture|deformity
         compression fracture|deformity
         compression fracture deformity
+        compression of t4|t5|t6|t7|t8|t9|t10|t11|t12|l1|l2|l3
+        t4|t5|t6|t7|t8|t9|t10|t11|t12|l1|l2|l3 compression
+        superior|inferior|anterior|vertebral? endplate compression|depression|deformity|fracture|collapse
+        compression|depression|deformity|fracture of the? superior|inferior|anterior? endplate
+        multilevel xxxx? deformity
+        thoracic|lumbar xxxx deformity
+        biconcave|biconcavity
+        biconcave vertebra|vertebral|deformity body?
+        vertebra plana
         wedge|wedging|wedged compression? deformity
         anterior wedge compression? deformity?
         vertebral body fracture
@@ -516,7 +546,9 @@ CONCEPTS: Final[dict[str, str]] = {
         compressed vertebra|vertebral body?
         compression of the? vertebral body
         loss of vertebral? body? height
-        vertebral body? height loss
+        vertebral? body? height loss
+        vertebral|vertebra collapse|collapsed
+        collapsed vertebra|vertebral body?
         decreased|reduced|loss vertebral body? height""",
     "sternal_fracture": "sternal|sternum|manubrial fracture\nfracture of the? sternum",
     "humerus_fracture": """
@@ -538,6 +570,10 @@ CONCEPTS: Final[dict[str, str]] = {
         osteonecrosis|myeloma""",
     "bone_deformity": """
         deformity
+        bony|osseous|bone|rib|clavicular|sternal irregularity
+        rib|bony|osseous|clavicular|chest wall? remodeling|bowing|expansion|asymmetry
+        malunion|malunited
+        posttraumatic deformity
         rib|posttraumatic|clavicular|chest|bony|thoracic|sternal|osseous deformity
         deformity of the? chest|thorax""",
     "degenerative_change": """
@@ -648,7 +684,7 @@ CONCEPTS: Final[dict[str, str]] = {
         coiled|kinked|dislodged|knotted
         should|could|need to? be advanced|withdrawn|repositioned|retracted|pulled
         recommend|suggest advancement|repositioning|retraction|withdrawal
-        too high|low
+        too high|low|deep|far
         selectively intubated
         right|left? main? mainstem|endobronchial|bronchus|stem intubation""",
     "endotracheal_tube": "endotracheal|et|ett|tracheal tube\nett\nendotracheal\nintubated",
@@ -683,6 +719,7 @@ CONCEPTS: Final[dict[str, str]] = {
         port a? cath|catheter
         chest|subcutaneous|infusion|implanted|chest wall port|catheter
         port catheter
+        catheter|tubing|line of a|the? left|right? sided? port
         port a
         infusion port|catheter
         medication port
@@ -697,7 +734,9 @@ CONCEPTS: Final[dict[str, str]] = {
         pulmonary artery|arterial catheter|line
         pa|swan catheter""",
     "chest_tube": """
-        chest|thoracostomy|pleural|thoracic drainage? tube|drain|catheter
+        chest|thoracostomy|pleural|thoracic|intercostal drainage? tube|drain|catheter
+        drain|catheter|tube in|within the? left|right? pleural space|cavity
+        drain in|within|over the? left|right? hemithorax|chest|thorax
         pigtail|pleurx pleural? catheter|drain
         pleurx|pigtail
         thoracostomy|thoracentesis catheter|tube""",
@@ -795,6 +834,7 @@ CONCEPTS: Final[dict[str, str]] = {
         surgical|cholecystectomy|cabg|mediastinal|epigastric clip
         axillary|vascular|hemostatic|operative|bypass clip
         surgical suture|staple|material|device|hardware
+        bypass graft? marker
         suture|staple line|material
         metallic|metal clip""",
     "monitoring_leads": "ekg|ecg|monitoring|monitor|telemetry lead|wire|electrode|device",

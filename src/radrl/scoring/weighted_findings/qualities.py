@@ -87,13 +87,22 @@ REGIONS: Final[dict[tuple[str, str], str]] = {
     ("", "humerus"): "humerus|humeral\nhumeral head",
     ("", "scapula"): "scapula|scapular",
     ("", "sternum"): "sternum|sternal|manubrium",
-    ("", "spine"): "spine|spinal|vertebra|vertebral|thoracolumbar|spinous|paraspinal\nvertebral body",
-    ("", "cervical_spine"): "cervical\nupper|mid|lower? cervical spine|vertebra|vertebral body?\nlower neck",
+    (
+        "",
+        "spine",
+    ): "spine|spinal|vertebra|vertebrae|vertebral|thoracolumbar|spinous|paraspinal\nvertebral body",
+    (
+        "",
+        "cervical_spine",
+    ): "cervical\nupper|mid|lower? cervical spine|vertebra|vertebrae|vertebral body?\nlower neck",
     ("", "thoracic_spine"): """
         midthoracic|dorsal
-        upper|mid|middle|lower? thoracic|midthoracic|dorsal spine|vertebra|vertebral|spinal body?
+        upper|mid|middle|lower? thoracic|midthoracic|dorsal spine|vertebra|vertebrae|vertebral|spinal body?
         t1|t2|t3|t4|t5|t6|t7|t8|t9|t10|t11|t12""",
-    ("", "lumbar_spine"): "lumbar\nupper|mid|lower? lumbar spine|vertebra|vertebral body?\nl1|l2|l3|l4|l5",
+    (
+        "",
+        "lumbar_spine",
+    ): "lumbar\nupper|mid|lower? lumbar spine|vertebra|vertebrae|vertebral body?\nl1|l2|l3|l4|l5",
     ("", "thoracic_spine lumbar_spine"): """
         thoracolumbar spine|junction
         thoracic and lumbar spine
@@ -124,7 +133,7 @@ HINTS: Final[dict[str, str]] = {
     "coronary": "coronary\ncoronary artery",
     "vessel": "vessel|artery|vascular|vasculature|arterial|carotid",
     "soft_tissue": "soft tissue",
-    "old": "old|healed|healing|remote|chronic|prior|previous",
+    "old": "old|healed|healing|remote|chronic|prior|previous|callus\ncallus formation",
     "raised": "increased",
     "pleura": "pleura|pleural",
     "heart": "heart|cardiac",
@@ -180,7 +189,6 @@ REFINED: Final[tuple[tuple[str, str, str], ...]] = (
     ("sternal_fracture", "old", "old_fracture"),
     ("humerus_fracture", "old", "old_fracture"),
     ("scapula_fracture", "old", "old_fracture"),
-    ("vertebral_fracture", "old", "old_fracture"),
     ("fracture", "old", "old_fracture"),
     ("degenerative_change", "spine", "degenerative_spine"),
     ("degenerative_change", "thoracic_spine", "degenerative_spine"),
@@ -188,6 +196,11 @@ REFINED: Final[tuple[tuple[str, str, str], ...]] = (
     ("degenerative_change", "cervical_spine", "degenerative_spine"),
     ("degenerative_change", "shoulder", "degenerative_shoulder"),
     ("degenerative_change", "humerus", "degenerative_shoulder"),
+    ("bone_abnormality", "rib", "bone_deformity"),
+    ("bone_abnormality", "clavicle", "bone_deformity"),
+    ("bone_abnormality", "humerus", "bone_deformity"),
+    ("bone_abnormality", "scapula", "bone_deformity"),
+    ("bone_abnormality", "sternum", "bone_deformity"),
     ("bone_deformity", "spine", "vertebral_fracture"),
     ("bone_deformity", "thoracic_spine", "vertebral_fracture"),
     ("bone_deformity", "lumbar_spine", "vertebral_fracture"),
@@ -358,6 +371,7 @@ DENSITIES: Final = frozenset(
 
 TIPS: Final[dict[str, str]] = {
     "carina": "carina",
+    "below_carina": "below|beyond|past|beneath|distal the? carina\ndistal to the? carina",
     "right_main_bronchus": """
         right main|mainstem stem? bronchus?
         right upper|middle|lower? lobe? bronchus
@@ -369,6 +383,8 @@ TIPS: Final[dict[str, str]] = {
         mid|distal|proximal|lower|upper|low|high|central? svc
         mid|distal|proximal|lower|upper|low|high? superior vena cava
         svc brachiocephalic confluence|junction
+        above|proximal the? cavoatrial|atriocaval junction
+        proximal to the? cavoatrial|atriocaval junction
         brachiocephalic svc confluence|junction""",
     "cavoatrial_junction": """
         where the? svc meet|join|enter the? right atrium
@@ -387,15 +403,28 @@ TIPS: Final[dict[str, str]] = {
     "axillary_vein": "left|right? axillary vein",
     "azygos_vein": "azygos vein|arch?",
     "inferior_vena_cava": "ivc\ninferior vena cava",
-    "right_atrium": "right atrium|atrial\nupper|high|proximal|mid right atrium",
+    "right_atrium": """
+        right atrium|atrial
+        upper|high|proximal|mid|deep right atrium
+        below|beyond|past|beneath|distal the? cavoatrial|atriocaval junction
+        distal to the? cavoatrial|atriocaval junction""",
     "right_ventricle": "right ventricle|ventricular\nright ventricular apex|outflow tract?",
     "left_ventricle": "left ventricle|ventricular",
     "coronary_sinus": "coronary sinus",
     "pulmonary_artery": "left|right|main? main? pulmonary artery|outflow tract?\npulmonary outflow tract",
     "trachea": "trachea|intratracheal\nmid|distal|proximal|lower|upper|midthoracic trachea",
-    "esophagus": "esophagus\nmid|distal|proximal|lower|upper esophagus",
+    "esophagus": """
+        esophagus
+        mid|distal|proximal|lower|upper esophagus
+        above|proximal the? ge|gastroesophageal|esophagogastric junction
+        proximal to the? ge|gastroesophageal|esophagogastric junction
+        short of the? stomach|gastroesophageal|ge|esophagogastric junction?""",
     "gastroesophageal_junction": "ge|gastroesophageal|esophagogastric junction",
-    "stomach": "stomach\ngastric body|fundus|antrum|lumen|bubble",
+    "stomach": """
+        stomach
+        gastric body|fundus|antrum|lumen|bubble
+        below|beyond|past|beneath|distal the? ge|gastroesophageal|esophagogastric junction
+        distal to the? ge|gastroesophageal|esophagogastric junction""",
     "duodenum": "duodenum|duodenal|pylorus|postpyloric\npost pyloric",
     "jejunum": "jejunum|jejunal",
     "below_diaphragm": """
@@ -484,6 +513,9 @@ OPACITIES: Final = _words("""
 """)
 """Looks that a diagnosis behind a comma explains ("opacity at the left base, likely atelectasis")."""
 
+BLUNTING: Final = frozenset({"pleural_effusion", "loculated_effusion", "pleural_thickening", "scarring"})
+"""What blunts a costophrenic angle."""
+
 EXPLANATIONS: Final = _words("""
     atelectasis linear_atelectasis lobar_collapse scarring pneumonia aspiration consolidation
     airspace_opacity pulmonary_edema interstitial_edema pleural_effusion pleural_thickening granuloma
@@ -520,6 +552,16 @@ MISPLACED: Final[dict[str, frozenset[str]]] = {
     ),
 }
 """By tube the places where its tip must not be, so that the tube is malpositioned."""
+
+BELOW_CARINA: Final[dict[str, str]] = {
+    "endotracheal_tube": "right_main_bronchus",
+    "tracheostomy_tube": "right_main_bronchus",
+    **dict.fromkeys(("enteric_tube", "nasogastric_tube", "feeding_tube"), "esophagus"),
+}
+"""By tube where it is that ends below the carina; of a venous line that is said for the vena cava."""
+
+WIDE: Final = frozenset({"esophagus", "stomach", "superior_vena_cava", "right_atrium"})
+"""Places that no distance is measured from: what is measured is the way to where two of them meet."""
 
 VENOUS: Final = _words("""
     superior_vena_cava cavoatrial_junction brachiocephalic_vein subclavian_vein jugular_vein azygos_vein

@@ -23,8 +23,9 @@ from typing import Final
 from radrl.labelers.rules.text import sentences
 from radrl.observations import NEGATIVE, UNCERTAIN
 from radrl.scoring.weighted_findings import qualities
-from radrl.scoring.weighted_findings.finding import Certainty, Change, Finding, Side
+from radrl.scoring.weighted_findings.finding import Change, Finding, Side
 from radrl.scoring.weighted_findings.lexicon import Meaning
+from radrl.scoring.weighted_findings.measures import degree
 from radrl.scoring.weighted_findings.phrases import ENLARGED, STATED_ABSENT_ONLY
 from radrl.scoring.weighted_findings.sentence import Draft, read, tokens
 
@@ -37,36 +38,40 @@ _REFINED: Final[dict[str, list[tuple[str, str]]]] = {}
 for _concept, _sign, _name in qualities.REFINED:
     _REFINED.setdefault(_concept, []).append((_sign, _name))
 _IMPLIED: Final = {concept: frozenset(regions.split()) for concept, regions in qualities.IMPLIED.items()}
+_MASS_MM: Final = 30
+"""A nodule of this size is a mass."""
+
 _CHANGES: Final[tuple[Change, ...]] = ("new", "increased", "decreased", "resolved", "unchanged")
 """By precedence, where a report says several of one finding ("again seen, larger")."""
 
 
-def findings_of(report: str, *, spans: bool = True) -> tuple[Finding, ...]:
+def findings_of(report: str, *, brief: bool = False) -> tuple[Finding, ...]:
     """Read a report.
 
     Args:
         report: raw text, with or without headings; sections that are not about the film are passed over.
-        spans: whether to look up where in the report the findings stand; without, all spans are (0, 0).
+        brief: whether to leave out what no score asks for: where in the report the findings stand, and all
+            but the names of what a sentence denies that denies whatever it names.
 
     Returns:
         Findings in the order of the report, each of them once; none for an empty text. Spans count the
-        characters of the report as given; they are (0, 0) where a sentence was found to be spelled in
-        letters that had to be normalised.
+        characters of the report as given; they are (0, 0) in brief, and where a sentence was found to be
+        spelled in letters that had to be normalised.
 
     Example:
         >>> finding = findings_of("Small left pleural effusion, unchanged.")[0]
         >>> finding.concept, finding.present, sorted(finding.sides), finding.severity, finding.change
         ('pleural_effusion', True, ['left'], 1, 'unchanged')
     """
-    return merged(statements_of(report, spans=spans))
+    return merged(statements_of(report, brief=brief))
 
 
-def statements_of(report: str, *, spans: bool = True) -> list[Finding]:
+def statements_of(report: str, *, brief: bool = False) -> list[Finding]:
     """The findings of a report as its sentences state them, repeated where it repeats itself.
 
     Args:
         report: as of `findings_of`.
-        spans: as of `findings_of`.
+        brief: as of `findings_of`.
 
     Returns:
         Findings in the order of the report.
@@ -75,12 +80,12 @@ def statements_of(report: str, *, spans: bool = True) -> list[Finding]:
     text: _Text | None = None
     for sentence in sentences(report):
         spelled = tokens(sentence)
-        drafts = read(sentence, spelled)
+        drafts = read(sentence, spelled, brief=brief)
         if not drafts:
             continue
         if len(drafts) > 1:
             drafts = _without_leads(drafts)
-        if spans:
+        if not brief:
             text = text or _Text(report)
             text.seek(spelled)
         stated += _findings(drafts, text)
@@ -162,15 +167,21 @@ def _findings(drafts: Sequence[Draft], text: _Text | None) -> list[Finding]:
     for draft in drafts:
         if text is not None:
             span = text.span(draft.start, draft.end)
+        said = draft.said
         if draft.bare:
-            certainty: Certainty = "hedged" if draft.said == UNCERTAIN else "certain"
-            finding = Finding(draft.concept, draft.said != NEGATIVE, certainty, span=span)
+            finding = Finding(
+                draft.concept,
+                said != NEGATIVE,
+                "hedged" if said == UNCERTAIN else "certain",
+                _NO_SIDE, _NOWHERE, None, None, None, None, None, span,
+            )  # fmt: skip
         else:
             finding = _finding(draft, made.get(draft.host) if draft.host is not None else None, span)
         made[draft] = finding
-        if draft.said == NEGATIVE or finding.concept not in STATED_ABSENT_ONLY:
+        if said == NEGATIVE or finding.concept not in STATED_ABSENT_ONLY:
             stated.append(finding)
-            stated += _besides(draft, finding, drafts)
+            if finding.tip or (draft.before and draft.before[0].also):
+                stated += _besides(draft, finding, drafts)
     return stated
 
 
@@ -196,15 +207,19 @@ class _Said:
         meanings: of its words, in their order.
     """
 
-    __slots__ = ("changes", "hints", "regions", "severity", "sides", "size_mm", "tip")
+    __slots__ = ("angle", "changes", "hints", "percent", "regions", "severity", "sides", "size_mm", "tip")
 
     def __init__(self, meanings: Iterable[Meaning]) -> None:
         self.sides, self.regions, self.hints = _NO_SIDE, _NOWHERE, _NOWHERE
         self.severity: int | None = None
         self.size_mm: float | None = None
         self.tip: str | None = None
+        self.percent: float | None = None
+        self.angle: float | None = None
         self.changes: set[str] = set()
         for one in meanings:
+            if not one.says:
+                continue
             if one.sides:
                 self.sides |= one.sides
             if one.regions:
@@ -217,20 +232,26 @@ class _Said:
                 self.severity = one.severity
             if one.tip:
                 self.tip = one.tip
+            if one.percent is not None:
+                self.percent = one.percent
+            if one.angle is not None:
+                self.angle = one.angle
             if one.size_mm is not None:
                 self.size_mm = one.size_mm if self.size_mm is None else max(self.size_mm, one.size_mm)
 
 
 def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Finding:
     """The finding of a draft."""
-    said = _Said([*draft.before, *draft.after])
+    said = _Said((*draft.before, *draft.after))
     sides, regions = said.sides, said.regions
-    concept = _refined(draft.concept, regions | said.hints)
+    concept = draft.concept
+    if concept in _REFINED:
+        concept = _refined(concept, regions | said.hints)
     if draft.subject:
         subject = _Said(draft.subject)
         concept = _refined(concept, subject.regions | subject.hints)
         sides, regions = sides or subject.sides, regions or subject.regions
-    if not (sides or regions) and host is not None:
+    if host is not None and not sides and not regions - _IMPLIED.get(concept, _NOWHERE):
         sides, regions = host.sides, host.regions
     if not sides and draft.plural:
         sides = _BOTH
@@ -241,6 +262,10 @@ def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Findi
     if concept in qualities.WITH_TIPS:
         tip = said.tip or _landmark(concept, regions)
         tip_mm, size_mm = size_mm, None
+        if tip == "below_carina":
+            tip, tip_mm = qualities.BELOW_CARINA.get(concept, "superior_vena_cava"), None
+        elif tip in qualities.WIDE:
+            tip_mm = None
         regions = _NOWHERE if tip else regions
     if concept in qualities.SIDELESS:
         sides = _NO_SIDE
@@ -248,6 +273,10 @@ def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Findi
         regions = _NOWHERE
     elif implied := _IMPLIED.get(concept):
         regions = regions - implied
+    if concept == "nodule" and size_mm is not None and size_mm >= _MASS_MM:
+        concept = "mass"
+    if concept == "vertebral_fracture" and "old" in said.hints:
+        said.changes.add("unchanged")
     if "raised" in said.hints and draft.raised(described=concept in qualities.DENSITIES):
         said.changes.add("increased")
     return Finding(
@@ -256,7 +285,7 @@ def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Findi
         "hedged" if draft.said == UNCERTAIN else "certain",
         sides,
         regions,
-        said.severity,
+        degree(concept, said.percent, said.angle) if said.severity is None else said.severity,
         size_mm,
         _change(said.changes, draft.said) if said.changes else None,
         tip,
@@ -302,7 +331,13 @@ def merged(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """
     groups: dict[tuple[str, bool], list[Finding]] = {}
     for finding in findings:
-        groups.setdefault((finding.concept, finding.present), []).append(finding)
+        name = finding.concept, finding.present
+        if name in groups:
+            groups[name].append(finding)
+        else:
+            groups[name] = [finding]
+    if len(groups) == len(findings):
+        return tuple(findings)
     return tuple(one for group in groups.values() for one in (group if len(group) == 1 else _united(group)))
 
 
@@ -332,7 +367,7 @@ def _united(group: Sequence[Finding]) -> list[Finding]:
 
 def _alike(one: Finding, other: Finding) -> bool:
     """Whether two findings differ in nothing but their side, so that they are one on both."""
-    return replace(one, sides=_BOTH) == replace(other, sides=_BOTH)
+    return one == replace(other, sides=one.sides)
 
 
 def _one(same: Sequence[Finding]) -> Finding:

@@ -16,7 +16,26 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from radrl.labelers.rules.assertion import statements
-from radrl.labelers.rules.items import Item, Kind
+from radrl.labelers.rules.items import (
+    AND,
+    BORDERLINE,
+    CHANGE,
+    COMMA,
+    DENY,
+    EITHER,
+    HEDGE,
+    IGNORED,
+    MENTION,
+    NORMAL,
+    OPEN,
+    ORGAN,
+    QUALIFIER,
+    SEEN,
+    STOP,
+    VERB,
+    Item,
+    Kind,
+)
 from radrl.labelers.rules.words import fold
 from radrl.observations import NEGATIVE, POSITIVE, UNCERTAIN
 from radrl.scoring.weighted_findings import lexicon, phrases, qualities
@@ -30,6 +49,7 @@ from radrl.scoring.weighted_findings.lexicon import (
     Meaning,
     bit,
 )
+from radrl.scoring.weighted_findings.measures import meanings, measures
 
 
 def _words(text: str) -> frozenset[str]:
@@ -37,7 +57,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _TOKEN: Final = re.compile(r"[a-z0-9]+|[,:/?()]")
-_JOINTS: Final = frozenset({Kind.COMMA, Kind.AND, Kind.EITHER})
+_JOINTS: Final = frozenset({COMMA, AND, EITHER})
 _FILLERS: Final = frozenset({"the", "a", "an", "lung", "xxxx", "aspect", "portion", "side"})
 _BEFORE_ORGANS: Final = _words("""
     the both left right bilateral visualized upper mid middle lower anterior posterior lateral medial
@@ -49,34 +69,32 @@ _LOOKS: Final = frozenset({"clear", "intact", "sharp", "midline", "preserved", "
 _Part = tuple[Meaning, int, int]
 """What a phrase says, its first token, and the token after its last."""
 
-_NORMAL: Final = bit(Kind.NORMAL)
-_VERB: Final = bit(Kind.VERB)
-_BEYOND_NORMAL_ORGANS: Final = PARTS | bit(*Kind) & ~bit(
-    Kind.ORGAN, Kind.QUALIFIER, Kind.AND, Kind.COMMA, Kind.VERB, Kind.NORMAL
-)
+_NORMAL: Final = bit(NORMAL)
+_VERB: Final = bit(VERB)
+_BEYOND_NORMAL_ORGANS: Final = PARTS | bit(*Kind) & ~bit(ORGAN, QUALIFIER, AND, COMMA, VERB, NORMAL)
 _SAID_OR_DONE: Final = _NORMAL | _VERB | SAYS
-_NAMED: Final = bit(Kind.MENTION) | NAMES
-_DENIES: Final = bit(Kind.DENY)
+_NAMED: Final = bit(MENTION) | NAMES
+_DENIES: Final = bit(DENY)
 _SILENT: Final = bit(
-    Kind.MENTION,
-    Kind.ORGAN,
-    Kind.AND,
-    Kind.COMMA,
-    Kind.VERB,
-    Kind.SEEN,
-    Kind.CHANGE,
-    Kind.QUALIFIER,
-    Kind.STOP,
-    Kind.IGNORED,
+    MENTION,
+    ORGAN,
+    AND,
+    COMMA,
+    VERB,
+    SEEN,
+    CHANGE,
+    QUALIFIER,
+    STOP,
+    IGNORED,
 )
 _SPEAKING: Final = bit(*Kind) & ~_SILENT
 """Parts that make anything else of a finding than stated."""
-_BLOCKING: Final = bit(*_JOINTS, Kind.VERB, Kind.SEEN, Kind.STOP, Kind.DENY)
+_BLOCKING: Final = bit(*_JOINTS, VERB, SEEN, STOP, DENY)
 """Parts that do not stand between an adjective and its noun."""
-_HEDGING: Final = bit(Kind.HEDGE, Kind.OPEN)
-_LIST: Final = bit(Kind.MENTION, Kind.COMMA, Kind.AND, Kind.EITHER)
-_STOP: Final = bit(Kind.STOP)
-_SEEN: Final = bit(Kind.SEEN)
+_HEDGING: Final = bit(HEDGE, OPEN)
+_LIST: Final = bit(MENTION, COMMA, AND, EITHER)
+_STOP: Final = bit(STOP)
+_SEEN: Final = bit(SEEN)
 _NO_LIST: Final = bit(*Kind) & ~_LIST
 _BEYOND_A_DENIED_LIST: Final = _NO_LIST & ~(_DENIES | _STOP | _SEEN | _VERB)
 """Parts that no denied list has."""
@@ -130,12 +148,13 @@ def tokens(sentence: str) -> list[str]:
     return _TOKEN.findall(sentence)
 
 
-def read(sentence: str, spelled: list[str]) -> list[Draft]:
+def read(sentence: str, spelled: list[str], *, brief: bool = False) -> list[Draft]:
     """The findings of one sentence.
 
     Args:
         sentence: in lower case, as `radrl.labelers.rules.text.sentences` cuts it.
         spelled: its tokens.
+        brief: whether a sentence that denies all that it names may give names alone.
 
     Returns:
         Findings in the order of the sentence; none where it names none.
@@ -147,8 +166,10 @@ def read(sentence: str, spelled: list[str]) -> list[Draft]:
         bits |= part[0].bits
     if not bits & NAMES:
         return []
-    if "cm" in sentence or "mm" in sentence or "met" in sentence:
-        parts, bits = _with_measurements(sentence, parts), bits | SAYS
+    if measures(sentence):
+        parts = _with_measurements(sentence, parts)
+        for part in parts:
+            bits |= part[0].bits
     if not bits & _BEYOND_NORMAL_ORGANS and _all_normal(parts):
         return [
             Draft(meaning.concept, NEGATIVE, start, end, [meaning] if meaning.says else [])
@@ -156,7 +177,7 @@ def read(sentence: str, spelled: list[str]) -> list[Draft]:
             if meaning.bits & NAMES
         ]
     said_of, looks = _assertions(words, parts, bits)
-    if not bits & SAYS:
+    if not bits & SAYS or (brief and all(said == NEGATIVE for said in said_of.values())):
         return [_bare(*parts[index], said) for index, said in said_of.items()]
     return _Reading(spelled, words, parts, said_of, looks).drafts()
 
@@ -175,7 +196,7 @@ def _all_normal(parts: list[_Part]) -> bool:
 def _bare(meaning: Meaning, start: int, end: int, said: int) -> Draft:
     """A finding of which nothing is said."""
     concept = meaning.concept
-    if said != NEGATIVE and meaning.entry is not None and meaning.entry.kind is Kind.ORGAN:
+    if said != NEGATIVE and meaning.entry is not None and meaning.entry.kind is ORGAN:
         concept = phrases.ENLARGED[concept]
     return Draft(concept, said, start, end)
 
@@ -219,9 +240,9 @@ def _by_rules(words: list[str], parts: list[_Part]) -> tuple[dict[int, int], set
     of: list[int] = []
     for index, (meaning, start, end) in enumerate(parts):
         entry = meaning.entry
-        if entry is None or (entry.kind is Kind.ORGAN and _is_place(words, start)):
+        if entry is None or (entry.kind is ORGAN and _is_place(words, start)):
             continue
-        if entry.kind is Kind.NORMAL and _looks_at_a_mention(words, items, start):
+        if entry.kind is NORMAL and _looks_at_a_mention(words, items, start):
             continue
         items.append(Item(entry, start, end))
         of.append(index)
@@ -243,19 +264,12 @@ def _by_rules(words: list[str], parts: list[_Part]) -> tuple[dict[int, int], set
 def _of_another(items: list[Item], organ: int, size: int) -> bool:
     """Whether a size before an organ is said of another one ("the heart is large and the aorta ...")."""
     between = items[size + 1 : organ]
-    return any(item.kind is Kind.AND for item in between) and any(
-        item.kind is Kind.VERB for item in items[:size]
-    )
+    return any(item.kind is AND for item in between) and any(item.kind is VERB for item in items[:size])
 
 
 def _looks_at_a_mention(words: list[str], items: list[Item], start: int) -> bool:
     """Whether a look is said of a finding: "wires are intact" denies no wires."""
-    return (
-        len(items) > 1
-        and items[-1].kind is Kind.VERB
-        and items[-2].kind is Kind.MENTION
-        and words[start] in _LOOKS
-    )
+    return len(items) > 1 and items[-1].kind is VERB and items[-2].kind is MENTION and words[start] in _LOOKS
 
 
 def _is_place(words: list[str], start: int) -> bool:
@@ -269,9 +283,9 @@ def _is_place(words: list[str], start: int) -> bool:
 def _with_measurements(sentence: str, parts: list[_Part]) -> list[_Part]:
     """The phrases with the measurements among them."""
     found = list(parts)
-    for size_mm, at in lexicon.measurements(sentence):
+    for meaning, at in meanings(sentence):
         place = len(tokens(sentence[:at]))
-        found.append((lexicon.measured(size_mm), place, place + 1))
+        found.append((meaning, place, place + 1))
     return sorted(found, key=lambda part: part[1])
 
 
@@ -285,6 +299,31 @@ class _Reading:
         said_of: by part what is said of it.
         looks: the parts that state an organ's look.
     """
+
+    __slots__ = (
+        "_after_joint",
+        "_comma",
+        "_earlier",
+        "_found",
+        "_joint",
+        "_last",
+        "_link",
+        "_listed",
+        "_looks",
+        "_open",
+        "_organ",
+        "_orphans",
+        "_parts",
+        "_pending",
+        "_plural",
+        "_predicate",
+        "_said_of",
+        "_sink",
+        "_spelled",
+        "_subject",
+        "_tied",
+        "_words",
+    )
 
     def __init__(
         self,
@@ -327,9 +366,9 @@ class _Reading:
             if index in said_of:
                 self._name(meaning, said_of[index], start, end)
             elif index in looks:
-                if kind is Kind.BORDERLINE:
+                if kind is BORDERLINE or meaning.percent is not None:
                     self._quality(meaning, start, end)
-            elif kind is Kind.ORGAN and not self._ends_here(meaning):
+            elif kind is ORGAN and not self._ends_here(meaning):
                 self._place(meaning, start, end)
             elif meaning.bits & _BLOCKING:
                 self._block(kind, meaning, index)
@@ -350,7 +389,7 @@ class _Reading:
         """A finding is named, or an organ's size or look is stated."""
         concept = meaning.concept
         assert meaning.entry is not None
-        if meaning.entry.kind is Kind.ORGAN and said != NEGATIVE:
+        if meaning.entry.kind is ORGAN and said != NEGATIVE:
             concept = phrases.ENLARGED.get(concept, concept)
         draft = Draft(concept, said, start, end, [meaning])
         last = self._last
@@ -381,7 +420,7 @@ class _Reading:
         draft.host, draft.subject = self._link, self._subject
         if draft.joined is not None and last is not None and last.host is not None:
             draft.host = last.host
-        elif self._explains(last, draft):
+        elif self._explains(last, draft) or self._blunts(last, draft):
             draft.host = last
         self._found.append(draft)
         self._last, self._open, self._listed, self._joint = draft, True, True, None
@@ -407,6 +446,17 @@ class _Reading:
             and last.said != NEGATIVE
             and last.concept in qualities.OPACITIES
             and draft.concept in qualities.EXPLANATIONS
+        )
+
+    def _blunts(self, last: Draft | None, draft: Draft) -> bool:
+        """Whether a finding blunts the angle beside it ("right effusion blunting the costophrenic angle")."""
+        return (
+            last is not None
+            and last.said != NEGATIVE
+            and last.concept in qualities.BLUNTING
+            and draft.joined is None
+            and last.end == draft.start
+            and draft.concept == "blunted_costophrenic_angle"
         )
 
     def _place(self, meaning: Meaning, start: int, end: int) -> None:
@@ -450,19 +500,19 @@ class _Reading:
 
     def _block(self, kind: Kind | None, meaning: Meaning, index: int) -> None:
         """A joint, a verb, a denial, or the end of a clause."""
-        self._comma = kind is Kind.COMMA
+        self._comma = kind is COMMA
         self._after_joint = kind in _JOINTS
         if kind in _JOINTS:
             if self._goes_on(index):
                 return
-            self._joint = kind if self._joint is not Kind.EITHER else self._joint
+            self._joint = kind if self._joint is not EITHER else self._joint
         else:
             self._listed = False
-        if kind is Kind.VERB and self._organ and self._last is not None:  # "... and the aorta is calcified"
+        if kind is VERB and self._organ and self._last is not None:  # "... and the aorta is calcified"
             self._earlier, self._last, self._subject = self._last, None, ()
         self._flush()
-        self._predicate |= kind is Kind.VERB and self._last is not None
-        if kind is Kind.STOP:
+        self._predicate |= kind is VERB and self._last is not None
+        if kind is STOP:
             self._end_clause()
         if meaning.word == LINK:
             self._link = self._last or self._earlier
@@ -475,7 +525,7 @@ class _Reading:
             return False
         meaning, start, _ = self._parts[joint + 1]
         entry = meaning.entry
-        plain = entry is None or entry.kind is Kind.QUALIFIER
+        plain = entry is None or entry.kind is QUALIFIER
         return plain and meaning.says and not meaning.word and start == self._parts[joint][2]
 
     def _word(self, meaning: Meaning, start: int) -> None:
@@ -509,11 +559,11 @@ class _Reading:
                 _lend(found[i].after, found[i - 1], found[i].plural)
                 _lend_degree_and_change(found[i].after, found[i - 1])
         for before, draft in itertools.pairwise(found):
-            if draft.joined is Kind.EITHER:
+            if draft.joined is EITHER:
                 where = [one for one in before.before[1:] if one.sides or one.regions]
                 where += [one for one in before.before[:1] if one.regions and one.regions <= qualities.LUNG]
                 _lend(where, draft, before.plural)
-            elif draft.joined is Kind.AND and before.said == draft.said:
+            elif draft.joined is AND and before.said == draft.said:
                 _lend([one for one in before.before if one.sides], draft, before.plural)
 
 
