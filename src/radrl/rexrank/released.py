@@ -9,7 +9,7 @@ corpus of the stage ingest. Studies meet by `study_key`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -42,8 +42,9 @@ _NEEDED: Final[Mapping[Target, tuple[str, ...]]] = {
 }
 _MIMIC: Final = re.compile(r"(?:(?:p\d\d/)?p\d{8}[/_])?s?(\d{8})")
 _IU_XRAY: Final = re.compile(r"(cxr\d+)_im-[\d-]+")
+_HEADINGS: Final = re.compile(r"\b(?:findings|impression):", re.IGNORECASE)
 _HEADED: Final = re.compile(
-    r"\s*(?:findings:(?P<findings>.*?))?(?:impression:(?P<impression>.*))?", re.IGNORECASE | re.DOTALL
+    r"(?:.*?\bfindings:)?(?P<findings>.*?)(?:\bimpression:(?P<impression>.*))?", re.IGNORECASE | re.DOTALL
 )
 
 
@@ -66,6 +67,10 @@ class Report:
     label_text: str
     patient: str | None = None
     whole: bool = False
+
+
+OfEntry = Callable[[str, Mapping[str, Any], Target], Report]
+"""Makes a report of an entry of ReXrank's JSON, of its key, all it has, and the sections that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +240,9 @@ def headed(report: str, target: Target) -> str | None:
     """The sections of a report in which they stand behind their headings.
 
     Args:
-        report: such as ``Findings: ... Impression: ...``, either of which may be missing.
+        report: such as ``Findings: ... Impression: ...``, either of which may be missing. What stands before
+            "Findings:" is none of them; without that heading the findings are what stands before
+            "Impression:".
         target: the sections.
 
     Returns:
@@ -247,9 +254,10 @@ def headed(report: str, target: Target) -> str | None:
         >>> headed("Clear lungs.", "findings") is None
         True
     """
-    parts = _HEADED.fullmatch(report)
-    if parts is None:
+    if not _HEADINGS.search(report):
         return None
+    parts = _HEADED.fullmatch(report)
+    assert parts is not None  # every text matches
     sections = {name: _present(text) for name, text in parts.groupdict().items()}
     return compose(target, findings=sections["findings"], impression=sections["impression"], report=None)
 
@@ -269,12 +277,14 @@ def _once(path: Path, reports: Iterable[Report]) -> dict[str, Report]:
     return found
 
 
-def _read(path: Path, target: Target, columns: Mapping[str, str], of_entry: Any) -> Iterator[Report]:
+def _read(path: Path, target: Target, columns: Mapping[str, str], of_entry: OfEntry) -> Iterator[Report]:
     if path.suffix.lower() != ".json":
         yield from _table(path, target, columns)
         return
     if columns:
-        raise FormError(f"{path.name} is ReXrank's JSON, which has no column {next(iter(columns.values()))!r}")
+        raise FormError(
+            f"{path.name} is ReXrank's JSON, which has no column {next(iter(columns.values()))!r}"
+        )
     for key, entry in entries(path).items():
         if not isinstance(entry, dict):
             raise FormError(f"{path.name}, study {key!r}: its entry is {kind_of(entry)}, not an object")
@@ -285,9 +295,9 @@ def _read(path: Path, target: Target, columns: Mapping[str, str], of_entry: Any)
 
 
 def _predicted(key: str, entry: Mapping[str, Any], target: Target) -> Report:
-    if PREDICTION not in entry:
-        raise FormError(f"no {PREDICTION!r}; give a file that a system has filled in")
-    return _parted(key, f"study {key!r}", _text(entry, PREDICTION) or "", target)
+    if not isinstance(entry.get(PREDICTION), str):
+        raise FormError(f"no text under {PREDICTION!r}; give a file that a system has filled in")
+    return _parted(key, f"study {key!r}", entry[PREDICTION], target)
 
 
 def _referred(key: str, entry: Mapping[str, Any], target: Target) -> Report:
