@@ -20,6 +20,7 @@ from radrl.commands.result import Bootstrap, Gathering, Result, as_text
 from radrl.commands.run import Part, Scoring, set_up
 from radrl.commands.tables import show
 from radrl.labelers.base import says_nothing
+from radrl.labelers.build import needs_model
 from radrl.process.devices import ASKED
 from radrl.reports.sections import TARGETS, Target
 from radrl.rexrank import released as files
@@ -251,14 +252,21 @@ def _tell(name: str, found: Mapping[str, Report], joined: Joined) -> None:
 
 def _set_up(root: Path, params: Params, metrics: Sequence[str], device: str | None) -> Scoring:
     """Scorers and labelers as the stage eval has them."""
-    labelers = params.eval.labelers
-    asked = [name for name in labelers if any(_may_want(metric, name) for metric in metrics)]
-    models = root / _LABELERS
+    readers = [one for one in params.eval.labelers if any(_may_want(metric, one) for metric in metrics)]
+    if readers:  # by the first's labels the comparison looks whether references are the arms'
+        readers = list(dict.fromkeys([params.eval.labelers[0], *readers]))
+    models, labeler = root / _LABELERS, params.labeler.model_dump()
+    lacking = [one for one in readers if not models.is_dir() and needs_model(one, labeler)]
+    if lacking:
+        raise click.UsageError(
+            f"{lacking[0]} reads labels with a model, and {_LABELERS} is not there: `radrl repro labeler` "
+            f"makes it, or leave ce_{lacking[0]}_* out of --metrics"
+        )
     # METEOR starts Java
     meteor = {} if any(item == "nlg" or fnmatchcase(_METEOR, item) for item in metrics) else {"meteor": False}
     scoring = set_up(
         metrics=metrics,
-        labelers=list(dict.fromkeys([labelers[0], *asked])),  # by the first's labels references are compared
+        labelers=readers,
         model=models if models.is_dir() else None,
         device=device or params.device,
         settings=root / "params.yaml",
@@ -358,6 +366,5 @@ def _next(params: Params, name: str, file_name: str) -> None:
         return
     systems = {**params.compare.systems, name: file_name}
     flow = yaml.safe_dump(systems, default_flow_style=True, sort_keys=False, width=1_000).strip()
-    click.echo(
-        f"\nWrite into params.yaml, and `radrl repro` runs compare alone again:\n\ncompare:\n  systems: {flow}"
-    )
+    click.echo("\nWrite into params.yaml, and `radrl repro` runs compare alone again:")
+    click.echo(f"\ncompare:\n  systems: {flow}")

@@ -70,7 +70,7 @@ class Report:
 
 
 OfEntry = Callable[[str, Mapping[str, Any], Target], Report]
-"""Makes a report of an entry of ReXrank's JSON, of its key, all it has, and the sections that are compared."""
+"""From an entry's key, the entry of ReXrank's JSON and the sections that are compared to the report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +310,7 @@ def _parted(study: str, place: str, report: str, target: Target, patient: str | 
     """A report as it stands, or of one with headings the sections."""
     sections = None if target == "report" else headed(report, target)
     text = compose("report", findings=None, impression=None, report=report) if sections is None else sections
-    whole = sections is None and target != "report"
+    whole = sections is None and target != "report" and bool(text)
     return Report(study, place, text, text, patient, whole)
 
 
@@ -348,8 +348,8 @@ def _of_row(row: Record, target: Target, columns: Mapping[str, str]) -> Report:
     if not parted:
         lacking = " and ".join(repr(names[key]) for key in needed if names[key] not in values)
         raise FormError(
-            f"no column {lacking}, nor {names['report']!r}; there are {', '.join(values)}: say which holds the "
-            f"text, such as {needed[0]}=COLUMN or report=COLUMN"
+            f"no column {lacking}, nor {names['report']!r}; there are {', '.join(values)}: say which holds "
+            f"the text, such as {needed[0]}=COLUMN or report=COLUMN"
         )
     findings, impression = (
         _text(values, names[key]) if names[key] in values else None for key in ("findings", "impression")

@@ -1,8 +1,8 @@
 """The rows of the comparison: arms, what needs no model, readers of films, the references, other systems.
 
-Other systems' rows are what `radrl score` or `radrl rows` found of outputs that were not made here. They may be of other
-films, by other settings and without intervals, so they are tested against nothing and beat nobody; what
-differs from the arms' own scores, as far as the file says it, is told beside the row.
+Other systems' rows are what `radrl score` or `radrl rows` found of outputs that were not made here. They may
+be of other films, by other settings and without intervals, so they are tested against nothing and beat
+nobody; what differs from the arms' own scores, as far as the file says it, is told beside the row.
 """
 
 from __future__ import annotations
