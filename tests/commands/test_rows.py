@@ -128,9 +128,9 @@ def test_figures_by_hand_and_what_is_said(radrl, project, theirs):
     assert (
         "4 of 5 references have a released report, and 4 of 5 released reports a reference" in result.stderr
     )
-    assert "1 references without a released report: s50000005" in result.stderr
-    assert "1 released reports of studies that the references have not: 50000077" in result.stderr
-    assert "scored as empty: 50000004" in result.stderr
+    assert "references without a released report: 1 (s50000005)" in result.stderr
+    assert "released reports of studies that the references have not: 1 (50000077)" in result.stderr
+    assert "scored as empty: 1 (50000004)" in result.stderr
     assert "systems: {CXRMate-2: cxrmate-2.json}" in result.stdout
     with Path("unmatched.csv").open() as stream:
         assert list(csv.reader(stream)) == [

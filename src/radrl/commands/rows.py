@@ -243,7 +243,7 @@ def _tell(name: str, found: Mapping[str, Report], joined: Joined) -> None:
         if which:
             named = [one.study for one in which]
             more = ", ..." if len(named) > _SHOWN else ""
-            click.echo(f"  {len(named):,} {what}: {', '.join(named[:_SHOWN])}{more}", err=True)
+            click.echo(f"  {what}: {len(named):,} ({', '.join(named[:_SHOWN])}{more})", err=True)
     if not all(reference.patient for reference, _ in joined.pairs):
         click.echo(
             "  no patients in the references: intervals draw reports, as if each had its own", err=True
