@@ -316,12 +316,14 @@ def _parted(study: str, place: str, report: str, target: Target, patient: str | 
 
 def _table(path: Path, target: Target, columns: Mapping[str, str]) -> Iterator[Report]:
     format = format_of(path)
+    if not path.is_file():
+        raise FormError(f"{path} is no file; give the file of reports")
     if format is None:
         raise FormError(f"{path.name}: give ReXrank's .json, or a table as .csv, .tsv, .jsonl or .parquet")
     try:
         for row in open_records(path, format).rows():
             if isinstance(row, BadRow):
-                raise FormError(f"{path.name} {row}")
+                raise FormError(f"{path.name} {row}; mend the row, or take it out")
             try:
                 yield _of_row(row, target, columns)
             except FormError as error:
@@ -338,7 +340,7 @@ def _of_row(row: Record, target: Target, columns: Mapping[str, str]) -> Report:
             raise FormError(f"no column {names[key]!r} ({key}); there are {', '.join(values)}")
     study = _name(values[names["study"]])
     if study is None:
-        raise FormError(f"{names['study']!r} is empty")
+        raise FormError(f"{names['study']!r} is empty; give the study's id, or take the row out")
     place, patient = f"row {row.number}", _name(values.get(names["patient"]))
     needed = _NEEDED.get(target, ("findings", "impression"))
     parted = all(names[key] in values for key in needed)
@@ -363,7 +365,7 @@ def _text(values: Mapping[str, Any], name: str) -> str | None:
     if absent(value):
         return None
     if not isinstance(value, str):
-        raise FormError(f"{name!r} is {kind_of(value)}, not text")
+        raise FormError(f"{name!r} is {kind_of(value)}, not text; mend it, or take the row out")
     return _present(value)
 
 
