@@ -190,11 +190,11 @@ def of_corpus(folder: Path, split: str) -> list[Report]:
         raise FormError(f"{folder} has no corpus: run `radrl repro ingest`, or give a file of references")
     for shard in shards:
         corpus.check(shard)
-    asked = ["split", "study_id", "patient_id", "report", "label_text"]
-    frame = corpus.read(corpus.opened(folder), split=split, columns=asked)
+    named = ["study_id", "report", "label_text", "patient_id"]
+    frame = corpus.read(corpus.opened(folder), split=split, columns=named)
     found = [
-        Report(row.study_id, f"study {row.study_id!r}", row.report, row.label_text, row.patient_id)
-        for row in frame.itertuples()
+        Report(study, f"study {study!r}", text, label_text, patient)
+        for study, text, label_text, patient in zip(*(frame[name].tolist() for name in named), strict=True)
     ]
     names: dict[str, str] = {}
     for one in found:
