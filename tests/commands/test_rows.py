@@ -258,6 +258,20 @@ def test_what_cannot_be_had_is_refused_before_anything_is_written(
     assert not list(Path("conf/base/systems").iterdir())
 
 
+def test_a_labeler_with_a_model_is_the_one_that_the_stage_left(radrl, project, theirs, chexbert, change):
+    change(eval__labelers=["rules", "chexbert_compact"])
+    shutil.copytree(chexbert / "chexbert", "data/06_models/labeler/chexbert_compact")
+    metric = "ce_chexbert_compact_micro14_f1"
+    asked = ("--name", "A", "--pairs", "pairs.csv", "--metrics", metric)
+    result = radrl("rows", theirs, *asked)
+    assert result.exit_code == 0, result.output
+    found, values = figures("a.json")
+    assert list(found["per_label"]) == ["rules", "chexbert_compact"]
+    models = ("--labeler", "chexbert_compact", "--model", "data/06_models/labeler")
+    scored = radrl("score", "pairs.csv", *models, "--metrics", metric, "--json", "-")
+    assert values[metric] == json.loads(scored.stdout)["metrics"][metric]["value"]
+
+
 def test_a_study_that_stands_twice_is_refused(radrl, project, theirs):
     with theirs.open("a") as stream:
         stream.write("Again.,,s50000001\n")
