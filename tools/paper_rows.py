@@ -51,7 +51,8 @@ CLOSING = """
 
 **Other systems** (R2Gen, MedGemma, ...) are not trained here. Their rows are the papers' figures,
 which stand below a study's own rows; their outputs on films of yours are scored as further rows of
-the comparison by `compare.systems`.
+the comparison by `compare.systems`. Trainers and scorers that do like work, with CXRMate-2, stand
+[beside radrl feature by feature](peers.md).
 
 **Seconds an image** (OraPO, section 4.2: 3.3) are told by stage `generate` on the terminal and, as
 `generate/seconds_per_image`, in MLflow, where the run has the batch size among its parameters. They
