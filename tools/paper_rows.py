@@ -26,7 +26,7 @@ INDEX = ROOT / "docs/reproduction.md"
 FOLDER = ROOT / "docs/reproduction"
 OTHER = "other system"
 """The note of a row that no arm of ours gives."""
-LIKE = "study-phantom-60-updates"
+LIKE = "study-combinations"
 """The study, run and committed, whose arms resemble some rows' and are no run of them."""
 MADE = "<!-- written by tools/paper_rows.py from conf/base/paper_rows.csv -->\n\n"
 
