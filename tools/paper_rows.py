@@ -26,7 +26,7 @@ INDEX = ROOT / "docs/reproduction.md"
 FOLDER = ROOT / "docs/reproduction"
 OTHER = "other system"
 """The note of a row that no arm of ours gives."""
-LIKE = "study-phantom-60-updates"
+LIKE = "study-combinations"
 """The study, run and committed, whose arms resemble some rows' and are no run of them."""
 MADE = "<!-- written by tools/paper_rows.py from conf/base/paper_rows.csv -->\n\n"
 
@@ -51,7 +51,8 @@ CLOSING = """
 
 **Other systems** (R2Gen, MedGemma, ...) are not trained here. Their rows are the papers' figures,
 which stand below a study's own rows; their outputs on films of yours are scored as further rows of
-the comparison by `compare.systems`.
+the comparison by `compare.systems`. Trainers and scorers that do like work, with CXRMate-2, stand
+[beside radrl feature by feature](peers.md).
 
 **Seconds an image** (OraPO, section 4.2: 3.3) are told by stage `generate` on the terminal and, as
 `generate/seconds_per_image`, in MLflow, where the run has the batch size among its parameters. They

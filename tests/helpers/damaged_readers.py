@@ -484,6 +484,16 @@ def _predictions(folder: Path, path: Path) -> int:
     return len(list(references.rows(references.read(path))))
 
 
+RELEASED = "findings,impression,study_id\n" + "".join(f"{REPORTS[n]},/,5000000{n}\n" for n in range(3))
+
+
+def _released(folder: Path, path: Path) -> int:
+    from radrl.rexrank import released
+
+    released.references(path, "findings", {})
+    return len(released.released(path, "findings", {}))
+
+
 SYSTEM = json.dumps(
     {
         "source": {"file": "outputs.csv", "sha256": "ab" * 32, "reports": 3},
@@ -838,6 +848,8 @@ READERS: Mapping[str, Reader] = {
     "rexrank": Reader(_put("studies.json", REXRANK), _rexrank, damage.JSON, _keys),
     "rexrank predictions": Reader(_put("predictions.json", REXRANK), _predictions, damage.JSON, _keys),
     "rexrank unfinished": Reader(_put(".out.part", UNFINISHED), _unfinished, damage.JSON),
+    "released reports": Reader(_put("theirs.csv", RELEASED), _released, damage.TEXT),
+    "released reports JSON": Reader(_put("theirs.json", REXRANK), _released, damage.JSON, _keys),
     "compare.systems": Reader(_put("theirs.json", SYSTEM), _system, damage.JSON),
     "params.yaml": Reader(
         _put("params.yaml", (ROOT / "conf/recipes/phantom-quick.yaml").read_bytes()), _params, damage.YAML

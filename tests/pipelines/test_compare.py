@@ -1761,6 +1761,20 @@ class TestSystems:
             "texts scored as they came, the arms' after a cleaning (eval.cleaning, eval.max_report_words)",
         ]
 
+    def test_texts_that_were_cleaned_as_the_arms_are_no_difference(
+        self, tmp_path: Path, sft: pd.DataFrame
+    ) -> None:
+        scores = json.loads(score(tmp_path).read_text())
+        cleaned = {"cleaning": "r2gen_iu", "labels_of": "original", "max_report_words": 60}
+        scores["settings"]["texts"] = cleaned
+        (tmp_path / "maira.json").write_text(json.dumps(scores))
+        (system,) = self.read(tmp_path, sft, cleaned).values()
+        assert list(system.differs) == []
+        (system,) = self.read(tmp_path, sft, cleaned | {"max_report_words": 100}).values()
+        (said,) = system.differs
+        assert said.startswith('texts cleaned by {"cleaning": "r2gen_iu"')
+        assert said.endswith('"max_report_words": 100}')
+
     def test_as_many_reports_of_other_references_are_said(self, tmp_path: Path, sft: pd.DataFrame) -> None:
         scores = json.loads(score(tmp_path).read_text())
         scores["per_label"]["rules"][4]["support"] += 1

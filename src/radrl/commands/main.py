@@ -31,6 +31,7 @@ _COMMANDS: Final = {
     "repro": "Run the pipeline's stages that are out of date, several at once.",
     "rexrank": "Write reports on ReXrank's studies with a trained arm, in its form.",
     "rexrank-pairs": "Put predictions in ReXrank's form beside their references, to score them.",
+    "rows": "Score another system's released reports as a row of the comparison.",
     "score": "Score generated reports against their references.",
     "serve": "Serve a trained arm on this machine: films in, reports out.",
     "study": "Run a study file: its arms over runs and seeds, in one table.",

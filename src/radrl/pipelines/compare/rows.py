@@ -1,8 +1,8 @@
 """The rows of the comparison: arms, what needs no model, readers of films, the references, other systems.
 
-Other systems' rows are what `radrl score` found of outputs that were not made here. They may be of other
-films, by other settings and without intervals, so they are tested against nothing and beat nobody; what
-differs from the arms' own scores, as far as the file says it, is told beside the row.
+Other systems' rows are what `radrl score` or `radrl rows` found of outputs that were not made here. They may
+be of other films, by other settings and without intervals, so they are tested against nothing and beat
+nobody; what differs from the arms' own scores, as far as the file says it, is told beside the row.
 """
 
 from __future__ import annotations
@@ -357,7 +357,11 @@ def system_differences(
     preparations = [(one.get("nlg") or {}).get("preparation") for one in (system.settings, evaluation)]
     if preparations[0] not in (None, preparations[1]):
         yield f"words prepared by {preparations[0]}, the arms' by {preparations[1]}"
-    if evaluation["cleaning"] != "none" or evaluation["max_report_words"]:
+    if (texts := system.settings.get("texts")) is not None:
+        ours = {key: evaluation[key] for key in texts if key in evaluation}
+        if texts != ours:
+            yield f"texts cleaned by {json.dumps(texts)}, the arms' by {json.dumps(ours)}"
+    elif evaluation["cleaning"] != "none" or evaluation["max_report_words"]:
         yield "texts scored as they came, the arms' after a cleaning (eval.cleaning, eval.max_report_words)"
 
 
