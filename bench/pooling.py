@@ -6,7 +6,7 @@
 A study has H arms and a reference arm, S seeds with films of their own, and one hypothesis an arm: its
 difference from the reference. A seed's difference is the true one, plus what the seed does to the arm and to
 the reference (shared by all hypotheses, so they are correlated), plus what the seed's patients do. Sizes are
-those of docs/results/earlier/phantom-60-updates.md on sample-averaged and macro F1 of the report's 14 observations:
+those of docs/results/earlier/phantom-60-updates.md on sample-averaged and macro F1 of 14 observations:
 standard error over patients 0.011 (there 0.008 to 0.013), spread between seeds beyond it 0 to 0.03 for arms
 with a cold start (there the whole sd is 0.002 to 0.025), and 0.05 for two arms without one. Half of the least
 spread's variance is the reference's. The patients' errors are known to 5 %, as a bootstrap knows them.
@@ -358,7 +358,7 @@ Made by `python {shlex.join(["bench/pooling.py", *sys.argv[1:]])}` in {seconds:.
 studies a cell, SciPy {version("scipy")}. The standard error of a share of 5 % is \
 {100 * math.sqrt(0.05 * 0.95 / rounds):.2f} points where the worst is a single hypothesis, and less elsewhere.
 
-Drawn numbers, of the sizes found in [the shipped arms](../results/earlier/phantom-60-updates.md): a seed's patients \
+Drawn numbers, of the sizes found at [60 updates](../results/earlier/phantom-60-updates.md): a seed's patients \
 leave a standard error of {PATIENTS}; seeds spread beyond it by what a column says. "1:10": some \
 hypotheses have 10 times the between-seed variance of the others (sd {WIDE} and {NARROW:.4f}). "Two without \
 cold start": sd {COLD}, the others 0.004.
