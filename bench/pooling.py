@@ -358,7 +358,7 @@ Made by `python {shlex.join(["bench/pooling.py", *sys.argv[1:]])}` in {seconds:.
 studies a cell, SciPy {version("scipy")}. The standard error of a share of 5 % is \
 {100 * math.sqrt(0.05 * 0.95 / rounds):.2f} points where the worst is a single hypothesis, and less elsewhere.
 
-Drawn numbers, of the sizes found at [60 updates](../results/earlier/phantom-60-updates.md): a seed's patients \
+Drawn numbers, of the sizes at [60 updates](../results/earlier/phantom-60-updates.md): a seed's patients \
 leave a standard error of {PATIENTS}; seeds spread beyond it by what a column says. "1:10": some \
 hypotheses have 10 times the between-seed variance of the others (sd {WIDE} and {NARROW:.4f}). "Two without \
 cold start": sd {COLD}, the others 0.004.
