@@ -17,12 +17,12 @@ from small_arms import train_inputs, train_stage
 
 from radrl.params.schema import validate
 from radrl.pipelines.base_card.nodes import measure_base
-from radrl.pipelines.ceilings.nodes import read_labels
-from radrl.pipelines.generate.nodes import write_reports
-from radrl.pipelines.label.nodes import label_reports
-from radrl.pipelines.policy.nodes import make_base_policy
-from radrl.pipelines.rollouts.nodes import sample_rollouts
-from radrl.pipelines.sft.nodes import cold_start
+from radrl.pipelines.ceilings import read_labels
+from radrl.pipelines.generate import write_reports
+from radrl.pipelines.label import label_reports
+from radrl.pipelines.policy import make_base_policy
+from radrl.pipelines.rollouts import sample_rollouts
+from radrl.pipelines.sft import cold_start
 from radrl.reporting.arms import asked
 from radrl.reporting.reporter import Reporter
 from radrl.storage.complete_weights import WeightsError

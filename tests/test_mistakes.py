@@ -172,7 +172,7 @@ def test_weights(row: str, expected: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("row", "expected"), rows("In your own CSV"))
 def test_a_csv(row: str, expected: str, tmp_path: Path) -> None:
-    from radrl.pipelines.ingest.nodes import read_source
+    from radrl.pipelines.ingest import read_source
 
     WRONG[row](tmp_path)
     columns = dict.fromkeys(

@@ -22,7 +22,7 @@ from radrl.observations import INDEX
 from radrl.params.base import ParamsError
 from radrl.params.schema import validate
 from radrl.parts.find import find, names
-from radrl.pipelines.own_selection.nodes import choose_films
+from radrl.pipelines.own_selection import choose_films
 from radrl.rewards.build import build as build_reward
 from radrl.scoring.build import build as build_scorers
 from radrl.training.preflight import SettingsError

@@ -10,8 +10,7 @@ import pandas as pd
 import pyarrow.dataset as ds
 import pytest
 
-from radrl.pipelines.generate.nodes import write_reports
-from radrl.pipelines.generate.pipeline import create_pipeline
+from radrl.pipelines.generate import create_pipeline, write_reports
 from radrl.policy.writers.base import Written
 from radrl.policy.writers.hf import HfWriter
 

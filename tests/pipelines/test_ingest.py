@@ -12,7 +12,7 @@ import pytest
 from kedro.io import DataCatalog, DatasetError, MemoryDataset
 from kedro.runner import SequentialRunner
 
-from radrl.pipelines.ingest.pipeline import create_pipeline
+from radrl.pipelines.ingest import create_pipeline
 from radrl.wiring.datasets import ArrowShards, Workspace
 
 Ingest = Callable[..., tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]]

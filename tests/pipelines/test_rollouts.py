@@ -10,7 +10,7 @@ import pyarrow.dataset as ds
 import pytest
 from sampled_films import note_sampled
 
-from radrl.pipelines.rollouts.nodes import sample_rollouts
+from radrl.pipelines.rollouts import sample_rollouts
 from radrl.wiring.datasets import ParquetShards
 
 Row = dict[str, Any]

@@ -1,5 +1,6 @@
-"""Which stages there are: those that run once, and those that run for each arm."""
+"""Which stages there are: those that run once, those that run for each arm, and where each is wired."""
 
+from importlib.util import find_spec
 from typing import Final
 
 ONCE: Final = (
@@ -30,3 +31,14 @@ APART: Final = ("base_card",)
 
 ALL: Final = (*ONCE, PER_SELECTION, *PER_ARM, LAST, *APART)
 """Every pipeline that can be asked for by name, in the order of the study."""
+
+
+def wiring_of(stage: str) -> str:
+    """The module with the `create_pipeline` of a stage: its own, or `pipeline` of its package.
+
+    Args:
+        stage: its name, one of `ALL`.
+    """
+    module = f"radrl.pipelines.{stage}"
+    spec = find_spec(module)
+    return module if spec is None or spec.submodule_search_locations is None else f"{module}.pipeline"

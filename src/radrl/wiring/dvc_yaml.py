@@ -16,7 +16,7 @@ import yaml
 from kedro.pipeline import Pipeline
 
 from kedro_repro.dvc_yaml import PARAMS, DvcYaml, Files, Inline, Line
-from radrl.pipelines.stages import LAST, PER_ARM, PER_SELECTION
+from radrl.pipelines.stages import LAST, PER_ARM, PER_SELECTION, wiring_of
 from radrl.wiring.hooks import COMPUTE, OBSERVERS, STEP_REPORT
 from radrl.wiring.selected import SELECTED
 
@@ -121,7 +121,7 @@ class RadrlDvcYaml(DvcYaml):
 
     def _pipeline(self, name: str) -> Pipeline:
         arguments = {LAST: [["{arm}"]], PER_SELECTION: ["{own}"]}.get(name, [])
-        made: Pipeline = import_module(f"radrl.pipelines.{name}.pipeline").create_pipeline(*arguments)
+        made: Pipeline = import_module(wiring_of(name)).create_pipeline(*arguments)
         return made
 
 

@@ -14,8 +14,8 @@ from recorded_vllm import RecordedVllm
 from scipy.stats import chisquare
 from vllm_interpreter import PYTHON, needs_vllm
 
-from radrl.pipelines.generate.nodes import write_reports
-from radrl.pipelines.rollouts.nodes import sample_rollouts
+from radrl.pipelines.generate import write_reports
+from radrl.pipelines.rollouts import sample_rollouts
 from radrl.policy import folder, tiny
 from radrl.policy.encoding import decode_films, encode_prompts
 from radrl.policy.writers import vllm

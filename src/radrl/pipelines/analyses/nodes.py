@@ -13,7 +13,7 @@ from radrl.data import corpus as corpora
 from radrl.evaluation.draws import Draw, generator
 from radrl.labelers.cached import Remembering
 from radrl.pipelines.analyses import groups
-from radrl.pipelines.analyses.settings import AnalysisSettings
+from radrl.pipelines.analyses.groups import AnalysisSettings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

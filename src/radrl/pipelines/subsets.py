@@ -71,7 +71,7 @@ def show_balance(balance: Mapping[str, Any]) -> None:
     """Print how even the balanced subset is, and could be.
 
     Args:
-        balance: of `radrl.pipelines.selection.nodes.make_subsets`.
+        balance: of `radrl.pipelines.selection.make_subsets`.
     """
     verdict = "proven best" if balance["proven"] else "not proven best, the search ran out of nodes"
     Console().print(

@@ -1,4 +1,4 @@
-"""Nodes of the stage ingest."""
+"""The stage ingest: source to corpus and quarantine."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
+from kedro.pipeline import Pipeline, node, pipeline
 
 from radrl.data.ingest import Ingestion, ingest
 from radrl.data.shards import shards
@@ -99,3 +100,23 @@ def told(passing: Ingestion) -> str:
             f"warning: {passing.patients_in_two_splits:,} patients stand in two splits, as the source has it"
         )
     return "\n".join(lines)
+
+
+def create_pipeline() -> Pipeline:
+    """Source -> corpus, quarantine, summary."""
+    return pipeline(
+        [
+            node(
+                read_source,
+                ["params:ingest", "params:seed", "ingest_workspace"],
+                ["corpus", "ingestion"],
+                name="read_source",
+            ),
+            node(
+                report_quarantine,
+                ["ingestion", "params:ingest"],
+                ["quarantine", "ingest_summary"],
+                name="report_quarantine",
+            ),
+        ]
+    )

@@ -1,4 +1,4 @@
-"""Nodes of the stage label."""
+"""The stage label: reference reports to 14 labels a film."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow.dataset as ds
+from kedro.pipeline import Pipeline, node, pipeline
 
 from radrl.data import corpus as corpora
 from radrl.labelers.mapped import Reader
@@ -40,3 +41,9 @@ def label_reports(
     reader = Reader(settings, labeler_models, device=device, threads=threads, compute=compute)
     labels = np.concatenate(list(reader.of_rows(corpus, "label_text")))
     return pd.concat([frame, pd.DataFrame(labels, columns=list(OBSERVATIONS), index=frame.index)], axis=1)
+
+
+def create_pipeline() -> Pipeline:
+    """Corpus -> labels of the reference reports."""
+    inputs = ["corpus", "labeler_models", "params:labeler", "params:device", "params:threads", "compute"]
+    return pipeline([node(label_reports, inputs, "labels", name="label_reports")])

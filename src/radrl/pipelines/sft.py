@@ -1,4 +1,4 @@
-"""Nodes of the stage sft."""
+"""The stage sft: the cold start."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow.dataset as ds
+from kedro.pipeline import Pipeline, node, pipeline
 
 
 def cold_start(
@@ -46,3 +47,29 @@ def cold_start(
 
     job = ColdStart(settings, dtype, prompt, seed, threads, device, corpus, base, workspace)
     return launching.train(job, compute, report=step_report)
+
+
+def create_pipeline() -> Pipeline:
+    """Base policy, training reports -> cold-started policy."""
+    return pipeline(
+        [
+            node(
+                cold_start,
+                {
+                    "corpus": "corpus",
+                    "base": "base_policy",
+                    "settings": "params:sft",
+                    "dtype": "params:policy.dtype",
+                    "prompt": "params:prompts.plain",
+                    "seed": "params:seed",
+                    "threads": "params:threads",
+                    "device": "params:device",
+                    "workspace": "sft_workspace",
+                    "step_report": "step_report",
+                    "compute": "compute",
+                },
+                ["sft_policy", "sft_history"],
+                name="cold_start",
+            )
+        ]
+    )

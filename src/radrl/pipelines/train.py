@@ -1,4 +1,4 @@
-"""Nodes of the stage train."""
+"""The stage train: one arm's reinforcement learning."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow.dataset as ds
+from kedro.pipeline import Pipeline, node, pipeline
 
 from radrl.storage.links import link_folder
 from radrl.training import length
@@ -84,3 +85,42 @@ def train_arm(
     vllm = (compute or {}).get("vllm") or {}
     job = Arm(settings, corpus, sample_ids, start, labeler_models, workspace, vllm)
     return launching.train(job, compute, report=step_report, observers=partial(observers, settings.arm))
+
+
+def create_pipeline() -> Pipeline:
+    """An arm's start and subset -> its policy."""
+    return pipeline(
+        [
+            node(
+                settle_arm,
+                {
+                    "arm": "params:arm",
+                    "training": "params:training",
+                    "labeler": "params:labeler",
+                    "dtype": "params:policy.dtype",
+                    "prompts": "params:prompts",
+                    "seed": "params:seed",
+                    "threads": "params:threads",
+                    "device": "params:device",
+                },
+                "settings",
+                name="settle_arm",
+            ),
+            node(
+                train_arm,
+                {
+                    "corpus": "corpus",
+                    "start": "start",
+                    "subset": "subset",
+                    "labeler_models": "labeler_models",
+                    "settings": "settings",
+                    "workspace": "workspace",
+                    "step_report": "step_report",
+                    "compute": "compute",
+                    "observers": "observers",
+                },
+                ["policy", "history"],
+                name="train_arm",
+            ),
+        ]
+    )

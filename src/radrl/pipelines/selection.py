@@ -1,4 +1,4 @@
-"""Nodes of the stage selection."""
+"""The stage selection: subsets of the training films that need no policy: full, random, label-balanced."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import pandas as pd
 import pyarrow.dataset as ds
+from kedro.pipeline import Pipeline, node, pipeline
 
 from radrl.data import corpus as corpora
-from radrl.pipelines.selection import subsets
+from radrl.pipelines import subsets
 from radrl.selections.balanced import balance, complete
 from radrl.selections.full import full
 from radrl.selections.random import random
@@ -57,3 +58,17 @@ def make_subsets(
         summary["balance"] = evenness
     tables = {name: ids.to_frame().reset_index(drop=True) for name, ids in chosen.items()}
     return tables["full"], tables["random"], tables.get("balanced", _NO_FILM), summary
+
+
+def create_pipeline() -> Pipeline:
+    """Corpus, labels -> subsets."""
+    return pipeline(
+        [
+            node(
+                make_subsets,
+                ["corpus", "labels", "params:selection", "params:seed"],
+                ["subset_full", "subset_random", "subset_balanced", "selection_summary"],
+                name="make_subsets",
+            ),
+        ]
+    )

@@ -1,4 +1,4 @@
-"""Nodes of the stage policy."""
+"""The stage policy: the base policy, a local Qwen2.5-VL or the laptop policy built and pretrained."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow.dataset as ds
+from kedro.pipeline import Pipeline, node, pipeline
 
 from radrl.data import corpus as corpora
 
@@ -74,3 +75,28 @@ def _point_at(weights: Path, source: str, seed: int) -> Callable[[Path], None]:
 
     refuse_seen(weights, source=source, seed=seed)
     return partial(folder.write_pointer, weights)
+
+
+def create_pipeline() -> Pipeline:
+    """Corpus (its own split) -> base policy."""
+    return pipeline(
+        [
+            node(
+                make_base_policy,
+                {
+                    "corpus": "corpus",
+                    "settings": "params:policy",
+                    "source": "params:ingest.source",
+                    "image_size": "params:ingest.image_size",
+                    "prompts": "params:prompts",
+                    "seed": "params:seed",
+                    "threads": "params:threads",
+                    "device": "params:device",
+                    "workspace": "base_workspace",
+                    "step_report": "step_report",
+                },
+                ["base_policy", "base_history"],
+                name="make_base_policy",
+            )
+        ]
+    )

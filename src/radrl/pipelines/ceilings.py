@@ -1,4 +1,4 @@
-"""Nodes of the stage ceilings."""
+"""The stage ceilings: what reads labels off films and writes no text."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 import pyarrow.dataset as ds
+from kedro.pipeline import Pipeline, node, pipeline
 from rich.console import Console
 
 from radrl.algorithms.f_measure import BoolArray, positives
@@ -149,7 +150,7 @@ def print_summary(summary: Mapping[str, Mapping[str, float]]) -> None:
     """Print each row's F1, films and parameters.
 
     Args:
-        summary: of `radrl.pipelines.ceilings.nodes.read_labels`; nothing is printed of an empty one.
+        summary: of `radrl.pipelines.ceilings.read_labels`; nothing is printed of an empty one.
     """
     if not summary:
         return
@@ -160,3 +161,29 @@ def print_summary(summary: Mapping[str, Mapping[str, float]]) -> None:
     console = Console()
     console.print()
     console.print(table)
+
+
+def create_pipeline() -> Pipeline:
+    """Films and labels, base policy, the policy of `ceilings.start` -> labels read off the scored films."""
+    return pipeline(
+        [
+            node(
+                read_labels,
+                {
+                    "corpus": "corpus",
+                    "labels": "labels",
+                    "base": "base_policy",
+                    "start": "start",
+                    "settings": "params:ceilings",
+                    "split": "params:generate.split",
+                    "labeler": "params:labeler.name",
+                    "dtype": "params:policy.dtype",
+                    "seed": "params:seed",
+                    "threads": "params:threads",
+                    "device": "params:device",
+                },
+                ["ceilings", "ceilings_summary"],
+                name="read_labels",
+            )
+        ]
+    )

@@ -1,4 +1,4 @@
-"""Nodes of the stage rollouts."""
+"""The stage rollouts: K samples a training film."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+from kedro.pipeline import Pipeline, node, pipeline
 
 from radrl.data import corpus as corpora
 
@@ -59,3 +60,28 @@ def sample_rollouts(
         open_writer, settings["engine"], start, dtype=dtype, device=device, threads=threads, compute=compute
     )
     return sample_shards(sampling, opening, compute, device=device)
+
+
+def create_pipeline() -> Pipeline:
+    """Training films, cold-started policy -> K reports a film."""
+    return pipeline(
+        [
+            node(
+                sample_rollouts,
+                {
+                    "corpus": "corpus",
+                    "start": "sft_policy",
+                    "settings": "params:rollouts",
+                    "dtype": "params:policy.dtype",
+                    "prompt": "params:prompts.plain",
+                    "seed": "params:seed",
+                    "threads": "params:threads",
+                    "device": "params:device",
+                    "workspace": "rollouts_workspace",
+                    "compute": "compute",
+                },
+                "rollouts",
+                name="sample_rollouts",
+            )
+        ]
+    )

@@ -1,4 +1,4 @@
-"""Nodes of the stage labeler."""
+"""The stage labeler: the compact CheXbert trained, the published one checked, how far labelers agree."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 import pyarrow.dataset as ds
+from kedro.pipeline import Pipeline, node, pipeline
 from rich.console import Console
 
 from radrl.data import corpus as corpora
@@ -177,7 +178,7 @@ def print_agreement(compact: Mapping[str, Any]) -> None:
     """Print how far the compact CheXbert agrees with the rules.
 
     Args:
-        compact: of `radrl.pipelines.labeler.nodes.check_labelers`, its entry `compact`.
+        compact: of `radrl.pipelines.labeler.check_labelers`, its entry `compact`.
     """
     table = new_table("compact CheXbert against the rules", "F1", "reports", "F1, or uncertain", "reports")
     for name, row in compact["observations"].items():
@@ -190,4 +191,24 @@ def print_agreement(compact: Mapping[str, Any]) -> None:
     console.print(table)
     console.print(
         f"{compact['unseen_reports']} reports it has not seen; learned from {compact['training_reports']}"
+    )
+
+
+def create_pipeline() -> Pipeline:
+    """Corpus -> the labelers' models and their agreement report."""
+    return pipeline(
+        [
+            node(
+                make_labelers,
+                ["corpus", "params:labeler", "params:seed", "params:threads", "step_report"],
+                ["labeler_models", "labeler_history"],
+                name="make_labelers",
+            ),
+            node(
+                check_labelers,
+                ["corpus", "labeler_models", "params:labeler", "params:device"],
+                "labeler_report",
+                name="check_labelers",
+            ),
+        ]
     )

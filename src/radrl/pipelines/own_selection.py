@@ -1,16 +1,18 @@
-"""Nodes of the stage own_selection."""
+"""The stage own_selection: a subset by a selection of one's own (`selection.own`)."""
 
 from __future__ import annotations
 
+from functools import partial, update_wrapper
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow.dataset as ds
+from kedro.pipeline import Pipeline, node, pipeline
 
 from radrl.parts.find import find
-from radrl.pipelines.selection import subsets
-from radrl.pipelines.selection.subsets import training_films
+from radrl.pipelines import subsets
+from radrl.pipelines.subsets import training_films
 from radrl.training.preflight import SettingsError
 
 
@@ -55,3 +57,19 @@ def _require_films(chosen: pd.Series, known: pd.Series, name: str) -> None:
         raise SettingsError(
             f"selection.own.{name} gives {problem}; let it give sample_ids of `films`, each once"
         )
+
+
+def create_pipeline(name: str) -> Pipeline:
+    """Corpus, labels -> the subset by one selection of one's own.
+
+    Args:
+        name: what the selection goes by.
+    """
+    chosen = update_wrapper(partial(choose_films, name=name), choose_films)
+    inputs = {
+        "corpus": "corpus",
+        "labels": "labels",
+        "settings": "params:own_selection",
+        "seed": "params:seed",
+    }
+    return pipeline([node(chosen, inputs, "subset", name="choose_films")])

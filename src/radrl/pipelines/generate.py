@@ -1,4 +1,4 @@
-"""Nodes of the stage generate."""
+"""The stage generate: one arm's reports on the split that is scored."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow.dataset as ds
+from kedro.pipeline import Pipeline, node, pipeline
 
 from radrl.data import corpus as corpora
-from radrl.pipelines.generate import speed
 
 if TYPE_CHECKING:
-    from radrl.pipelines.generate.writing import Batch
+    from radrl.policy.writing import Batch
 
 
 def write_reports(
@@ -42,7 +42,7 @@ def write_reports(
         threads: of torch.
         device: where the policy computes.
         arm: its entry under `arms`, which says what of an output is the report; without one all of it.
-        step_report: told the seconds a film (`radrl.pipelines.generate.speed`).
+        step_report: told the seconds a film (`radrl.policy.writing.numbers`).
         compute: the workers that write, and how an engine in a process of its own is run; nothing for this
             process and its defaults.
 
@@ -52,8 +52,8 @@ def write_reports(
         what labelers read of the reference. Where an output is more than its report, the
         whole of it stands in a further column, output.
     """
-    from radrl.pipelines.generate.writing import Writing, written
     from radrl.policy.writers.build import open_writer
+    from radrl.policy.writing import Writing, written
 
     form = (arm or {}).get("output", "plain")
     writing = Writing(corpora.Films(corpus, settings["split"]), prompts[form], settings, seed)
@@ -80,8 +80,10 @@ def _tell_speed(
     """Tell the terminal and the record how long a film took."""
     from rich.console import Console
 
-    found = speed.numbers([batch.measured for batch in batches])
-    Console().print(speed.told(found, device=batches[0].device, batch_size=batch_size))
+    from radrl.policy.writing import numbers, told
+
+    found = numbers([batch.measured for batch in batches])
+    Console().print(told(found, device=batches[0].device, batch_size=batch_size))
     if step_report is not None:
         step_report(0, found)
 
@@ -92,3 +94,29 @@ def _table(references: pd.DataFrame, outputs: Sequence[str], form: str) -> pd.Da
 
     table = references.assign(report=[report_of(output, form) for output in outputs])
     return table if form == "plain" else table.assign(output=outputs)
+
+
+def create_pipeline() -> Pipeline:
+    """An arm's policy, films -> its reports."""
+    return pipeline(
+        [
+            node(
+                write_reports,
+                {
+                    "corpus": "corpus",
+                    "policy": "policy",
+                    "settings": "params:generate",
+                    "dtype": "params:policy.dtype",
+                    "prompts": "params:prompts",
+                    "seed": "params:seed",
+                    "threads": "params:threads",
+                    "device": "params:device",
+                    "arm": "params:arm",
+                    "step_report": "step_report",
+                    "compute": "compute",
+                },
+                "reports",
+                name="write_reports",
+            )
+        ]
+    )

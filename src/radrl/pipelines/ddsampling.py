@@ -1,4 +1,4 @@
-"""Nodes of the stage ddsampling."""
+"""The stage ddsampling: diversity of rollouts, the subset drawn by it (DEER), and the most diverse."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow.dataset as ds
+from kedro.pipeline import Pipeline, node, pipeline
 
 from radrl.algorithms.f_measure import Labels
 from radrl.data import corpus as corpora
 from radrl.labelers.mapped import Reader
 from radrl.observations import OBSERVATIONS
-from radrl.pipelines.selection import subsets
+from radrl.pipelines import subsets
 from radrl.selections.ddsampling import score, taken
 from radrl.selections.most_diverse import most_diverse
 
@@ -118,3 +119,42 @@ def take_drawn(
     summary = {name: subsets.count(known, ids) for name, ids in chosen.items()}
     subsets.show_counts(summary)
     return drawn.to_frame().reset_index(drop=True), summary
+
+
+def create_pipeline() -> Pipeline:
+    """Rollouts -> diversity -> subset that is drawn by it, subset that is not."""
+    return pipeline(
+        [
+            node(
+                label_rollouts,
+                {
+                    "rollouts": "rollouts",
+                    "labeler_models": "labeler_models",
+                    "labeler": "params:labeler",
+                    "device": "params:device",
+                    "threads": "params:threads",
+                    "compute": "compute",
+                },
+                "rollout_labels",
+                name="label_rollouts",
+            ),
+            node(
+                score_diversity,
+                ["rollout_labels", "params:selection.ddsampling", "params:seed"],
+                "diversity",
+                name="score_diversity",
+            ),
+            node(
+                take_most_diverse,
+                ["rollout_labels", "params:selection.most_diverse", "params:seed"],
+                "subset_most_diverse",
+                name="take_most_diverse",
+            ),
+            node(
+                take_drawn,
+                ["diversity", "subset_most_diverse", "corpus", "labels"],
+                ["subset_ddsampling", "ddsampling_summary"],
+                name="take_drawn",
+            ),
+        ]
+    )
