@@ -41,8 +41,8 @@ def ingested(own: dict[str, Any], out: Path, seed: int = 0) -> None:
         out: takes `corpus`.
         seed: of drawn films.
     """
+    from radrl.datasets import ArrowShards
     from radrl.pipelines.ingest import read_source, report_quarantine
-    from radrl.wiring.datasets import ArrowShards
 
     workspace = out / "workspace"
     workspace.mkdir(parents=True, exist_ok=True)
@@ -107,8 +107,8 @@ def _write_texts(corpus: Any, folder: Path) -> None:
 
 def _make_labelers(corpus: Any, own: dict[str, Any], folder: Path) -> None:
     """A compact CheXbert that has learned little: its speed does not depend on that."""
+    from radrl.datasets import Folder
     from radrl.pipelines.labeler import make_labelers
-    from radrl.wiring.datasets import Folder
 
     compact = own["compact"] | {"recombined": 2000}
     make, _ = make_labelers(_halves(corpus), own | {"compact": compact}, 0, 1, _silent)
@@ -189,8 +189,8 @@ def _label(inputs: Path, own: Path, _out: Path, _studies: int) -> None:
 
 def _rollouts(_inputs: Path, own: Path, out: Path, _studies: int) -> None:
 
+    from radrl.datasets import ParquetShards
     from radrl.pipelines.rollouts import sample_rollouts
-    from radrl.wiring.datasets import ParquetShards
 
     params = settings()
     rollouts = params["rollouts"] | {"samples": SAMPLES, "max_new_tokens": NEW_TOKENS}

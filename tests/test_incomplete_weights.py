@@ -15,6 +15,7 @@ from damaged_weights import DAMAGES, damage, tensor
 from recorded_vllm import RecordedVllm
 from small_arms import train_inputs, train_stage
 
+from radrl.errors import plain_words
 from radrl.params.schema import validate
 from radrl.pipelines.base_card.nodes import measure_base
 from radrl.pipelines.ceilings import read_labels
@@ -27,7 +28,6 @@ from radrl.reporting.arms import asked
 from radrl.reporting.reporter import Reporter
 from radrl.storage.complete_weights import WeightsError
 from radrl.wiring import served
-from radrl.wiring.errors import plain_words
 
 Place = Callable[[Path], object]
 RULES = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}

@@ -27,7 +27,7 @@ from radrl.pages.page import environment
 from radrl.process import importing
 from radrl.wiring.policy_models import Scored
 from radrl.wiring.tracker import Tracker
-from radrl.wiring.views import ARMS, address
+from radrl.wiring.ui_server import ARMS, address
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

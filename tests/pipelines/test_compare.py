@@ -33,6 +33,7 @@ from PIL import Image
 
 from kedro_repro import cpu_seconds
 from radrl.commands.main import cli
+from radrl.datasets import Folder, HtmlPage
 from radrl.evaluation import baselines
 from radrl.evaluation import paired as pairing
 from radrl.labelers.build import build as build_labeler
@@ -67,10 +68,8 @@ from radrl.scoring.meteor import MeteorProcess
 from radrl.scoring.names import group_names
 from radrl.scoring.nlg import Nlg
 from radrl.scoring.weighted_findings.score import WeightedFindings
-from radrl.storage import origins
-from radrl.storage.origins import Origin
-from radrl.wiring import cpu
-from radrl.wiring.datasets import Folder, HtmlPage
+from radrl.wiring import run_costs
+from radrl.wiring.run_costs import Origin
 
 EFFUSION = "There is a small left pleural effusion."
 EDEMA = "There is pulmonary edema."
@@ -1562,9 +1561,9 @@ def test_outputs_have_the_same_bytes_whoever_makes_them_and_whenever(
     for name, seconds in runs.items():
         root, origin = tmp_path / name, Origin(f"of-{name}", f"machine {name}", {"torch": name}, seconds / 60)
         cpu_seconds.note(root / "data" / cpu_seconds.FOLDER, "train@grpo", {cpu_seconds.OWN: seconds})
-        origins.note(root / "data" / origins.FOLDER, "train@grpo", origin)
-        monkeypatch.setattr(cpu, "here", lambda _, origin=origin: origin)
-        hooks = cpu.CpuHooks()
+        run_costs.note_origin(root / "data" / run_costs.ORIGINS, "train@grpo", origin)
+        monkeypatch.setattr(run_costs, "here", lambda _, origin=origin: origin)
+        hooks = run_costs.CpuHooks()
         given = {"config_loader": {"globals": {"data": "data"}}, "project_path": root}
         hooks.after_context_created(SimpleNamespace(**given, params={"arms": ARMS, "selection": {"own": {}}}))
         (root / "outs").mkdir()

@@ -15,6 +15,7 @@ import pytest
 from dying_writers import open_dying
 
 from radrl.data import corpus as corpora
+from radrl.datasets import ParquetShards
 from radrl.labelers import mapped
 from radrl.pipelines.ddsampling import label_rollouts
 from radrl.pipelines.eval.nodes import score_reports
@@ -23,7 +24,6 @@ from radrl.pipelines.label import label_reports
 from radrl.pipelines.rollouts import sample_rollouts
 from radrl.policy.sampling import Sampling, sample_shards
 from radrl.scoring import parallel
-from radrl.wiring.datasets import ParquetShards
 
 Compute = dict[str, Any]
 STUDIES = 11

@@ -17,7 +17,7 @@ import click
 
 from radrl.storage import yaml_files
 
-PROTOCOL: Final = "radrl.wiring.punctual:Punctual"
+PROTOCOL: Final = "radrl.process.http_door:Punctual"
 """What uvicorn speaks in both servers."""
 
 

@@ -15,7 +15,7 @@ from radrl.commands.record import PROTOCOL, experiment_of, own_conf, require_fre
 
 NOTICE: Final = "Research software, not a medical device: no report of it may be used to care for a patient."
 
-APP: Final = "radrl.wiring.serve_app:create_app"
+APP: Final = "radrl.wiring.served:create_app"
 MODEL: Final = "RADRL_SERVED_MODEL"
 """The variable by which `APP` is told its model."""
 

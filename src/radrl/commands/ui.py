@@ -18,7 +18,7 @@ import click
 from kedro_repro.tracking import moved_project
 from radrl.commands.project import project_folder
 from radrl.commands.record import PROTOCOL, experiment_of, own_conf, require_free, started
-from radrl.wiring.views import ARMS, CURVES, MODELS, address
+from radrl.wiring.ui_server import ARMS, CURVES, MODELS, address
 
 _EXAMPLES: Final = """\b
 Examples:

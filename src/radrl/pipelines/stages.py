@@ -1,4 +1,4 @@
-"""Which stages there are: those that run once, those that run for each arm, and where each is wired."""
+"""Which stages there are, once or for each arm, where each is wired, and what hooks bring to them."""
 
 from importlib.util import find_spec
 from typing import Final
@@ -31,6 +31,18 @@ APART: Final = ("base_card",)
 
 ALL: Final = (*ONCE, PER_SELECTION, *PER_ARM, LAST, *APART)
 """Every pipeline that can be asked for by name, in the order of the study."""
+
+STEP_REPORT: Final = "step_report"
+"""Name of the catalog entry through which a training node reports its steps."""
+
+OBSERVERS: Final = "observers"
+"""Name of the entry that gives the callbacks which look on while an arm trains."""
+
+COMPUTE: Final = "compute"
+"""Name of the entry with the processes that train: no parameter, for it changes no result."""
+
+SELECTED: Final = "selected"
+"""Name of the entry: a function that reads datasets by name, and leaves out those that are not there."""
 
 
 def wiring_of(stage: str) -> str:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from mlflow.types import Schema
 
-from radrl.wiring.columns import described
+from kedro_repro.tracking.table_columns import described
 
 
 def test_every_column_is_one_that_mlflow_reads(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from radrl.parts.find import PartError
-from radrl.wiring.stage_parts import named_parts
+from radrl.wiring.reproduction import named_parts
 
 FACTS = {"weight": 1.0, "extractor": "judge", "entailment": "rules", "judge": {"backend": "folder"}}
 GRADIENT = {"gradient": {"labeler": "chexbert_compact"}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from radrl.wiring.metric_names import grouped
+from radrl.wiring.ui_server import grouped
 
 
 @pytest.mark.parametrize(

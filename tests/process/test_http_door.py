@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from radrl.wiring.guard import LONGEST, Guarded, Refused
+from radrl.process.http_door import LONGEST, Guarded, Refused
 
 
 class App:

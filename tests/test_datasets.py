@@ -10,9 +10,9 @@ import pytest
 import yaml
 from kedro.io import AbstractDataset, DatasetError
 
+from radrl.datasets import Folder, HtmlPage, ParquetShards, Workspace, replacing
 from radrl.labelers.build import build
 from radrl.observations import NEGATIVE, OBSERVATIONS, POSITIVE
-from radrl.wiring.datasets import Folder, HtmlPage, ParquetShards, Workspace, replacing
 
 
 def table(*numbers: int) -> pa.Table:

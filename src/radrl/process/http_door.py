@@ -2,6 +2,9 @@
 
 A body is read whole before anything works on it, so that a client that sends half and waits holds a socket
 and no thread. What is refused here is answered with a 4xx and its reason, in the form of MLflow's errors.
+
+`uvicorn --http radrl.process.http_door:Punctual` bounds the time of a request's head as well, for which
+uvicorn itself waits without end.
 """
 
 from __future__ import annotations
@@ -11,8 +14,11 @@ import gc
 import json
 import logging
 import time
+from asyncio import TimerHandle, Transport
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from radrl.storage.json_files import NoJson, parsed
 
@@ -241,3 +247,55 @@ def _again(body: bytes, receive: Receive) -> Receive:
         return whole.pop() if whole else await receive()
 
     return next_
+
+
+SECONDS: Final = 10.0
+"""Until the head of a request is there."""
+
+_LATE: Final = (
+    b'{"error_code": "DEADLINE_EXCEEDED", "message": "the head of the request did not come to its end"}'
+)
+_ANSWER: Final = (
+    b"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\nconnection: close\r\n"
+    b"content-length: %d\r\n\r\n%s" % (len(_LATE), _LATE)
+)
+
+
+class Punctual(H11Protocol):
+    """Closes a connection on which the head of a request takes longer than `SECONDS`."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._late: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """Begin to wait."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Wait on, where this was not the rest of a head."""
+        super().data_received(data)
+        if self.cycle is None or self.cycle.response_complete:
+            self._wait()
+        else:
+            self._stop()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._late = self._late or self.loop.call_later(SECONDS, self._close)
+
+    def _stop(self) -> None:
+        if self._late:
+            self._late.cancel()
+        self._late = None
+
+    def _close(self) -> None:
+        self._late = None
+        if not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete):
+            self.transport.write(_ANSWER)
+            self.transport.close()
