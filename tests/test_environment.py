@@ -20,7 +20,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from radrl.process import offline
+from radrl.process import importing
 
 ROOT = Path(__file__).parents[1]
 PLATFORMS = {
@@ -34,7 +34,7 @@ EXTRAS = {"ray": "pip install -c constraints.txt '.[ray]'"}
 
 def run_python(code: str, **extra: str) -> str:
     """Last line that a new interpreter prints, no switch being set and nothing looking like CI."""
-    hidden = {*offline.SWITCHES, "CI", "GITHUB_ACTIONS", "PYTEST_CURRENT_TEST"}
+    hidden = {*importing.SWITCHES, "CI", "GITHUB_ACTIONS", "PYTEST_CURRENT_TEST"}
     environment = {key: value for key, value in os.environ.items() if key not in hidden} | extra
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
@@ -172,7 +172,7 @@ def sources(package: str) -> list[Path]:
     return [path for pattern in ("*.py", "*.so", "*.pyd") for path in folder.rglob(pattern)]
 
 
-READERS = [(name, reader) for name, switch in offline.SWITCHES.items() for reader in switch.readers]
+READERS = [(name, reader) for name, switch in importing.SWITCHES.items() for reader in switch.readers]
 
 
 def skip_without(package: str) -> None:

@@ -15,8 +15,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
 
-from radrl.pages.colours import APART
-from radrl.pages.figures import png, style
+from radrl.pages.figures import APART, png, style
 from radrl.studies import figures, pictures
 from radrl.studies.curves import averaged
 from radrl.studies.page import Described

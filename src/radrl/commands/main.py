@@ -9,9 +9,9 @@ import sys
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-from radrl.process import bars, offline
+from radrl.process import bars, importing
 
-offline.apply()
+importing.go_offline()
 bars.apply()
 
 import click  # noqa: E402  (after the switches)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from radrl.parts.section import LocalPath, PositiveInt, Section
-from radrl.policy.writers.sections import Vllm
+from radrl.policy.writer import Vllm
 
 
 class Compute(Section):

@@ -66,8 +66,7 @@ def read_labels(
     Raises:
         ValueError: when there is no film to learn from or to score, naming the parameter.
     """
-    from radrl.process.devices import place
-    from radrl.process.runtime import pin
+    from radrl.process.devices import pin, place
 
     where = place(device)
     pin(threads, where)

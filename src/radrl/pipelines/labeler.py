@@ -66,7 +66,7 @@ def make_labelers(
         import torch
 
         from radrl.labelers.chexbert import folder
-        from radrl.process.runtime import pin
+        from radrl.process.devices import pin
         from radrl.training.compact_labeler.fitting import train
 
         pin(threads, torch.device("cpu"))  # seconds of work on a network this small

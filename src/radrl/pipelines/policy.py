@@ -50,8 +50,7 @@ def make_base_policy(
         return _point_at(Path(settings["path"]), source, seed), pd.DataFrame({"step": []})
 
     from radrl.data.pretraining_seed import note_on
-    from radrl.process.devices import place
-    from radrl.process.runtime import pin
+    from radrl.process.devices import pin, place
     from radrl.storage.workspaces import claim, fingerprint
     from radrl.training.preflight import check_supervised
     from radrl.training.resume import writing

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from radrl.mapping.base import Work
-from radrl.mapping.engines import mapped
+from radrl.mapping.engines import Work, mapped
 from radrl.policy.encoding import Films
-from radrl.policy.writers.base import Writer
+from radrl.policy.writer import Writer
 
 PREFIX: Final = "generate/"
 

@@ -13,9 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
-from radrl.pages.caveats import NOT_OURS
-from radrl.pages.colours import APART, INK
-from radrl.pages.figures import Style, dress, legend, style
+from radrl.pages.figures import APART, INK, Style, dress, legend, style
+from radrl.pages.page import NOT_OURS
 from radrl.studies.curves import OF_LABEL, Place
 from radrl.studies.tables import PooledRow, pooled, without_repeats
 

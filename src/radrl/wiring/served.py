@@ -27,7 +27,7 @@ import pandas as pd
 
 from radrl.labelers.build import build as build_labeler
 from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
-from radrl.process import offline
+from radrl.process import importing
 from radrl.process.http_door import App, Guarded, Receive, Refused, Send
 from radrl.reporting.arms import Asked
 from radrl.reporting.films import FilmError, shown
@@ -132,7 +132,7 @@ def _load_pyfunc(data: str) -> Served:
     Args:
         data: the model's folder.
     """
-    offline.apply()
+    importing.go_offline()
     return Served(Path(data))
 
 

@@ -9,9 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from radrl.pages.caveats import DRAWN_FILMS
-from radrl.pages.colours import INK, PALE
-from radrl.pages.figures import dress, style
+from radrl.pages.figures import INK, PALE, dress, style
+from radrl.pages.page import DRAWN_FILMS
 from radrl.pipelines.analyses import masking, rewards, table
 
 TITLES: Final = {

@@ -67,8 +67,7 @@ def mask_tokens(
         random with its tests, and how many films and rollouts. A strategy that cannot be had has no line.
     """
     from radrl.pipelines.analyses import masking, table
-    from radrl.process.devices import place
-    from radrl.process.runtime import pin
+    from radrl.process.devices import pin, place
 
     pin(settings.threads, place(settings.device))
     own, seed = settings.analyses["masking"], settings.seed
@@ -200,8 +199,7 @@ def write_token_weights(
         One HTML page that needs nothing else.
     """
     from radrl.pipelines.analyses import page
-    from radrl.process.devices import place
-    from radrl.process.runtime import pin
+    from radrl.process.devices import pin, place
 
     pin(settings.threads, place(settings.device))
     known = groups.asserting(groups.films_of(rollouts), labels)

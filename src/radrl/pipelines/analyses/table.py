@@ -8,7 +8,7 @@ from typing import Any, Final
 import pandas as pd
 from rich.console import Console
 
-from radrl.pages.caveats import DRAWN_FILMS
+from radrl.pages.page import DRAWN_FILMS
 from radrl.pipelines.analyses import masking, rewards
 from radrl.process.terminal import new_table, number
 

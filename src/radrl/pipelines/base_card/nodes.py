@@ -15,7 +15,7 @@ from radrl.observations import OBSERVATIONS
 
 if TYPE_CHECKING:
     from radrl.labelers.base import Labeler
-    from radrl.policy.writers.base import Writer
+    from radrl.policy.writer import Writer
 
 
 TEMPLATE: Final = Path(__file__).with_name("card.md.j2")
@@ -122,9 +122,8 @@ def measure_base(
     """
     from radrl.labelers.build import build as build_labeler
     from radrl.policy import folder
-    from radrl.policy.writers.hf import HfWriter
-    from radrl.process.devices import place
-    from radrl.process.runtime import pin
+    from radrl.policy.hf_writer import HfWriter
+    from radrl.process.devices import pin, place
     from radrl.training.supervised.pretraining_tasks import films_of
     from radrl.training.watching.watch import Watch
 

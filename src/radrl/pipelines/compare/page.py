@@ -16,10 +16,9 @@ from radrl.evaluation.draws import Draw, generator
 from radrl.labelers.rules.mentions import Mention, mentions
 from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.pages import examples, run_notes
-from radrl.pages.caveats import NOT_OURS, OVER_PATIENTS
 from radrl.pages.examples import Answer, Chip, Example
 from radrl.pages.numbers import p_value, spans
-from radrl.pages.page import banner, environment
+from radrl.pages.page import NOT_OURS, OVER_PATIENTS, banner, environment
 from radrl.pipelines.compare import figures, training
 from radrl.pipelines.compare.figures import svg
 from radrl.pipelines.compare.inputs import ComparisonSettings, Diagnosis, PageContext, films_digest

@@ -26,7 +26,7 @@ from radrl.evaluation.comparison import ComparisonRow, Pair, compare, drawn_alik
 from radrl.evaluation.summed import SummedMetrics
 from radrl.labelers.base import LabelMatrix
 from radrl.observations import OBSERVATIONS, POSITIVE
-from radrl.pages.caveats import NOT_OURS
+from radrl.pages.page import NOT_OURS
 from radrl.params.base import ParamsError
 from radrl.parts.choices import near
 from radrl.pipelines.eval.texts import texts_of

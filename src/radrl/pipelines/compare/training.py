@@ -25,8 +25,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
 from radrl.observations import FINDINGS, OBSERVATIONS, POSITIVE
-from radrl.pages.colours import INK
-from radrl.pages.figures import Style, dress, style
+from radrl.pages.figures import INK, Style, dress, style
 from radrl.selections.ddsampling import taken
 from radrl.training import length
 

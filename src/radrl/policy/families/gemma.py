@@ -21,8 +21,7 @@ from transformers.models.gemma3.image_processing_pil_gemma3 import Gemma3ImagePr
 from transformers.models.gemma3.processing_gemma3 import Gemma3Processor
 
 from radrl.policy.families.base import Family, Inputs, check_chat, end_by
-from radrl.policy.families.qwen import LANGUAGE
-from radrl.policy.processor import distinct
+from radrl.policy.families.qwen import LANGUAGE, distinct
 
 TURN_END: Final = "<end_of_turn>"
 """What ends a report: Gemma's tokenizer calls another token, which ends a document, its end."""

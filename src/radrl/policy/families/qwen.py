@@ -5,27 +5,177 @@ behind a film stands at a lower position than its index. Qwen3-VL adds features 
 first layers of the language model, at the film's tokens (DeepStack); a token that is written has none. Its
 layers are all of one kind, so its forward takes no mask for each kind of them: `Prompts` and `Row` travel as
 a keyword that it hands to every layer.
+
+Transformers' own `Qwen2_5_VLProcessor` and `Qwen3VLProcessor` ask for a video processor, and that for
+torchvision, which a machine without CUDA does not have. A film is one still image, so `FilmProcessor` joins
+the two parts that matter (image processor and tokenizer); the tensors are the same as the original's for text
+with images.
+
+Qwen2.5-VL's tower attends within windows, or within films, laid end to end. Under torch's attention
+transformers asks for each in turn, in Python. Asked as flash attention is, with the whole and where its
+chunks end, `attend_in_chunks` puts those of equal length into one batch; a chunk's result is its own in
+either case.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+import numpy as np
 import torch
 from PIL import Image
 from transformers import (
+    AttentionInterface,
     PreTrainedModel,
     PreTrainedTokenizerBase,
     Qwen2_5_VLForConditionalGeneration,
     Qwen3VLForConditionalGeneration,
 )
+from transformers.image_utils import make_flat_list_of_images
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
+from transformers.processing_utils import ProcessorMixin
 
-from radrl.policy import vision_chunks
 from radrl.policy.families.base import Family, Inputs, check_chat
-from radrl.policy.processor import FilmProcessor
+
+CHUNKS: Final = "flash_like_chunks"
+"""Of `attend_in_chunks` among transformers' attention functions; to those with "flash" in it it is told where
+chunks end."""
+
+
+def attend_in_chunks(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: None,
+    *,
+    cu_seq_lens_q: torch.Tensor,
+    scaling: float,
+    dropout: float = 0.0,
+    **_: Any,
+) -> tuple[torch.Tensor, None]:
+    """Attention within each of C chunks, by torch's.
+
+    Args:
+        module: the layer.
+        query: of all chunks, end to end, shape (1, heads, N, D).
+        key: the same.
+        value: the same.
+        attention_mask: none.
+        cu_seq_lens_q: where chunks begin and end, shape (C + 1,).
+        scaling: of the scores.
+        dropout: share of the weights that is dropped.
+
+    Returns:
+        Shape (1, N, heads, D), and nothing, for weights are not kept.
+    """
+    ends = cu_seq_lens_q.tolist()
+    lengths = [end - start for start, end in pairwise(ends)]
+    tokens = [states[0].transpose(0, 1) for states in (query, key, value)]  # (N, heads, D)
+    settings = {"attention_mask": None, "scaling": scaling, "dropout": dropout, "is_causal": False}
+
+    def alike(states: list[torch.Tensor], length: int) -> torch.Tensor:
+        batch = [
+            own.unflatten(0, (-1, length)).transpose(1, 2) for own in states
+        ]  # (chunks, heads, length, D)
+        return sdpa_attention_forward(module, *batch, **settings)[0].flatten(0, 1)
+
+    kinds = sorted(set(lengths))
+    if len(kinds) == 1:
+        return alike(tokens, kinds[0])[None], None
+    of_token = torch.tensor(lengths, device=query.device).repeat_interleave(
+        torch.tensor(lengths, device=query.device)
+    )
+    places = [(of_token == length).nonzero()[:, 0] for length in kinds]
+    found = [
+        alike([own.index_select(0, at) for own in tokens], length)
+        for at, length in zip(places, kinds, strict=True)
+    ]
+    back = torch.cat(places).argsort()
+    return torch.cat(found).index_select(0, back)[None], None
+
+
+AttentionInterface.register(CHUNKS, attend_in_chunks)
+
+
+def enable(model: Any) -> None:
+    """Let equal chunks of a tower attend together; one whose attention is not torch's is left as it is.
+
+    Args:
+        model: a Qwen2.5-VL without wrappers.
+    """
+    tower = model.model.visual.config
+    if tower._attn_implementation == "sdpa":
+        tower._attn_implementation = CHUNKS
+
+
+IMAGE_TOKEN = "<|image_pad|>"
+VIDEO_TOKEN = "<|video_pad|>"
+
+
+class FilmProcessor(ProcessorMixin):
+    """Turns chat text with films into the tensors of a Qwen-VL.
+
+    Called with `text` and `images`, it returns input_ids (B, T), attention_mask (B, T),
+    mm_token_type_ids (B, T), pixel_values (patches, channels * temporal * patch * patch) and
+    image_grid_thw (images, 3). Padding is on the left, as generation needs.
+
+    Args:
+        image_processor: cuts films into patches; its `merge_size` says how many patches make a token.
+        tokenizer: has `<|image_pad|>` and a chat template.
+        chat_template: overrides the tokenizer's template.
+    """
+
+    def __init__(
+        self,
+        image_processor: Qwen2VLImageProcessorPil,
+        tokenizer: PreTrainedTokenizerBase,
+        chat_template: str | None = None,
+    ) -> None:
+        tokenizer.padding_side = "left"
+        self.image_token = IMAGE_TOKEN
+        self.image_token_id = tokenizer.convert_tokens_to_ids(IMAGE_TOKEN)
+        self.video_token = VIDEO_TOKEN
+        self.video_token_id = tokenizer.convert_tokens_to_ids(VIDEO_TOKEN)
+        super().__init__(image_processor, tokenizer, chat_template=chat_template or tokenizer.chat_template)
+
+    def __call__(self, images: Any = None, text: Any = None, **settings: Any) -> Any:
+        """As transformers' has it, always with token types: Qwen-VL tells films from words by them."""
+        return super().__call__(images=images, text=text, **{"return_mm_token_type_ids": True} | settings)
+
+    def _process_images(self, images: Any, **settings: Any) -> tuple[Any, list[str]]:
+        """transformers', for each distinct film once: the rollouts of a film come with as many copies."""
+        once, owners = distinct(make_flat_list_of_images(images))
+        found, placeholders = super()._process_images(once, **settings)
+        patches = np.asarray(found["image_grid_thw"]).prod(axis=-1)  # (distinct films,)
+        ends = patches.cumsum()
+        pieces = [found["pixel_values"][end - count : end] for end, count in zip(ends, patches, strict=True)]
+        join = torch.cat if torch.is_tensor(found["pixel_values"]) else np.concatenate
+        found["pixel_values"] = join([pieces[i] for i in owners])
+        found["image_grid_thw"] = found["image_grid_thw"][owners]
+        return found, [placeholders[i] for i in owners]
+
+    def replace_image_token(self, image_inputs: dict[str, Any], image_idx: int, **_: Any) -> str:
+        """One placeholder a merged patch: what the vision tower will put in their place."""
+        patches = int(image_inputs["image_grid_thw"][image_idx].prod())
+        return IMAGE_TOKEN * (patches // self.image_processor.merge_size**2)
+
+
+def distinct(films: Sequence[Any]) -> tuple[list[Any], list[int]]:
+    """Each of N films that differ, and which of them each film is."""
+    first: dict[Any, int] = {}
+    owners = [first.setdefault(_content(film), len(first)) for film in films]
+    return [films[owners.index(i)] for i in range(len(first))], owners
+
+
+def _content(film: Any) -> Any:
+    """What two pictures are the same by; anything else is the same as itself alone."""
+    return (film.mode, film.size, film.tobytes()) if isinstance(film, Image.Image) else id(film)
+
 
 LANGUAGE: Final = {
     "language attention": "model.language_model.layers.*.self_attn.*",
@@ -90,7 +240,7 @@ class Qwen25VL(Family):
 
     def ready(self, model: PreTrainedModel) -> None:
         """As `Family` has it."""
-        vision_chunks.enable(model)
+        enable(model)
 
     def by_row(self, inputs: Inputs, config: Any) -> dict[str, list[torch.Tensor]]:
         """As `Family` has it."""

@@ -9,13 +9,12 @@ from typing import Any
 import torch
 from PIL import Image
 
-from radrl.policy import folder, token_sampling
+from radrl.policy import decoding, folder
 from radrl.policy.encoding import Films, decode_films, encode_prompts
 from radrl.policy.folder import Policy, ends
 from radrl.policy.shared_prefill import write_on
-from radrl.policy.writers.base import Written
-from radrl.process.devices import place
-from radrl.process.runtime import device_name, pin
+from radrl.policy.writer import Written
+from radrl.process.devices import device_name, pin, place
 
 
 @torch.no_grad()  # under inference_mode sharded weights would be gathered into tensors that cannot train
@@ -36,7 +35,7 @@ def write(
     Args:
         policy: who writes.
         films: the pictures of B samples, one or more each.
-        prompt: as all that follows, of `radrl.policy.writers.base.Writer.write`.
+        prompt: as all that follows, of `radrl.policy.writer.Writer.write`.
         max_new_tokens: tokens a report may have, its end included.
         samples: reports a sample.
         temperature: 0 is greedy.
@@ -52,7 +51,7 @@ def write(
     numbers = None
     if temperature > 0:
         places = range(first, first + len(films))
-        numbers = token_sampling.numbers(seed, places, samples, max_new_tokens, owners.device)
+        numbers = decoding.numbers(seed, places, samples, max_new_tokens, owners.device)
     how = _decoding(temperature, top_p)
     ids = write_on(policy.model, inputs, owners, numbers=numbers, max_new_tokens=max_new_tokens, **how)
     completions = ids[:, inputs["input_ids"].shape[1] :]  # (B * samples, T)
@@ -82,7 +81,7 @@ def _decoding(temperature: float, top_p: float) -> dict[str, Any]:
 
 
 class HfWriter:
-    """See `radrl.policy.writers.base.Writer`.
+    """See `radrl.policy.writer.Writer`.
 
     Args:
         policy: who writes, where it lies.
@@ -106,8 +105,8 @@ class HfWriter:
         return cls(folder.load(path, dtype=dtype, device=where))
 
     def write(self, films: Sequence[Films], prompt: str, **how: Any) -> list[list[Written]]:
-        """See `radrl.policy.writers.base.Writer`."""
+        """See `radrl.policy.writer.Writer`."""
         return write(self.policy, [decode_films(own) for own in films], prompt, **how)
 
     def close(self) -> None:
-        """See `radrl.policy.writers.base.Writer`: the memory goes with the last who knows the policy."""
+        """See `radrl.policy.writer.Writer`: the memory goes with the last who knows the policy."""

@@ -16,12 +16,11 @@ from vllm_interpreter import PYTHON, needs_vllm
 
 from radrl.pipelines.generate import write_reports
 from radrl.pipelines.rollouts import sample_rollouts
-from radrl.policy import folder, tiny
+from radrl.policy import folder, tiny, vllm_writer
 from radrl.policy.encoding import decode_films, encode_prompts
-from radrl.policy.writers import vllm
-from radrl.policy.writers.hf import HfWriter
-from radrl.policy.writers.sections import Vllm
-from radrl.policy.writers.vllm import VllmWriter
+from radrl.policy.hf_writer import HfWriter
+from radrl.policy.vllm_writer import VllmWriter
+from radrl.policy.writer import Vllm
 from radrl.process.devices import DeviceError
 from radrl.process.isolated.talk import WorkerError
 
@@ -105,7 +104,7 @@ class TestRefusals:
     def test_a_device_that_vllm_does_not_know(
         self, policy_folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(vllm, "place", lambda _: torch.device("mps"))
+        monkeypatch.setattr(vllm_writer, "place", lambda _: torch.device("mps"))
         with pytest.raises(DeviceError, match="device is mps; vLLM computes on cpu and cuda"):
             VllmWriter(policy_folder, **ON_CPU | {"device": "mps"})
 
@@ -116,13 +115,13 @@ class TestRefusals:
 
 def test_a_gpu_is_shown_as_torch_numbers_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert vllm._variables(torch.device("cuda", 3), 1, 1)["CUDA_VISIBLE_DEVICES"] == "3"
+    assert vllm_writer._variables(torch.device("cuda", 3), 1, 1)["CUDA_VISIBLE_DEVICES"] == "3"
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,6")
-    assert vllm._variables(torch.device("cuda", 1), 1, 1)["CUDA_VISIBLE_DEVICES"] == "6"
+    assert vllm_writer._variables(torch.device("cuda", 1), 1, 1)["CUDA_VISIBLE_DEVICES"] == "6"
 
 
 def test_seeds_leave_room_for_the_numbers_of_reports() -> None:
-    seeds = {vllm.seed_of(seed, place) for seed in range(3) for place in range(100)}
+    seeds = {vllm_writer.seed_of(seed, place) for seed in range(3) for place in range(100)}
     assert len(seeds) == 300
     assert max(seeds) < 2**62
 

@@ -9,13 +9,13 @@ import pytest
 import torch
 from PIL import Image
 
+from radrl.policy import hf_writer
 from radrl.policy.encoding import decode_film, encode_prompts
 from radrl.policy.folder import Policy
-from radrl.policy.writers import hf
 
 
 def texts(*asked: Any, **settings: Any) -> list[list[str]]:
-    return [[one.text for one in own] for own in hf.write(*asked, **settings)]
+    return [[one.text for one in own] for own in hf_writer.write(*asked, **settings)]
 
 
 @pytest.fixture
@@ -125,16 +125,16 @@ def test_length_is_counted_to_the_first_end_and_what_has_none_was_cut_off(policy
     tokenizer = policy.processor.tokenizer
     end, pad = tokenizer.eos_token_id, tokenizer.pad_token_id
     rows = torch.tensor([[7, 8, end, pad], [end, pad, pad, pad], [7, 8, 9, 7], [7, 8, 9, end]])
-    assert hf._ends(rows, policy) == ([2, 0, 4, 3], [True, True, False, True])
+    assert hf_writer._ends(rows, policy) == ([2, 0, 4, 3], [True, True, False, True])
 
 
 def test_any_end_of_several_counts(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy.model.generation_config, "eos_token_id", [8, 9])
-    assert hf._ends(torch.tensor([[7, 9, 7], [7, 8, 9]]), policy) == ([1, 1], [True, True])
+    assert hf_writer._ends(torch.tensor([[7, 9, 7], [7, 8, 9]]), policy) == ([1, 1], [True, True])
 
 
 def test_what_is_written_is_told_with_its_length(
     policy: Policy, pictures: list[list[Image.Image]], prompt: str
 ) -> None:
-    written = hf.write(policy, pictures, prompt, max_new_tokens=6)
+    written = hf_writer.write(policy, pictures, prompt, max_new_tokens=6)
     assert all(one.tokens <= 6 and one.ended == (one.tokens < 6) for (one,) in written)

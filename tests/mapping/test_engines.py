@@ -12,8 +12,7 @@ import pytest
 import shared_work
 from shared_work import times_done, work
 
-from radrl.mapping.base import Work, WorkerDied
-from radrl.mapping.engines import mapped
+from radrl.mapping.engines import Work, WorkerDied, mapped
 
 SHARDS = range(12)
 SQUARES = [n * n for n in SHARDS]

@@ -19,13 +19,12 @@ import torch
 
 from radrl.policy import folder
 from radrl.policy.encoding import Films, prompt_text
-from radrl.policy.writers.base import Written
-from radrl.policy.writers.sections import Vllm
+from radrl.policy.writer import Vllm, Written
 from radrl.process.devices import DeviceError, place
-from radrl.process.isolated.talk import Talk, interpreter
+from radrl.process.isolated.talk import SCRIPTS, Talk, interpreter
 from radrl.storage import pointers
 
-SCRIPT: Final = Path(__file__).parent / "workers" / "vllm_worker.py"
+SCRIPT: Final = SCRIPTS / "vllm_worker.py"
 NAME: Final = "vllm"
 MEND: Final = "`make engines` makes an environment that has vLLM; give its interpreter as compute.vllm.python"
 FILMS: Final = 32
@@ -47,7 +46,7 @@ class Drawn:
 
 
 class VllmWriter:
-    """See `radrl.policy.writers.base.Writer`.
+    """See `radrl.policy.writer.Writer`.
 
     Args:
         path: the policy's folder.
@@ -108,7 +107,7 @@ class VllmWriter:
     def write(
         self, films: Sequence[Films], prompt: str, *, samples: int = 1, temperature: float = 0.0, **how: Any
     ) -> list[list[Written]]:
-        """See `radrl.policy.writers.base.Writer`.
+        """See `radrl.policy.writer.Writer`.
 
         Raises:
             radrl.process.isolated.talk.WorkerError: when vLLM fails, or its memory does not hold a report.
@@ -194,7 +193,7 @@ class VllmWriter:
         return self._talk.ask(request, len(films)).answers
 
     def close(self) -> None:
-        """See `radrl.policy.writers.base.Writer`: the process ends."""
+        """See `radrl.policy.writer.Writer`: the process ends."""
         self._talk.__exit__(None, None, None)
 
     def _ids(self, prompt: str, films: int) -> list[int]:

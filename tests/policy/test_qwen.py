@@ -14,8 +14,9 @@ from transformers.models.qwen2_5_vl.processing_qwen2_5_vl import Qwen2_5_VLProce
 from transformers.processing_utils import ProcessorMixin
 
 from radrl.policy.encoding import chat, decode_film
+from radrl.policy.families import qwen
+from radrl.policy.families.qwen import IMAGE_TOKEN, FilmProcessor
 from radrl.policy.folder import Policy
-from radrl.policy.processor import IMAGE_TOKEN, FilmProcessor
 
 
 @pytest.fixture
@@ -141,3 +142,58 @@ def test_each_film_is_cut_once_however_often_it_comes(
     for name in plain:
         assert type(own[name]) is type(plain[name])
         assert np.array_equal(own[name], plain[name]), name
+
+
+Seen = tuple[torch.Tensor, dict[str, torch.Tensor]]
+
+
+@pytest.mark.parametrize("window", [28, 56, 1000], ids=["windows", "windows of a film", "whole films"])
+@pytest.mark.parametrize("sizes", [[56], [56, 56, 56], [56, 84, 56, 140]])
+def test_tokens_and_gradients_are_those_of_chunk_by_chunk(
+    policy: Policy, films: Callable[..., list[bytes]], sizes: list[int], window: int
+) -> None:
+    tower = policy.model.model.visual
+    tower.window_size = window
+    encoder = policy.processor.image_processor
+    encoder.size = {"shortest_edge": 28**2, "longest_edge": 140**2}
+    pictures = [decode_film(films(1, size=size)[0]) for size in sizes]
+    encoded = encoder(images=pictures, return_tensors="pt")
+
+    def see(attention: str) -> Seen:
+        tower.config._attn_implementation = attention
+        tower.zero_grad()
+        tokens = tower(encoded["pixel_values"], grid_thw=encoded["image_grid_thw"]).pooler_output
+        tokens.square().mean().backward()
+        return tokens.detach(), {name: own.grad.clone() for name, own in tower.named_parameters()}
+
+    (one, of_one), (other, of_other) = see("sdpa"), see(qwen.CHUNKS)
+    torch.testing.assert_close(other, one, rtol=1e-5, atol=1e-6)
+    for name, gradient in of_one.items():
+        torch.testing.assert_close(of_other[name], gradient, rtol=1e-4, atol=1e-6, msg=name)
+
+
+def test_torch_is_asked_once_for_chunks_of_one_length(
+    policy: Policy, films: Callable[..., list[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, ...]] = []
+    torchs = qwen.sdpa_attention_forward
+
+    def noting(module: torch.nn.Module, query: torch.Tensor, *rest: object, **settings: object) -> object:
+        asked.append((query.shape[0], query.shape[2]))
+        return torchs(module, query, *rest, **settings)
+
+    monkeypatch.setattr(qwen, "sdpa_attention_forward", noting)
+    tower = policy.model.model.visual
+    encoded = policy.processor.image_processor(
+        images=[decode_film(film) for film in films(3)], return_tensors="pt"
+    )
+    tower(encoded["pixel_values"], grid_thw=encoded["image_grid_thw"])
+    assert asked == [(3, 16)] * len(tower.blocks)
+
+
+@pytest.mark.parametrize("own", ["eager", "flash_attention_2"])
+def test_attention_that_is_not_torchs_is_left_as_it_is(policy: Policy, own: str) -> None:
+    tower = policy.model.model.visual
+    tower.config._attn_implementation = own
+    qwen.enable(policy.model)
+    assert tower.config._attn_implementation == own

@@ -1,4 +1,4 @@
-"""An engine by its name in params.yaml."""
+"""Engines that write reports, opened by their names in params.yaml."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from radrl.policy.writers.base import Writer
-from radrl.policy.writers.sections import ENGINES, Vllm
+from radrl.policy.writer import ENGINES, Vllm, Writer
 
 
 def open_writer(
@@ -22,7 +21,7 @@ def open_writer(
     """A policy behind an engine, ready to write; whoever opens it closes it.
 
     Args:
-        engine: of `radrl.policy.writers.sections.ENGINES`.
+        engine: of `radrl.policy.writer.ENGINES`.
         folder: the policy's.
         dtype: of the weights.
         device: where the policy computes, as params.yaml's `device`.
@@ -33,11 +32,11 @@ def open_writer(
         ValueError: when there is no such engine.
     """
     if engine == "hf":
-        from radrl.policy.writers.hf import HfWriter
+        from radrl.policy.hf_writer import HfWriter
 
         return HfWriter.open(folder, dtype=dtype, device=device, threads=threads)
     if engine == "vllm":
-        from radrl.policy.writers.vllm import VllmWriter
+        from radrl.policy.vllm_writer import VllmWriter
 
         own = Vllm.model_validate((compute or {}).get("vllm") or {})
         return VllmWriter(folder, dtype=dtype, device=device, threads=threads, compute=own)
