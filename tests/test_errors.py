@@ -14,7 +14,7 @@ from kedro.pipeline import node, pipeline
 from kedro.runner import SequentialRunner
 
 from radrl import errors
-from radrl.params.base import ParamsError
+from radrl.params.messages import ParamsError
 from radrl.training.preflight import SettingsError
 
 

@@ -24,7 +24,7 @@ from radrl.commands.main import cli
 from radrl.data.quarantine import TooManyQuarantined
 from radrl.data.tables import SourceError
 from radrl.doctor.recipe import lacking
-from radrl.params.base import ParamsError
+from radrl.params.messages import ParamsError
 from radrl.params.schema import read, validate
 from radrl.process import importing
 from radrl.storage import yaml_files

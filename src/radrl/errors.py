@@ -26,7 +26,7 @@ from radrl.data.quarantine import TooManyQuarantined
 from radrl.data.splits import PatientInTwoSplits
 from radrl.data.tables import SourceError
 from radrl.labelers.base import LabelerError
-from radrl.params.base import ParamsError
+from radrl.params.messages import ParamsError
 from radrl.parts.find import PartError
 from radrl.process.devices import DeviceError
 from radrl.rewards.base import RewardError

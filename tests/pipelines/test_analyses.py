@@ -18,7 +18,7 @@ import yaml
 
 from radrl.credit.base import Rollouts
 from radrl.evaluation import paired
-from radrl.params.base import ParamsError
+from radrl.params.messages import ParamsError
 from radrl.params.schema import validate
 from radrl.pipelines.analyses import groups, lines, masking, page, rewards, table
 from radrl.pipelines.analyses.groups import AnalysisSettings

@@ -40,8 +40,8 @@ from radrl.labelers.build import build as build_labeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.pages import examples, run_notes
-from radrl.params.base import ParamsError
 from radrl.params.data import Ingest
+from radrl.params.messages import ParamsError
 from radrl.params.rows import row_digests
 from radrl.parts.builtin import BUILTIN
 from radrl.pipelines.compare import figures, nodes, scores, summary, training

@@ -10,8 +10,7 @@ from typing import Any, Final
 from radrl.plan import memory
 from radrl.plan.counts import Sample, groups
 from radrl.plan.hours import Card
-from radrl.plan.memory import FLOAT, GIB, Setting, Weights
-from radrl.plan.sizes import Part, Sizes
+from radrl.plan.memory import FLOAT, GIB, Part, Setting, Sizes, Weights
 from radrl.policy.writer import Vllm
 from radrl.training import batches
 from radrl.training.preflight import SettingsError

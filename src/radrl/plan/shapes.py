@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from radrl.plan.memory import Weights
-from radrl.plan.sizes import Sizes, of_config
+from radrl.plan.memory import Sizes, Weights, sizes_of
 from radrl.storage import json_files
 
 if TYPE_CHECKING:
@@ -119,7 +118,7 @@ class Shape:
     @property
     def sizes(self) -> Sizes:
         """What memory and time follow from."""
-        return of_config(self.config)
+        return sizes_of(self.config)
 
 
 def tiny(shape: Mapping[str, int], side: int) -> dict[str, Any]:

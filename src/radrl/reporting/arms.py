@@ -84,7 +84,7 @@ def find(root: Path, name: str) -> TrainedArm:
         The arm with what params.yaml says of it now.
 
     Raises:
-        radrl.params.base.ParamsError: when params.yaml is not valid.
+        radrl.params.messages.ParamsError: when params.yaml is not valid.
         ValueError: when params.yaml has no such arm.
         FileNotFoundError: when it has not trained.
     """

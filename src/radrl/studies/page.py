@@ -82,7 +82,7 @@ def page(
         comparisons: the experiments' comparisons below one another, with `run` and `seed`.
         study: what is said of them.
         claims: of `radrl.studies.claims.page.lines`; nothing for a study that asks nothing, or has one seed.
-        pictures: paragraphs of `radrl.studies.pictures.section`.
+        pictures: paragraphs of `radrl.studies.figures.section`.
         levelled: paragraphs of `radrl.studies.levelling.section`.
         spread: paragraphs of `radrl.studies.spread.section`.
 

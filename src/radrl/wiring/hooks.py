@@ -28,8 +28,8 @@ from kedro_repro.tracking.git_identity import record_root
 from radrl.datasets import ArrowShards, ParquetShards
 from radrl.pages.earlier import of_an_earlier_run
 from radrl.params import schema
-from radrl.params.base import ParamsError, local_paths
-from radrl.params.compute import Compute
+from radrl.params.messages import ParamsError, local_paths
+from radrl.params.schema import Compute
 from radrl.parts.choices import near
 from radrl.pipelines.stages import ALL, COMPUTE, OBSERVERS, PER_SELECTION, SELECTED, STEP_REPORT
 from radrl.process import started_for
@@ -53,7 +53,7 @@ class ProjectHooks:
         """Check the parameters as this environment sees them.
 
         Raises:
-            radrl.params.base.ParamsError: naming every wrong key, or the arm or stage that there is none of.
+            radrl.params.messages.ParamsError: naming each wrong key, or the arm or stage that is none.
         """
         params = schema.validate(dict(context.params), source=_files(context))
         _require_asked("namespaces", {**params.arms, **params.selection.own.parts()}, kind="arm")
@@ -67,7 +67,7 @@ class ProjectHooks:
         """Look at the files of `compare.systems`: the stage that reads them comes after all training.
 
         Raises:
-            radrl.params.base.ParamsError: naming the key and the mend.
+            radrl.params.messages.ParamsError: naming the key and the mend.
         """
         if self._compare["systems"]:
             from radrl.pipelines.compare import rows

@@ -170,9 +170,9 @@ def draw_analyses(
         published: the papers' results.
         ingest_summary: counts of the stage ingest.
     """
-    from radrl.pipelines.analyses import figures
+    from radrl.pipelines.analyses import table
 
-    return figures.draw(masking, reward_diversity, published, drawn=ingest_summary["drawn"])
+    return table.draw(masking, reward_diversity, published, drawn=ingest_summary["drawn"])
 
 
 def write_token_weights(

@@ -54,7 +54,7 @@ def read_systems(folder: Path, arm_reports: ArmTables, settings: ComparisonSetti
         By the row's name.
 
     Raises:
-        radrl.params.base.ParamsError: as `radrl.pipelines.compare.rows.read_systems`.
+        radrl.params.messages.ParamsError: as `radrl.pipelines.compare.rows.read_systems`.
     """
     from radrl.pipelines.compare import rows
 

@@ -27,7 +27,7 @@ from radrl.evaluation.summed import SummedMetrics
 from radrl.labelers.base import LabelMatrix
 from radrl.observations import OBSERVATIONS, POSITIVE
 from radrl.pages.page import NOT_OURS
-from radrl.params.base import ParamsError
+from radrl.params.messages import ParamsError
 from radrl.parts.choices import near
 from radrl.pipelines.eval.texts import texts_of
 from radrl.readers.names import READERS
