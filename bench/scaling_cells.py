@@ -234,7 +234,7 @@ def _ddsampling(inputs: Path, own: Path, _out: Path, _studies: int) -> None:
 def _eval(inputs: Path, own: Path, **changed: Any) -> None:
     import pandas as pd
 
-    from radrl.pipelines.eval.nodes import score_reports
+    from radrl.pipelines.eval import score_reports
 
     params = settings()
     reports = pd.read_parquet(own / "reports.parquet")

@@ -17,7 +17,7 @@ from small_arms import train_inputs, train_stage
 
 from radrl.errors import plain_words
 from radrl.params.schema import validate
-from radrl.pipelines.base_card.nodes import measure_base
+from radrl.pipelines.base_card import measure_base
 from radrl.pipelines.ceilings import read_labels
 from radrl.pipelines.generate import write_reports
 from radrl.pipelines.label import label_reports

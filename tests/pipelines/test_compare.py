@@ -44,23 +44,17 @@ from radrl.params.data import Ingest
 from radrl.params.messages import ParamsError
 from radrl.params.rows import row_digests
 from radrl.parts.builtin import BUILTIN
-from radrl.pipelines.compare import figures, nodes, scores, summary, training
+from radrl.pipelines.compare import figures, inputs, nodes, scores, summary, training
 from radrl.pipelines.compare import inputs as gathering
+from radrl.pipelines.compare.facts import read_facts, weigh_findings
 from radrl.pipelines.compare.inputs import ComparisonSettings
-from radrl.pipelines.compare.page import (
-    CONTENTS,
-    draw_films,
-    mark_case,
-    mark_phrases,
-    read_facts,
-    weigh_findings,
-)
+from radrl.pipelines.compare.page import CONTENTS, draw_films, mark_case, mark_phrases
 from radrl.pipelines.compare.pipeline import DECIDING, create_pipeline
 from radrl.pipelines.compare.rows import Row, System, system_lines
 from radrl.pipelines.compare.summary import sentences, too_few_patients, too_few_updates
 from radrl.pipelines.compare.tables import describe_row as describe_row
 from radrl.pipelines.compare.tables import rank_rows
-from radrl.pipelines.eval.texts import label_columns, texts_of
+from radrl.pipelines.scored_texts import label_columns, texts_of
 from radrl.scoring import nlg
 from radrl.scoring.base import Scores
 from radrl.scoring.build import build as build_scorers
@@ -333,7 +327,7 @@ def reads(left: dict[str, Any]) -> Callable[..., dict[str, Any]]:
     return lambda *names: {name: left[name] for name in names if name in left}
 
 
-def counted_chosen(left: dict[str, Any], arms: dict[str, Any] = BOTH) -> list[training.Subset]:
+def counted_chosen(left: dict[str, Any], arms: dict[str, Any] = BOTH) -> list[inputs.Subset]:
     return nodes.count_selected_films(reads(left), dict.fromkeys(arms, history()), arms)
 
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from radrl.pipelines.eval.texts import gold_of_reports
 from radrl.pipelines.generate import create_pipeline, write_reports
+from radrl.pipelines.scored_texts import gold_of_reports
 from radrl.policy.writing import Measured, numbers
 
 

@@ -18,7 +18,7 @@ from radrl.data import corpus as corpora
 from radrl.datasets import ParquetShards
 from radrl.labelers import mapped
 from radrl.pipelines.ddsampling import label_rollouts
-from radrl.pipelines.eval.nodes import score_reports
+from radrl.pipelines.eval import score_reports
 from radrl.pipelines.generate import write_reports
 from radrl.pipelines.label import label_reports
 from radrl.pipelines.rollouts import sample_rollouts

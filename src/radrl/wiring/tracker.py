@@ -385,9 +385,8 @@ class Tracker:
             # a path of this machine means nothing to a server, which knows where its files go
             own = None if self._remote else (self._root / self._conf["artifacts"]).as_uri()
             try:
-                return self._client.get_experiment(
-                    self._client.create_experiment(name, artifact_location=own)
-                )
+                made = self._client.create_experiment(name, artifact_location=own)
+                return self._client.get_experiment(made)
             except MlflowException:  # a stage beside this one was first
                 found = self._client.get_experiment_by_name(name)
                 if not found:

@@ -1,4 +1,4 @@
-"""Nodes of the model card."""
+"""The model card of the base policy: what it reads on films that no training saw, how it was made."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 import pyarrow.dataset as ds
+from kedro.pipeline import Pipeline, node, pipeline
 
 from radrl.data import corpus as corpora
 from radrl.observations import OBSERVATIONS
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from radrl.policy.writer import Writer
 
 
-TEMPLATE: Final = Path(__file__).with_name("card.md.j2")
+TEMPLATE: Final = Path(__file__).parent / "templates" / "base_card.md.j2"
 SHOWN: Final = {
     "ce_rules_sample14_f1": "sample F1",
     "ce_rules_macro14_f1": "macro F1",
@@ -48,7 +49,7 @@ def card(
     Args:
         weights: the safetensors file.
         parameters: how many weights: `all`, and those of the `tower`.
-        numbers: of `radrl.pipelines.base_card.nodes.measure_base`.
+        numbers: of `radrl.pipelines.base_card.measure_base`.
         loss: of next tokens at the end of pretraining.
         ingest: the section `ingest` it was made with, whose source is drawn films.
         policy: the section `policy` it was made with.
@@ -225,3 +226,39 @@ def write_card(
 
 def _closing_loss(history: pd.DataFrame) -> float:
     return float(history["loss"].dropna().tail(20).mean())
+
+
+def create_pipeline() -> Pipeline:
+    """Base policy and films that no training saw -> its model card."""
+    return pipeline(
+        [
+            node(
+                measure_base,
+                {
+                    "corpus": "corpus",
+                    "base": "base_policy",
+                    "prompts": "params:prompts",
+                    "max_new_tokens": "params:generate.max_new_tokens",
+                    "labeler": "params:labeler",
+                    "seed": "params:seed",
+                    "threads": "params:threads",
+                    "device": "params:device",
+                },
+                "base_numbers",
+                name="measure_base",
+            ),
+            node(
+                write_card,
+                {
+                    "base": "base_policy",
+                    "numbers": "base_numbers",
+                    "history": "base_history",
+                    "ingest": "params:ingest",
+                    "policy": "params:policy",
+                    "seed": "params:seed",
+                },
+                "base_card",
+                name="write_card",
+            ),
+        ]
+    )

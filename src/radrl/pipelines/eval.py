@@ -1,8 +1,8 @@
-"""Nodes of the stage eval."""
+"""The stage eval: one arm's scores, as tables and on the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from kedro.pipeline import Pipeline, node, pipeline
 from rich.console import Console
 from rich.table import Table
 
 from radrl.evaluation.clinical_efficacy import GOLD
+from radrl.pipelines.scored_texts import describe_cleaning
 from radrl.process.terminal import new_table, number
 
 if TYPE_CHECKING:
@@ -128,16 +130,16 @@ def score_reports(
         The scores by name, those of wording of texts cleaned as `eval.cleaning` says, the others of the texts
         that `eval.labels_of` names; per labeler (`rules`; `rules_gold` against gold labels), observation and
         reading precision, recall, F1, support and predicted; per report both forms of the texts as they were
-        scored, the labels of every labeler (`radrl.pipelines.eval.texts.label_columns`), its own scores, each
-        under the name of the metric it belongs to, and where a scorer explains itself the rows that its score
-        comes from.
+        scored, the labels of every labeler (`radrl.pipelines.scored_texts.label_columns`), its own scores,
+        each under the name of the metric it belongs to, and where a scorer explains itself the rows that its
+        score comes from.
 
     Raises:
         ValueError: when there is no report, or a film has none (an empty text is one, a missing text is not).
         radrl.scoring.base.ScoringError: when a scorer lacks what it needs.
     """
     from radrl.labelers.mapped import Reader
-    from radrl.pipelines.eval.texts import SIDES, gold_of_reports, texts_of, with_both_forms
+    from radrl.pipelines.scored_texts import SIDES, gold_of_reports, texts_of, with_both_forms
     from radrl.scoring.build import build as build_scorers
     from radrl.scoring.clinical import GoldEfficacy
 
@@ -173,7 +175,7 @@ def _explained(scorers: Iterable[Scorer], references: Texts, hypotheses: Texts) 
 
 def _columns_of(labels: Mapping[str, tuple[LabelMatrix, LabelMatrix]]) -> dict[str, list[Any]]:
     """Labels of references and reports by every labeler, as columns of the table of reports."""
-    from radrl.pipelines.eval.texts import label_columns
+    from radrl.pipelines.scored_texts import label_columns
 
     return {
         column: list(read)
@@ -239,7 +241,7 @@ def _label_rows(labeler: str, found: list[LabelRow]) -> pd.DataFrame:
 
 
 def _require_texts(reports: pd.DataFrame) -> None:
-    from radrl.pipelines.eval.texts import LABEL_TEXTS, SIDES
+    from radrl.pipelines.scored_texts import LABEL_TEXTS, SIDES
 
     if reports.empty:
         raise ValueError("there is no report to score; does the split `generate.split` have films?")
@@ -251,16 +253,6 @@ def _require_texts(reports: pd.DataFrame) -> None:
             raise ValueError(
                 f"{len(missing)} films have no {side}, the first is {missing.iloc[0]}; run generate again"
             )
-
-
-def describe_cleaning(settings: Mapping[str, Any]) -> str:
-    """What is done to texts before their wording is scored, in a few words.
-
-    Args:
-        settings: the section `eval`.
-    """
-    words = settings["max_report_words"]
-    return settings["cleaning"] + (f", cut after {words} words" if words else "")
 
 
 def _describe(reports: pd.DataFrame) -> dict[str, Any]:
@@ -284,3 +276,35 @@ def _describe_gold(reports: pd.DataFrame, gold: Gold | None) -> dict[str, Any]:
         return {}
     patients = reports.loc[gold.known, "patient_id"].nunique()
     return {"gold_reports": int(gold.known.sum()), "gold_patients": int(patients)}
+
+
+def create_pipeline() -> Pipeline:
+    """An arm's reports -> its scores."""
+    return pipeline(
+        [
+            node(
+                score_reports,
+                {
+                    "reports": "reports",
+                    "labeler_models": "labeler_models",
+                    "settings": "params:eval",
+                    "labeler": "params:labeler",
+                    "device": "params:device",
+                    "threads": "params:threads",
+                    "compute": "compute",
+                },
+                ["scores", "per_label", "per_report"],
+                name="score_reports",
+            ),
+            node(pick_headline, ["scores", "per_label", "params:eval"], "headline", name="pick_headline"),
+        ]
+    )
+
+
+def create_summary(arms: Sequence[str]) -> Pipeline:
+    """Every arm's headline -> one table on the terminal; no part of any one arm.
+
+    Args:
+        arms: names of the arms.
+    """
+    return pipeline([node(print_arms, {arm: f"{arm}.headline" for arm in arms}, None, name="print_arms")])

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
 from radrl.evaluation.clinical_efficacy import Gold, gold_of
 from radrl.reports.cleaning import clean_once
 from radrl.scoring.base import Texts
+
+if TYPE_CHECKING:
+    from radrl.evaluation.clinical_efficacy import Gold
+    from radrl.scoring.base import Texts
+
 
 SIDES: Final = ("reference", "report")
 LABEL_TEXTS: Final = {side: f"{side}_label_text" for side in SIDES}
@@ -84,3 +89,13 @@ def gold_of_reports(reports: pd.DataFrame) -> Gold | None:
         return None
     there = reports["gold"].notna()
     return gold_of(row if known else None for row, known in zip(reports["gold"], there, strict=True))
+
+
+def describe_cleaning(settings: Mapping[str, Any]) -> str:
+    """What is done to texts before their wording is scored, in a few words.
+
+    Args:
+        settings: the section `eval`.
+    """
+    words = settings["max_report_words"]
+    return settings["cleaning"] + (f", cut after {words} words" if words else "")
