@@ -33,9 +33,8 @@ import yaml
 from PIL import Image
 from transformers import DynamicCache
 
-from radrl.policy import decoding, folder
+from radrl.policy import decoding, folder, qwen
 from radrl.policy.encoding import encode_prompts
-from radrl.policy.families import qwen
 from radrl.policy.folder import Policy
 from radrl.policy.shared_prefill import by_row, write_on
 from radrl.process import importing

@@ -33,7 +33,7 @@ from transformers.utils import logging
 
 from radrl.plan import memory, peaks, shapes
 from radrl.plan.counts import Sample, patches
-from radrl.policy.families import qwen
+from radrl.policy import qwen
 from radrl.process import importing
 from radrl.process.devices import pin
 from radrl.training import tuning

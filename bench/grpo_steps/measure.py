@@ -21,7 +21,7 @@ from transformers.training_args import OptimizerNames
 from transformers.utils import logging
 
 from grpo_steps import policies, scripts, ways
-from radrl.policy.families.qwen import FilmProcessor
+from radrl.policy.qwen import FilmProcessor
 from radrl.process import importing
 from radrl.process.devices import pin
 from radrl.rewards.base import RewardSum

@@ -16,9 +16,8 @@ from PIL import Image
 from safetensors.torch import load_file
 from trl.data_utils import prepare_multimodal_messages
 
-from radrl.policy import decoding, families, folder
+from radrl.policy import decoding, families, folder, gemma, qwen
 from radrl.policy.encoding import decode_film, encode_examples, encode_prompts, merged_tokens
-from radrl.policy.families import gemma, qwen
 from radrl.policy.folder import Policy
 from radrl.policy.hf_writer import write
 from radrl.policy.shared_prefill import sharing, write_on

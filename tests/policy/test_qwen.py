@@ -13,10 +13,10 @@ from PIL import Image
 from transformers.models.qwen2_5_vl.processing_qwen2_5_vl import Qwen2_5_VLProcessor
 from transformers.processing_utils import ProcessorMixin
 
+from radrl.policy import qwen
 from radrl.policy.encoding import chat, decode_film
-from radrl.policy.families import qwen
-from radrl.policy.families.qwen import IMAGE_TOKEN, FilmProcessor
 from radrl.policy.folder import Policy
+from radrl.policy.qwen import IMAGE_TOKEN, FilmProcessor
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from transformers import DynamicCache, TopPLogitsWarper
 from transformers.integrations.deepspeed import is_deepspeed_zero3_enabled
 
 from radrl.policy import families
-from radrl.policy.families.base import Family, Inputs
+from radrl.policy.family import Family, Inputs
 from radrl.policy.shared_prompts import Prompts, attending
 
 LIKELIEST: Final = 64

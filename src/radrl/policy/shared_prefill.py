@@ -16,8 +16,8 @@ from transformers import PreTrainedModel
 
 from radrl.policy import families
 from radrl.policy.decoding import decode
-from radrl.policy.families.base import Inputs
-from radrl.policy.families.qwen import by_row as by_row
+from radrl.policy.family import Inputs
+from radrl.policy.qwen import by_row as by_row
 
 
 def write_on(

@@ -14,9 +14,9 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from transformers import PreTrainedTokenizerFast, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from radrl.policy.families import qwen
-from radrl.policy.families.qwen import IMAGE_TOKEN, VIDEO_TOKEN, FilmProcessor
+from radrl.policy import qwen
 from radrl.policy.folder import Policy
+from radrl.policy.qwen import IMAGE_TOKEN, VIDEO_TOKEN, FilmProcessor
 
 PAD, TURN_START, TURN_END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 VISION_START, VISION_END = "<|vision_start|>", "<|vision_end|>"

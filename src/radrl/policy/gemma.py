@@ -20,8 +20,8 @@ from transformers.image_utils import make_flat_list_of_images
 from transformers.models.gemma3.image_processing_pil_gemma3 import Gemma3ImageProcessorPil
 from transformers.models.gemma3.processing_gemma3 import Gemma3Processor
 
-from radrl.policy.families.base import Family, Inputs, check_chat, end_by
-from radrl.policy.families.qwen import LANGUAGE, distinct
+from radrl.policy.family import Family, Inputs, check_chat, end_by
+from radrl.policy.qwen import LANGUAGE, distinct
 
 TURN_END: Final = "<end_of_turn>"
 """What ends a report: Gemma's tokenizer calls another token, which ends a document, its end."""

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from transformers import PreTrainedConfig
 
-from radrl.policy.families.base import Family
-from radrl.policy.families.gemma import Gemma3
-from radrl.policy.families.qwen import Qwen3VL, Qwen25VL
+from radrl.policy.family import Family
+from radrl.policy.gemma import Gemma3
+from radrl.policy.qwen import Qwen3VL, Qwen25VL
 
 FAMILIES: Final[Mapping[str, Family]] = {
     family.model_type: family for family in (Qwen25VL(), Qwen3VL(), Gemma3())

@@ -39,7 +39,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 from transformers.processing_utils import ProcessorMixin
 
-from radrl.policy.families.base import Family, Inputs, check_chat
+from radrl.policy.family import Family, Inputs, check_chat
 
 CHUNKS: Final = "flash_like_chunks"
 """Of `attend_in_chunks` among transformers' attention functions; to those with "flash" in it it is told where
