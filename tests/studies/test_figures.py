@@ -185,9 +185,9 @@ def test_the_pictures_bytes_are_the_same_each_time(rows: pd.DataFrame) -> None:
 def test_a_studys_pictures_are_named_after_its_page(
     rows: pd.DataFrame, described: Callable[..., Described]
 ) -> None:
-    drawn = figures.pictures(rows, made_curves(["grpo"]), {}, described(), stem="trial")
+    drawn = figures.draw_pictures(rows, made_curves(["grpo"]), {}, described(), stem="trial")
     assert [one.name for one in drawn] == ["trial.png", "trial-curves.png"]
     text = "\n".join(figures.section(drawn))
     assert "![Training curves](trial-curves.png)" in text
-    (alone,) = figures.pictures(rows, made_curves([]), {}, described(), stem="trial")
+    (alone,) = figures.draw_pictures(rows, made_curves([]), {}, described(), stem="trial")
     assert alone.name == "trial.png"
