@@ -115,7 +115,7 @@ def test_a_folder_that_is_not_required_is_its_path_where_nothing_lies(tmp_path: 
 
 
 def test_the_rules_label_where_the_stage_labeler_has_not_run(tmp_path: Path) -> None:
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[1]
     entry = yaml.safe_load((root / "conf/base/catalog.yml").read_text(encoding="utf-8"))["labeler_models"]
     entry["filepath"] = str(tmp_path / "labeler")
     models = AbstractDataset.from_config("labeler_models", entry).load()

@@ -24,7 +24,7 @@ from radrl.policy.writer import Vllm
 from radrl.process.devices import DeviceError
 from radrl.process.isolated.talk import WorkerError
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "data/06_models/radrl-tiny"
 IMAGE_SIZE = 56
 ASK = "Write the findings of this chest X-ray."
