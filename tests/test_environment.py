@@ -220,7 +220,7 @@ IN_FORCE = {
 def test_switches_are_in_force(package: str) -> None:
     skip_without(package)
     imports, expression = IN_FORCE[package]
-    switch_off = "from radrl.process import offline; offline.apply()"
+    switch_off = "from radrl.process import importing; importing.go_offline()"
     assert run_python(f"{switch_off}\n{imports}\nprint(bool({expression}))") == "True"
 
 
@@ -231,7 +231,8 @@ def test_every_package_that_calls_out_is_checked_in_force() -> None:
 
 def test_a_switch_set_by_the_user_wins() -> None:
     code = (
-        "import os; from radrl.process import offline; offline.apply(); print(os.environ['HF_HUB_OFFLINE'])"
+        "import os; from radrl.process import importing; importing.go_offline(); "
+        "print(os.environ['HF_HUB_OFFLINE'])"
     )
     assert run_python(code, HF_HUB_OFFLINE="0") == "0"
 
