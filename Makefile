@@ -25,7 +25,7 @@ PYTEST = pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder
 
 # dvc, kedro and mlflow start one another by name.
 export PATH := $(abspath $(VENV)/bin):$(PATH)
-# For commands that start before radrl.process.offline is imported, such as `mlflow ui`.
+# For commands that start before radrl.process.importing is imported, such as `mlflow ui`.
 # "true" and not "1": MLflow knows no other spelling.
 export DO_NOT_TRACK := true
 export TORCH_INDEX

@@ -45,8 +45,8 @@ from radrl.labelers.chexbert.labeler import CheXbertLabeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import POSITIVE
 from radrl.policy import folder
-from radrl.process import offline
-from radrl.process.runtime import pin
+from radrl.process import importing
+from radrl.process.devices import pin
 from radrl.rewards.base import Part, RewardSum
 from radrl.rewards.ce_f1 import ClinicalF1
 from radrl.training import batches, device_placement
@@ -287,7 +287,7 @@ def main() -> None:
     )
     parser.add_argument("--write", type=Path, help="write the page here, under its head")
     given = parser.parse_args()
-    offline.apply()
+    importing.go_offline()
     pin(1, device_placement.CPU)
     logging.disable(logging.WARNING)
     params = yaml.safe_load((ROOT / "params.yaml").read_text())

@@ -33,12 +33,12 @@ import yaml
 from PIL import Image
 from transformers import DynamicCache
 
-from radrl.policy import decoding, folder, vision_chunks
+from radrl.policy import decoding, folder, qwen
 from radrl.policy.encoding import encode_prompts
 from radrl.policy.folder import Policy
 from radrl.policy.shared_prefill import by_row, write_on
-from radrl.process import offline
-from radrl.process.runtime import pin
+from radrl.process import importing
+from radrl.process.devices import pin
 from radrl.training import device_placement
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -186,7 +186,7 @@ def look(policy: Policy, size: int, window: int, films: int) -> tuple[float, flo
     grids = torch.tensor([[1, side, side]] * films)
     pixels = torch.randn(films * side**2, tower.patch_embed.proj.weight[0].numel())
     tower.window_size, seconds = window, []
-    for attention in ("sdpa", vision_chunks.NAME):
+    for attention in ("sdpa", qwen.CHUNKS):
         tower.config._attn_implementation = attention
         began = time.process_time()
         with torch.no_grad():
@@ -315,7 +315,7 @@ def main() -> None:
     )
     parser.add_argument("--write", type=Path, help="write the page here, under its head")
     given = parser.parse_args()
-    offline.apply()
+    importing.go_offline()
     pin(1, device_placement.CPU)
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     policy = folder.load(given.policy or ROOT / params["policy"]["path"])

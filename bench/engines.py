@@ -29,9 +29,9 @@ import yaml
 from PIL import Image
 
 from radrl.data.sources import phantom
-from radrl.policy.writers.base import Writer
-from radrl.policy.writers.build import open_writer
-from radrl.process import offline
+from radrl.policy.engines import open_writer
+from radrl.policy.writer import Writer
+from radrl.process import importing
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 CASES: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument("--films", type=int, default=32, help="of a batch")
     parser.add_argument("--write", type=Path, help="write the page here, under its head")
     given = parser.parse_args()
-    offline.apply()
+    importing.go_offline()
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     how = {"dtype": "float32", "device": "cpu", "threads": 1, "compute": {"vllm": {"python": given.python}}}
     base = ROOT / params["policy"]["path"]

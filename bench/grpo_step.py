@@ -31,9 +31,9 @@ from typing import Any, Final
 import yaml
 from tqdm import tqdm
 
-from radrl.process import offline
+from radrl.process import importing
 
-offline.apply()  # before the hub's libraries are imported
+importing.go_offline()  # before the hub's libraries are imported
 
 import torch  # noqa: E402
 from grpo_steps import count, measure, page, policies, scripts, ways  # noqa: E402
@@ -43,7 +43,7 @@ from transformers import AutoConfig  # noqa: E402
 from transformers.utils import logging  # noqa: E402
 from trl.trainer.utils import get_peak_flops  # noqa: E402
 
-from radrl.process.runtime import pin  # noqa: E402
+from radrl.process.devices import pin  # noqa: E402
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 FILMS: Final = 4

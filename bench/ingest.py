@@ -99,8 +99,8 @@ def make_large(folder: Path, films: int) -> None:
 
 def ingest(tree: Path, out: Path, workers: int, image_size: int) -> None:
     """What the measured process does: the nodes of the stage, without Kedro around them."""
-    from radrl.pipelines.ingest.nodes import read_source, report_quarantine
-    from radrl.wiring.datasets import ArrowShards
+    from radrl.datasets import ArrowShards
+    from radrl.pipelines.ingest import read_source, report_quarantine
 
     settings: dict[str, Any] = {
         "source": "mimic_cxr",

@@ -8,7 +8,7 @@ rules read them. Each cell is a process of its own, watched from this one: count
 anonymous memory (RssAnon of /proc, 100 times a second) of the stage, and of its largest worker. A stage has
 to grow by what it gives: 14 bytes a rollout, and a film's name.
 
-    one       `radrl.pipelines.ddsampling.nodes.label_rollouts` in one process
+    one       `radrl.pipelines.ddsampling.label_rollouts` in one process
     two       the same with two workers (`compute.workers`)
     at once   the peer: all texts as a list, labelled in one call, as radrl had it for references before
 """
@@ -37,7 +37,7 @@ import pyarrow.parquet as pq
 from corpus_memory import held
 
 from radrl.labelers.build import build
-from radrl.pipelines.ddsampling.nodes import label_rollouts
+from radrl.pipelines.ddsampling import label_rollouts
 
 LABELER: Final = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}
 ROLLOUTS: Final = 10

@@ -33,9 +33,9 @@ from transformers.utils import logging
 
 from radrl.plan import memory, peaks, shapes
 from radrl.plan.counts import Sample, patches
-from radrl.policy import vision_chunks
-from radrl.process import offline
-from radrl.process.runtime import pin
+from radrl.policy import qwen
+from radrl.process import importing
+from radrl.process.devices import pin
 from radrl.training import tuning
 from radrl.training.supervised.fine_tuning import Examples, fine_tune
 
@@ -124,7 +124,7 @@ def _saved(tunes: str, dtype: str, depth: dict[str, int], films: int, text: int)
     torch.manual_seed(0)
     config = shapes.made("bench", {**shapes.tiny({**SHAPE, **depth}, 112), **IDS}).config
     model = Qwen2_5_VLForConditionalGeneration(config)
-    vision_chunks.enable(model)
+    qwen.enable(model)
     model = tuning.prepare(model, tunes, LORA, dtype).train()
     inner = (model.get_base_model() if tunes == "lora" else model).model
     known = {weight.untyped_storage().data_ptr() for weight in model.parameters()}
@@ -296,7 +296,7 @@ def main() -> None:
     parser.add_argument("--films", type=int, default=4, help="of a step")
     parser.add_argument("--write", type=Path, help="write the page here")
     given: Any = parser.parse_args()
-    offline.apply()
+    importing.go_offline()
     logging.set_verbosity_error()
     pin(1, torch.device("cpu"))
     rows: list[tuple[str, int, int, float, float]] = []

@@ -41,8 +41,8 @@ def ingested(own: dict[str, Any], out: Path, seed: int = 0) -> None:
         out: takes `corpus`.
         seed: of drawn films.
     """
-    from radrl.pipelines.ingest.nodes import read_source, report_quarantine
-    from radrl.wiring.datasets import ArrowShards
+    from radrl.datasets import ArrowShards
+    from radrl.pipelines.ingest import read_source, report_quarantine
 
     workspace = out / "workspace"
     workspace.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ def _make_all(folder: Path, studies: int, labelers: bool) -> None:
     import pyarrow.dataset as ds
     import pyarrow.parquet as pq
 
-    from radrl.pipelines.label.nodes import label_reports
+    from radrl.pipelines.label import label_reports
 
     params = settings()
     own = params["ingest"] | {"workers": None}
@@ -107,8 +107,8 @@ def _write_texts(corpus: Any, folder: Path) -> None:
 
 def _make_labelers(corpus: Any, own: dict[str, Any], folder: Path) -> None:
     """A compact CheXbert that has learned little: its speed does not depend on that."""
-    from radrl.pipelines.labeler.nodes import make_labelers
-    from radrl.wiring.datasets import Folder
+    from radrl.datasets import Folder
+    from radrl.pipelines.labeler import make_labelers
 
     compact = own["compact"] | {"recombined": 2000}
     make, _ = make_labelers(_halves(corpus), own | {"compact": compact}, 0, 1, _silent)
@@ -182,15 +182,15 @@ def _ingest_csv(inputs: Path, own: Path, out: Path, _studies: int) -> None:
 
 def _label(inputs: Path, own: Path, _out: Path, _studies: int) -> None:
 
-    from radrl.pipelines.label.nodes import label_reports
+    from radrl.pipelines.label import label_reports
 
     label_reports(corpora.opened(own / "corpus"), inputs / "labelers", settings()["labeler"])
 
 
 def _rollouts(_inputs: Path, own: Path, out: Path, _studies: int) -> None:
 
-    from radrl.pipelines.rollouts.nodes import sample_rollouts
-    from radrl.wiring.datasets import ParquetShards
+    from radrl.datasets import ParquetShards
+    from radrl.pipelines.rollouts import sample_rollouts
 
     params = settings()
     rollouts = params["rollouts"] | {"samples": SAMPLES, "max_new_tokens": NEW_TOKENS}
@@ -205,7 +205,7 @@ def _rollouts(_inputs: Path, own: Path, out: Path, _studies: int) -> None:
 def _selection(_inputs: Path, own: Path, _out: Path, studies: int) -> None:
     import pandas as pd
 
-    from radrl.pipelines.selection.nodes import make_subsets
+    from radrl.pipelines.selection import make_subsets
 
     selection = settings()["selection"]
     share = selection["balanced"]["studies"] / settings()["ingest"]["phantom"]["studies"]["train"]
@@ -217,20 +217,24 @@ def _ddsampling(inputs: Path, own: Path, _out: Path, _studies: int) -> None:
     import pandas as pd
     import pyarrow.dataset as ds
 
-    from radrl.pipelines.ddsampling import nodes
+    from radrl.pipelines import ddsampling
 
     params = settings()
     selection = params["selection"]
-    read = nodes.label_rollouts(ds.dataset(own / "rollouts.parquet"), inputs / "labelers", params["labeler"])
-    diversity = nodes.score_diversity(read, selection["ddsampling"], 0)
-    top = nodes.take_most_diverse(read, selection["most_diverse"], 0)
-    nodes.take_drawn(diversity, top, corpora.opened(own / "corpus"), pd.read_parquet(own / "labels.parquet"))
+    read = ddsampling.label_rollouts(
+        ds.dataset(own / "rollouts.parquet"), inputs / "labelers", params["labeler"]
+    )
+    diversity = ddsampling.score_diversity(read, selection["ddsampling"], 0)
+    top = ddsampling.take_most_diverse(read, selection["most_diverse"], 0)
+    ddsampling.take_drawn(
+        diversity, top, corpora.opened(own / "corpus"), pd.read_parquet(own / "labels.parquet")
+    )
 
 
 def _eval(inputs: Path, own: Path, **changed: Any) -> None:
     import pandas as pd
 
-    from radrl.pipelines.eval.nodes import score_reports
+    from radrl.pipelines.eval import score_reports
 
     params = settings()
     reports = pd.read_parquet(own / "reports.parquet")

@@ -517,9 +517,9 @@ def main() -> None:
 
 def measured(options: argparse.Namespace) -> str:
     """Everything, as Markdown."""
-    from radrl.process import offline
+    from radrl.process import importing
 
-    offline.apply()
+    importing.go_offline()
     said: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)

@@ -29,8 +29,8 @@ DVC: Final = "Repo('.').add('corpus')"
 PROGRAM: Final = """
 import json, time
 from pathlib import Path
-from radrl.process import offline
-offline.apply()
+from radrl.process import importing
+importing.go_offline()
 folder, start = Path("corpus"), time.perf_counter()
 from kedro_repro.dvc_digests import ByDvc, by_sha256
 {also}

@@ -18,9 +18,9 @@ from hypothesis import settings
 from PIL import Image
 from projects import copy, kedro_run
 
-from radrl.process import offline
+from radrl.process import importing
 
-offline.apply()  # before any test file imports a library that reads the switches
+importing.go_offline()  # before any test file imports a library that reads the switches
 os.environ.setdefault("MLFLOW_TRACKING_URI", "off")
 settings.register_profile("any machine", deadline=None)  # an example on a busy one takes what it takes
 settings.load_profile("any machine")

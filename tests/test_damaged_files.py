@@ -22,9 +22,9 @@ import pytest
 from damaged_readers import READERS, Reader
 from time_limits import limited
 
+from radrl.errors import MENDABLE, plain_words
 from radrl.reporting.films import FilmError
 from radrl.rexrank.form import FormError
-from radrl.wiring.errors import MENDABLE, plain_words
 
 SEED: Final = 20_261_124
 SECONDS: Final = 60  # far more than any case takes

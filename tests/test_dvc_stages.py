@@ -21,7 +21,7 @@ from kedro_repro.project import load
 from kedro_repro.stage_graph import CODE
 from radrl.pipeline_registry import register_pipelines
 from radrl.pipelines.stages import APART
-from radrl.wiring.dvc_yaml import RadrlDvcYaml
+from radrl.wiring.reproduction import RadrlDvcYaml
 
 pytestmark = pytest.mark.filterwarnings("ignore:One or more dataset names contain")
 ROOT = Path(__file__).parents[1]

@@ -20,7 +20,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from radrl.process import offline
+from radrl.process import importing
 
 ROOT = Path(__file__).parents[1]
 PLATFORMS = {
@@ -34,7 +34,7 @@ EXTRAS = {"ray": "pip install -c constraints.txt '.[ray]'"}
 
 def run_python(code: str, **extra: str) -> str:
     """Last line that a new interpreter prints, no switch being set and nothing looking like CI."""
-    hidden = {*offline.SWITCHES, "CI", "GITHUB_ACTIONS", "PYTEST_CURRENT_TEST"}
+    hidden = {*importing.SWITCHES, "CI", "GITHUB_ACTIONS", "PYTEST_CURRENT_TEST"}
     environment = {key: value for key, value in os.environ.items() if key not in hidden} | extra
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
@@ -172,7 +172,7 @@ def sources(package: str) -> list[Path]:
     return [path for pattern in ("*.py", "*.so", "*.pyd") for path in folder.rglob(pattern)]
 
 
-READERS = [(name, reader) for name, switch in offline.SWITCHES.items() for reader in switch.readers]
+READERS = [(name, reader) for name, switch in importing.SWITCHES.items() for reader in switch.readers]
 
 
 def skip_without(package: str) -> None:
@@ -220,7 +220,7 @@ IN_FORCE = {
 def test_switches_are_in_force(package: str) -> None:
     skip_without(package)
     imports, expression = IN_FORCE[package]
-    switch_off = "from radrl.process import offline; offline.apply()"
+    switch_off = "from radrl.process import importing; importing.go_offline()"
     assert run_python(f"{switch_off}\n{imports}\nprint(bool({expression}))") == "True"
 
 
@@ -231,7 +231,8 @@ def test_every_package_that_calls_out_is_checked_in_force() -> None:
 
 def test_a_switch_set_by_the_user_wins() -> None:
     code = (
-        "import os; from radrl.process import offline; offline.apply(); print(os.environ['HF_HUB_OFFLINE'])"
+        "import os; from radrl.process import importing; importing.go_offline(); "
+        "print(os.environ['HF_HUB_OFFLINE'])"
     )
     assert run_python(code, HF_HUB_OFFLINE="0") == "0"
 

@@ -15,19 +15,19 @@ from damaged_weights import DAMAGES, damage, tensor
 from recorded_vllm import RecordedVllm
 from small_arms import train_inputs, train_stage
 
+from radrl.errors import plain_words
 from radrl.params.schema import validate
-from radrl.pipelines.base_card.nodes import measure_base
-from radrl.pipelines.ceilings.nodes import read_labels
-from radrl.pipelines.generate.nodes import write_reports
-from radrl.pipelines.label.nodes import label_reports
-from radrl.pipelines.policy.nodes import make_base_policy
-from radrl.pipelines.rollouts.nodes import sample_rollouts
-from radrl.pipelines.sft.nodes import cold_start
+from radrl.pipelines.base_card import measure_base
+from radrl.pipelines.ceilings import read_labels
+from radrl.pipelines.generate import write_reports
+from radrl.pipelines.label import label_reports
+from radrl.pipelines.policy import make_base_policy
+from radrl.pipelines.rollouts import sample_rollouts
+from radrl.pipelines.sft import cold_start
 from radrl.reporting.arms import asked
 from radrl.reporting.reporter import Reporter
 from radrl.storage.complete_weights import WeightsError
 from radrl.wiring import served
-from radrl.wiring.errors import plain_words
 
 Place = Callable[[Path], object]
 RULES = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}

@@ -24,7 +24,7 @@ from radrl.commands.main import cli
 from radrl.data.quarantine import TooManyQuarantined
 from radrl.data.tables import SourceError
 from radrl.doctor.recipe import lacking
-from radrl.params.base import ParamsError
+from radrl.params.messages import ParamsError
 from radrl.params.schema import read, validate
 from radrl.process import importing
 from radrl.storage import yaml_files
@@ -172,7 +172,7 @@ def test_weights(row: str, expected: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("row", "expected"), rows("In your own CSV"))
 def test_a_csv(row: str, expected: str, tmp_path: Path) -> None:
-    from radrl.pipelines.ingest.nodes import read_source
+    from radrl.pipelines.ingest import read_source
 
     WRONG[row](tmp_path)
     columns = dict.fromkeys(

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from omegaconf import OmegaConf
 
-from radrl.params.base import ParamsError, local_paths
+from radrl.params.messages import ParamsError, local_paths
 from radrl.params.schema import read, validate
 from radrl.params.training import Training
 from radrl.reports.think_report import FAULTS

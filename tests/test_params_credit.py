@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from radrl.params.base import ParamsError
+from radrl.params.messages import ParamsError
 from radrl.params.schema import Params, validate
 
 RULE = {"alpha": 4.0, "tf": "relative", "idf": "plain"}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from radrl.params.base import ParamsError
+from radrl.params.messages import ParamsError
 from radrl.params.schema import validate
 
 

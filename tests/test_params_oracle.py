@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from radrl.labelers.rules.labeler import RulesLabeler
-from radrl.params.base import ParamsError
+from radrl.params.messages import ParamsError
 from radrl.params.schema import Params, validate
 from radrl.params.training import clinical_names
 from radrl.parts.find import names

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from radrl.policy.writers.hf import HfWriter
+from radrl.policy.hf_writer import HfWriter
 
 LONGEST = 40  # tokens: a whole report of the shipped base has up to 96
 

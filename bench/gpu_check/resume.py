@@ -26,7 +26,7 @@ from gpu_check.setup import Setup
 from radrl.credit.uniform import Uniform
 from radrl.labelers.rules.labeler import rules
 from radrl.policy import folder
-from radrl.process.runtime import pin
+from radrl.process.devices import pin
 from radrl.rewards.build import build as build_reward
 from radrl.training.reinforcement.grpo import optimise
 

@@ -194,14 +194,14 @@ def _card() -> str:
 
 def _one(own: argparse.Namespace) -> int:
     """One part, in this process."""
-    from radrl.process import offline
+    from radrl.process import importing
 
-    offline.apply()
+    importing.go_offline()
     import torch
     from transformers.utils import logging
 
     from gpu_check.setup import Setup
-    from radrl.process.runtime import pin
+    from radrl.process.devices import pin
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()

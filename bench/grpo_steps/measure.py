@@ -21,9 +21,9 @@ from transformers.training_args import OptimizerNames
 from transformers.utils import logging
 
 from grpo_steps import policies, scripts, ways
-from radrl.policy.processor import FilmProcessor
-from radrl.process import offline
-from radrl.process.runtime import pin
+from radrl.policy.qwen import FilmProcessor
+from radrl.process import importing
+from radrl.process.devices import pin
 from radrl.rewards.base import RewardSum
 from radrl.training import batches, device_placement, tuning
 from radrl.training.reinforcement.grpo import _arguments
@@ -146,7 +146,7 @@ def apart(device: str, work: Callable[..., Any], *given: Any) -> Any:
 
 
 def _send(pipe: Connection, device: str, work: Callable[..., Any], given: Sequence[Any]) -> None:
-    offline.apply()
+    importing.go_offline()
     pin(1, torch.device(device))
     pipe.send(work(*given))
 

@@ -20,7 +20,7 @@ from radrl.labelers.rules.labeler import rules
 from radrl.policy import folder, tiny
 from radrl.policy.encoding import encode_prompts
 from radrl.policy.folder import Policy
-from radrl.policy.processor import FilmProcessor
+from radrl.policy.qwen import FilmProcessor
 from radrl.rewards.base import RewardSum
 from radrl.rewards.build import build as build_reward
 from radrl.training.reinforcement.grpo import prompt_dataset

@@ -17,7 +17,7 @@ from kedro.pipeline import Pipeline, pipeline
 
 from radrl.params.schema import Params, read
 from radrl.params.training import Arm
-from radrl.pipelines.stages import ALL, APART, LAST, PER_ARM, PER_SELECTION
+from radrl.pipelines.stages import ALL, APART, LAST, PER_ARM, PER_SELECTION, wiring_of
 from radrl.settings import PARAMS_FILE
 
 # compare reads every arm's datasets under their namespaces, which is what the dot is for
@@ -69,7 +69,7 @@ def _arms(name: str, params: Params) -> Pipeline:
 
 
 def _eval(params: Params) -> Pipeline:
-    summary = import_module("radrl.pipelines.eval.pipeline").create_summary(list(params.arms))
+    summary = import_module(wiring_of("eval")).create_summary(list(params.arms))
     return _arms("eval", params) + summary
 
 
@@ -84,7 +84,7 @@ _WIRED: Final[dict[str, Callable[[Params], Pipeline]]] = {
 
 
 def _create(name: str, *args: object) -> Pipeline:
-    stage: Pipeline = import_module(f"radrl.pipelines.{name}.pipeline").create_pipeline(*args)
+    stage: Pipeline = import_module(wiring_of(name)).create_pipeline(*args)
     return stage
 
 

@@ -21,16 +21,19 @@ PROJECT = Path(__file__).resolve().parents[2]
 PARAMS_FILE = PROJECT / "params.yaml"
 hooks.begin(PROJECT)  # looks at params.yaml and the code before anybody else reads or imports them
 
+from radrl.errors import quieten, say_plainly  # noqa: E402
+from radrl.params.file import values  # noqa: E402
 from radrl.storage import yaml_files  # noqa: E402
-from radrl.wiring import params_file, quiet  # noqa: E402
-from radrl.wiring.cpu import CpuHooks  # noqa: E402
-from radrl.wiring.errors import say_plainly  # noqa: E402
-from radrl.wiring.hooks import ProjectHooks, TrackingHooks  # noqa: E402  (after the switches)
-from radrl.wiring.last_word import LastWordHooks  # noqa: E402
-from radrl.wiring.selected import SelectedHooks  # noqa: E402
+from radrl.wiring.hooks import (  # noqa: E402  (after the switches)
+    LastWordHooks,
+    ProjectHooks,
+    SelectedHooks,
+    TrackingHooks,
+)
+from radrl.wiring.run_costs import CpuHooks  # noqa: E402
 
 say_plainly()
-quiet.apply()
+quieten()
 
 
 def from_params(key: str) -> Any:
@@ -53,7 +56,7 @@ def own_lengths(steps: int) -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def _read(path: Path, changed: int) -> DictConfig:
     """A file's values, parsed once: Kedro asks for thirty keys a run, and parsing takes 0.05 s."""
-    return OmegaConf.create(params_file.values(yaml_files.text(path), path))
+    return OmegaConf.create(values(yaml_files.text(path), path))
 
 
 HOOKS = (*not_installed(), ProjectHooks(), TrackingHooks(), CpuHooks(), SelectedHooks(), LastWordHooks())

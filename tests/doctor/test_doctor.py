@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from radrl.commands import doctor
-from radrl.doctor import environment, record
+from radrl.doctor import environment
 from radrl.doctor.findings import Finding
 from radrl.doctor.recipe import named, settings
 from radrl.params.schema import validate
@@ -99,7 +99,7 @@ def test_a_program_that_is_not_there_says_what_it_costs(
 
 
 def test_no_password_is_shown(tmp_path: Path) -> None:
-    told = record.tracking("http://me:secret@127.0.0.1:9/", tmp_path)
+    told = environment.tracking("http://me:secret@127.0.0.1:9/", tmp_path)
     assert told.state == "lacking"
     assert "secret" not in str(told)
     assert "127.0.0.1:9" in told.said
@@ -120,18 +120,18 @@ def test_a_server_is_asked_whether_it_is_there(tmp_path: Path, status: int, stat
 
     with HTTPServer(("127.0.0.1", 0), Health) as server:
         Thread(target=server.handle_request, daemon=True).start()
-        told = record.tracking(f"http://127.0.0.1:{server.server_address[1]}", tmp_path)
+        told = environment.tracking(f"http://127.0.0.1:{server.server_address[1]}", tmp_path)
     assert (told.state, asked) == (state, ["/health"])
 
 
 def test_a_remote_is_told_without_its_password(tmp_path: Path) -> None:
     shutil.copytree(ROOT / ".dvc", tmp_path / ".dvc", ignore=shutil.ignore_patterns("cache", "tmp"))
     subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
-    told = {one.name: one for one in record.record(tmp_path)}
+    told = {one.name: one for one in environment.record(tmp_path)}
     assert told["DVC remote"].state == "without"
     with (tmp_path / ".dvc" / "config").open("a") as stream:
         stream.write("""['remote "lab"']\n    url = ssh://me:secret@host/store\n""")
-    told = {one.name: one for one in record.record(tmp_path)}
+    told = {one.name: one for one in environment.record(tmp_path)}
     assert told["DVC remote"].said == "lab ssh://host/store"
     assert told["DVC cache"].said.startswith("0 B in ")
 

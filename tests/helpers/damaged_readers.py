@@ -624,9 +624,9 @@ def _note(folder: Path, path: Path) -> None:
 
 
 def _origins(folder: Path, path: Path) -> None:
-    from radrl.storage import origins
+    from radrl.wiring import run_costs
 
-    origins.read(folder)
+    run_costs.read_origins(folder)
 
 
 def _cpu_seconds(folder: Path, path: Path) -> None:
@@ -714,7 +714,7 @@ def _frame(kind: str) -> Callable[[Path, Path], int]:
 
 
 def _parquet_shards(folder: Path, path: Path) -> int:
-    found = _catalog("radrl.wiring.datasets.ParquetShards", path.parent)
+    found = _catalog("radrl.datasets.ParquetShards", path.parent)
     return int(found.to_table().num_rows)
 
 
@@ -732,7 +732,7 @@ def _lay_corpus(folder: Path) -> Path:
 def _arrow_shards(folder: Path, path: Path) -> int:
     from radrl.data.corpus import Films
 
-    found = _catalog("radrl.wiring.datasets.ArrowShards", path.parent)
+    found = _catalog("radrl.datasets.ArrowShards", path.parent)
     return len(Films(found, "train"))
 
 

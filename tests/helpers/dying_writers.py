@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from radrl.policy.writers.hf import HfWriter
+from radrl.policy.hf_writer import HfWriter
 
 
 class Dying(HfWriter):

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from radrl.policy import folder
-from radrl.policy.writers import vllm
+from radrl.policy import folder, vllm_writer
 
 _SCRIPT = """
 import json, os
@@ -44,7 +43,7 @@ class RecordedVllm:
         self._log, script = work / "requests.jsonl", work / "records.py"
         end = folder.ends(folder.outline(policy))[0]
         script.write_text(_SCRIPT.replace("LOG", repr(str(self._log))).replace("END", str(end)))
-        monkeypatch.setattr(vllm, "SCRIPT", script)
+        monkeypatch.setattr(vllm_writer, "SCRIPT", script)
 
     def asked(self) -> list[dict[str, Any]]:
         """All requests so far; with weights to load the files there, with each what a launcher has said."""

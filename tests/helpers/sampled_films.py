@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from radrl.policy.sampling import Sampling
-from radrl.policy.writers.base import Writer
+from radrl.policy.writer import Writer
 
 
 def note_sampled(monkeypatch: pytest.MonkeyPatch, films: list[str]) -> None:

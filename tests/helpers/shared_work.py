@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from radrl.mapping.base import Work
+from radrl.mapping.engines import Work
 
 NAP = 0.02
 """Seconds of a shard, so that no worker does all."""

@@ -128,7 +128,7 @@ def train_stage(**inputs: Any) -> Any:
     Args:
         **inputs: its inputs by name; without `observers` nobody looks on.
     """
-    from radrl.pipelines.train.nodes import settle_arm, train_arm
+    from radrl.pipelines.train import settle_arm, train_arm
 
     settings = settle_arm(*(inputs.pop(name) for name in SETTLED))
     return train_arm(**{"observers": lambda arm: []} | inputs, settings=settings)

@@ -16,7 +16,7 @@ import pytest
 
 from radrl.labelers.chexbert.labeler import CheXbertLabeler
 from radrl.labelers.rules.labeler import RulesLabeler
-from radrl.pipelines.labeler.nodes import agreement
+from radrl.pipelines.labeler import agreement
 from radrl.training.compact_labeler.fitting import train
 
 REPORTS: Final = Path(os.environ.get("RADRL_SHARED", "")) / "data" / "openi" / "indiana_reports.csv"

@@ -16,8 +16,7 @@ import shared_work
 from shared_work import times_done, work
 
 from radrl.mapping import on_ray
-from radrl.mapping.base import EngineMissing, WorkerDied
-from radrl.mapping.engines import mapped
+from radrl.mapping.engines import EngineMissing, WorkerDied, mapped
 
 RAY = {"engine": "ray", "workers": 2}
 SHARDS = range(8)

@@ -19,10 +19,10 @@ from radrl.data.sources.base import drawn
 from radrl.data.sources.build import open_source
 from radrl.labelers.build import build as build_labeler
 from radrl.observations import INDEX
-from radrl.params.base import ParamsError
+from radrl.params.messages import ParamsError
 from radrl.params.schema import validate
 from radrl.parts.find import find, names
-from radrl.pipelines.own_selection.nodes import choose_films
+from radrl.pipelines.own_selection import choose_films
 from radrl.rewards.build import build as build_reward
 from radrl.scoring.build import build as build_scorers
 from radrl.training.preflight import SettingsError

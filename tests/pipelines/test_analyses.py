@@ -18,9 +18,10 @@ import yaml
 
 from radrl.credit.base import Rollouts
 from radrl.evaluation import paired
-from radrl.params.base import ParamsError
+from radrl.params.messages import ParamsError
 from radrl.params.schema import validate
 from radrl.pipelines.analyses import groups, lines, masking, page, rewards, table
+from radrl.pipelines.analyses.groups import AnalysisSettings
 from radrl.pipelines.analyses.nodes import (
     draw_analyses,
     draw_pools,
@@ -29,8 +30,7 @@ from radrl.pipelines.analyses.nodes import (
     settle_analyses,
     write_token_weights,
 )
-from radrl.pipelines.analyses.settings import AnalysisSettings
-from radrl.pipelines.label.nodes import label_reports
+from radrl.pipelines.label import label_reports
 
 LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}
 BOOTSTRAP = {"resamples": 50, "confidence": 0.95}

@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from radrl.data.pretraining_seed import DRAWN_FROM
-from radrl.pipelines.base_card.nodes import FACTS, measure_base, write_card
-from radrl.pipelines.policy.nodes import make_base_policy
+from radrl.pipelines.base_card import FACTS, measure_base, write_card
+from radrl.pipelines.policy import make_base_policy
 from radrl.policy import folder
 
 SHIPPED = Path("data/06_models/radrl-tiny")

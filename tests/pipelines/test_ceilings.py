@@ -14,8 +14,8 @@ import pyarrow.dataset as ds
 import pytest
 
 from radrl.observations import OBSERVATIONS
-from radrl.pipelines.ceilings.nodes import read_labels
-from radrl.pipelines.label.nodes import label_reports
+from radrl.pipelines.ceilings import read_labels
+from radrl.pipelines.label import label_reports
 from radrl.readers import base
 
 LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}

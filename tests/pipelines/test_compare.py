@@ -33,33 +33,28 @@ from PIL import Image
 
 from kedro_repro import cpu_seconds
 from radrl.commands.main import cli
+from radrl.datasets import Folder, HtmlPage
 from radrl.evaluation import baselines
 from radrl.evaluation import paired as pairing
 from radrl.labelers.build import build as build_labeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.pages import examples, run_notes
-from radrl.params.base import ParamsError
 from radrl.params.data import Ingest
+from radrl.params.messages import ParamsError
 from radrl.params.rows import row_digests
 from radrl.parts.builtin import BUILTIN
-from radrl.pipelines.compare import figures, nodes, scores, summary, training
+from radrl.pipelines.compare import figures, inputs, nodes, scores, summary, training
 from radrl.pipelines.compare import inputs as gathering
+from radrl.pipelines.compare.facts import read_facts, weigh_findings
 from radrl.pipelines.compare.inputs import ComparisonSettings
-from radrl.pipelines.compare.page import (
-    CONTENTS,
-    draw_films,
-    mark_case,
-    mark_phrases,
-    read_facts,
-    weigh_findings,
-)
+from radrl.pipelines.compare.page import CONTENTS, draw_films, mark_case, mark_phrases
 from radrl.pipelines.compare.pipeline import DECIDING, create_pipeline
 from radrl.pipelines.compare.rows import Row, System, system_lines
 from radrl.pipelines.compare.summary import sentences, too_few_patients, too_few_updates
 from radrl.pipelines.compare.tables import describe_row as describe_row
 from radrl.pipelines.compare.tables import rank_rows
-from radrl.pipelines.eval.texts import label_columns, texts_of
+from radrl.pipelines.scored_texts import label_columns, texts_of
 from radrl.scoring import nlg
 from radrl.scoring.base import Scores
 from radrl.scoring.build import build as build_scorers
@@ -67,10 +62,8 @@ from radrl.scoring.meteor import MeteorProcess
 from radrl.scoring.names import group_names
 from radrl.scoring.nlg import Nlg
 from radrl.scoring.weighted_findings.score import WeightedFindings
-from radrl.storage import origins
-from radrl.storage.origins import Origin
-from radrl.wiring import cpu
-from radrl.wiring.datasets import Folder, HtmlPage
+from radrl.wiring import run_costs
+from radrl.wiring.run_costs import Origin
 
 EFFUSION = "There is a small left pleural effusion."
 EDEMA = "There is pulmonary edema."
@@ -334,7 +327,7 @@ def reads(left: dict[str, Any]) -> Callable[..., dict[str, Any]]:
     return lambda *names: {name: left[name] for name in names if name in left}
 
 
-def counted_chosen(left: dict[str, Any], arms: dict[str, Any] = BOTH) -> list[training.Subset]:
+def counted_chosen(left: dict[str, Any], arms: dict[str, Any] = BOTH) -> list[inputs.Subset]:
     return nodes.count_selected_films(reads(left), dict.fromkeys(arms, history()), arms)
 
 
@@ -1562,9 +1555,9 @@ def test_outputs_have_the_same_bytes_whoever_makes_them_and_whenever(
     for name, seconds in runs.items():
         root, origin = tmp_path / name, Origin(f"of-{name}", f"machine {name}", {"torch": name}, seconds / 60)
         cpu_seconds.note(root / "data" / cpu_seconds.FOLDER, "train@grpo", {cpu_seconds.OWN: seconds})
-        origins.note(root / "data" / origins.FOLDER, "train@grpo", origin)
-        monkeypatch.setattr(cpu, "here", lambda _, origin=origin: origin)
-        hooks = cpu.CpuHooks()
+        run_costs.note_origin(root / "data" / run_costs.ORIGINS, "train@grpo", origin)
+        monkeypatch.setattr(run_costs, "here", lambda _, origin=origin: origin)
+        hooks = run_costs.CpuHooks()
         given = {"config_loader": {"globals": {"data": "data"}}, "project_path": root}
         hooks.after_context_created(SimpleNamespace(**given, params={"arms": ARMS, "selection": {"own": {}}}))
         (root / "outs").mkdir()

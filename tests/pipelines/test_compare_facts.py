@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from radrl.observations import INDEX, NEGATIVE, OBSERVATIONS, POSITIVE
-from radrl.pipelines.compare.page import LabelFacts, by_label
+from radrl.pipelines.compare.facts import LabelFacts, by_label
 from radrl.scoring.facts.base import Failure
 from radrl.scoring.facts.build import build
 from radrl.scoring.facts.rules import RulesEntailment

@@ -12,14 +12,8 @@ import pyarrow.dataset as ds
 import pytest
 
 from radrl.labelers import mapped
-from radrl.pipelines.ddsampling.nodes import (
-    Read,
-    label_rollouts,
-    score_diversity,
-    take_drawn,
-    take_most_diverse,
-)
-from radrl.pipelines.label.nodes import label_reports
+from radrl.pipelines.ddsampling import Read, label_rollouts, score_diversity, take_drawn, take_most_diverse
+from radrl.pipelines.label import label_reports
 
 LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}
 NO_MODELS = Path()

@@ -16,9 +16,8 @@ from kedro_datasets.json import JSONDataset
 
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import INDEX, NEGATIVE, POSITIVE, UNCERTAIN
-from radrl.pipelines.eval.nodes import pick_headline, print_arms, score_reports
-from radrl.pipelines.eval.pipeline import create_pipeline, create_summary
-from radrl.pipelines.eval.texts import label_columns
+from radrl.pipelines.eval import create_pipeline, create_summary, pick_headline, print_arms, score_reports
+from radrl.pipelines.scored_texts import label_columns
 from radrl.scoring.names import COUNTS
 
 SETTINGS = {
@@ -160,7 +159,7 @@ def test_headline_picks_in_the_order_of_the_params(reports: pd.DataFrame) -> Non
 
 
 def test_counts_are_those_that_params_may_name(reports: pd.DataFrame) -> None:
-    from radrl.pipelines.eval.nodes import _describe
+    from radrl.pipelines.eval import _describe
 
     assert {*_describe(reports), "gold_reports", "gold_patients"} == set(COUNTS)
 

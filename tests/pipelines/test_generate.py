@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from radrl.pipelines.eval.texts import gold_of_reports
-from radrl.pipelines.generate.nodes import write_reports
-from radrl.pipelines.generate.pipeline import create_pipeline
-from radrl.pipelines.generate.speed import Measured, numbers
+from radrl.pipelines.generate import create_pipeline, write_reports
+from radrl.pipelines.scored_texts import gold_of_reports
+from radrl.policy.writing import Measured, numbers
 
 
 @pytest.fixture

@@ -10,10 +10,9 @@ import pandas as pd
 import pyarrow.dataset as ds
 import pytest
 
-from radrl.pipelines.generate.nodes import write_reports
-from radrl.pipelines.generate.pipeline import create_pipeline
-from radrl.policy.writers.base import Written
-from radrl.policy.writers.hf import HfWriter
+from radrl.pipelines.generate import create_pipeline, write_reports
+from radrl.policy.hf_writer import HfWriter
+from radrl.policy.writer import Written
 
 OUTPUTS = [
     "<think>Large heart.</think> <report>Cardiomegaly.</report>",

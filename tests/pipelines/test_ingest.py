@@ -12,8 +12,8 @@ import pytest
 from kedro.io import DataCatalog, DatasetError, MemoryDataset
 from kedro.runner import SequentialRunner
 
-from radrl.pipelines.ingest.pipeline import create_pipeline
-from radrl.wiring.datasets import ArrowShards, Workspace
+from radrl.datasets import ArrowShards, Workspace
+from radrl.pipelines.ingest import create_pipeline
 
 Ingest = Callable[..., tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.dataset as ds
 
 from radrl.observations import NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
-from radrl.pipelines.label.nodes import label_reports
+from radrl.pipelines.label import label_reports
 
 LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}
 

@@ -28,10 +28,10 @@ from radrl.params.data import Ingest
 from radrl.pipelines.analyses import groups as rollout_groups
 from radrl.pipelines.compare.rows import all_rows
 from radrl.pipelines.compare.scores import build_groups, score_rows
-from radrl.pipelines.eval.nodes import score_reports
-from radrl.pipelines.eval.texts import in_both_forms, texts_of
-from radrl.pipelines.label.nodes import label_reports
-from radrl.pipelines.labeler.nodes import check_labelers
+from radrl.pipelines.eval import score_reports
+from radrl.pipelines.label import label_reports
+from radrl.pipelines.labeler import check_labelers
+from radrl.pipelines.scored_texts import in_both_forms, texts_of
 from radrl.reports.cleaning import clean
 from radrl.rewards.bleu2 import Bleu2
 from radrl.rewards.build import build as build_reward

@@ -15,8 +15,8 @@ from transformers import BertConfig
 from radrl.labelers.base import LabelerError
 from radrl.labelers.build import build
 from radrl.observations import INDEX, NEGATIVE, NO_FINDING, OBSERVATIONS, POSITIVE, UNCERTAIN
-from radrl.pipelines.label.nodes import label_reports
-from radrl.pipelines.labeler.nodes import agreement, check_labelers, make_labelers
+from radrl.pipelines.label import label_reports
+from radrl.pipelines.labeler import agreement, check_labelers, make_labelers
 from radrl.storage.digests import sha256
 from radrl.storage.pointers import PointerError
 

@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from radrl.data.pretraining_seed import SeenFilms, note_on
-from radrl.pipelines.policy.nodes import make_base_policy
+from radrl.pipelines.policy import make_base_policy
 from radrl.storage import pointers
 from radrl.training.resume import last_checkpoint
 from radrl.training.supervised import pretraining

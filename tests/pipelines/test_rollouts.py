@@ -10,8 +10,8 @@ import pyarrow.dataset as ds
 import pytest
 from sampled_films import note_sampled
 
-from radrl.pipelines.rollouts.nodes import sample_rollouts
-from radrl.wiring.datasets import ParquetShards
+from radrl.datasets import ParquetShards
+from radrl.pipelines.rollouts import sample_rollouts
 
 Row = dict[str, Any]
 

@@ -11,8 +11,8 @@ import pandas as pd
 import pyarrow.dataset as ds
 import pytest
 
-from radrl.pipelines.label.nodes import label_reports
-from radrl.pipelines.selection.nodes import make_subsets
+from radrl.pipelines.label import label_reports
+from radrl.pipelines.selection import make_subsets
 
 LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}
 NO_MODELS = Path()

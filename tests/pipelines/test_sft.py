@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-from radrl.pipelines.sft.nodes import cold_start
+from radrl.pipelines.sft import cold_start
 from radrl.training.preflight import SettingsError
 from radrl.training.resume import last_checkpoint
 

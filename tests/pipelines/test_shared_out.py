@@ -15,15 +15,15 @@ import pytest
 from dying_writers import open_dying
 
 from radrl.data import corpus as corpora
+from radrl.datasets import ParquetShards
 from radrl.labelers import mapped
-from radrl.pipelines.ddsampling.nodes import label_rollouts
-from radrl.pipelines.eval.nodes import score_reports
-from radrl.pipelines.generate.nodes import write_reports
-from radrl.pipelines.label.nodes import label_reports
-from radrl.pipelines.rollouts.nodes import sample_rollouts
+from radrl.pipelines.ddsampling import label_rollouts
+from radrl.pipelines.eval import score_reports
+from radrl.pipelines.generate import write_reports
+from radrl.pipelines.label import label_reports
+from radrl.pipelines.rollouts import sample_rollouts
 from radrl.policy.sampling import Sampling, sample_shards
 from radrl.scoring import parallel
-from radrl.wiring.datasets import ParquetShards
 
 Compute = dict[str, Any]
 STUDIES = 11

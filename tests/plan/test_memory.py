@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from radrl.plan import memory, peaks, shapes
 from radrl.plan.counts import Sample
-from radrl.plan.memory import Setting, Weights
-from radrl.plan.sizes import Part, Sizes
+from radrl.plan.memory import Part, Setting, Sizes, Weights
 
 WEIGHTS = Weights(vision=300, language=700, embedding=200, layer=50, trained=1000, trained_embedding=200)
 ADAPTED = replace(WEIGHTS, trained=60, trained_embedding=0, adapters=60)

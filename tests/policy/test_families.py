@@ -16,13 +16,12 @@ from PIL import Image
 from safetensors.torch import load_file
 from trl.data_utils import prepare_multimodal_messages
 
-from radrl.policy import decoding, folder, processor, vision_chunks
+from radrl.policy import decoding, families, folder, gemma, qwen
 from radrl.policy.encoding import decode_film, encode_examples, encode_prompts, merged_tokens
-from radrl.policy.families import gemma, registry
 from radrl.policy.folder import Policy
+from radrl.policy.hf_writer import write
 from radrl.policy.shared_prefill import sharing, write_on
 from radrl.policy.spans import ByteLevelSpans
-from radrl.policy.writers.hf import write
 
 GREEDY = {"do_sample": False, "max_new_tokens": 8}
 SAMPLED = {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 0.9, "max_new_tokens": 8}
@@ -60,7 +59,7 @@ def rewrite(file: Path, **keys: Any) -> None:
 
 def rows(policy: Policy, asked: dict[str, torch.Tensor], wanted: list[int]) -> dict[str, torch.Tensor]:
     """Some of the prompts, as often as wanted."""
-    films = registry.of(policy.model).by_row(asked, policy.model.config)
+    films = families.of(policy.model).by_row(asked, policy.model.config)
     found = {name: value[wanted] for name, value in asked.items() if name not in films}
     return found | {name: torch.cat([value[i] for i in wanted]) for name, value in films.items()}
 
@@ -94,7 +93,7 @@ def test_every_published_weight_is_read(own: Policy, family_folder: Path) -> Non
 
 
 def test_layers_are_known_by_the_name_of_their_class(own: Policy) -> None:
-    layer = registry.of(own.model).layer
+    layer = families.of(own.model).layer
     assert layer in own.model._no_split_modules  # transformers' own list
     named = [path for path, module in own.model.named_modules() if type(module).__name__ == layer]
     assert named == [f"model.language_model.layers.{i}" for i in range(2)]
@@ -128,7 +127,7 @@ def test_a_report_ends_by_the_turn_and_begins_by_nothing(
 ) -> None:
     report = "The lungs are clear."
     batch = encode_examples(own.processor, studies[:1], [report], [prompt], 64)
-    kinds = batch[registry.kinds(batch)]
+    kinds = batch[families.kinds(batch)]
     written = batch["labels"][0] != -100
     *said, end = batch["labels"][0][written].tolist()
     tokenizer = own.processor.tokenizer
@@ -158,7 +157,7 @@ def test_equal_films_are_looked_at_once_and_come_out_as_often(
     monkeypatch.setattr(type(own.processor.image_processor), "preprocess", looking)
     assert encode_prompts(own.processor, many, [prompt] * 4).keys() == once.keys()
     assert seen == [3]
-    for module in (processor, gemma):
+    for module in (qwen, gemma):
         monkeypatch.setattr(module, "distinct", lambda films: (list(films), list(range(len(films)))))
     each = encode_prompts(own.processor, many, [prompt] * 4)
     assert all(torch.equal(once[name], each[name]) for name in each)
@@ -235,12 +234,12 @@ def test_what_the_tower_makes_of_films_of_any_size(own: Policy, films: Callable[
 def test_chunks_of_the_tower_attend_together_where_it_has_chunks(
     own: Policy, asked: dict[str, torch.Tensor]
 ) -> None:
-    if (family := registry.of(own.model)).model_type == "gemma3":
+    if (family := families.of(own.model)).model_type == "gemma3":
         family.ready(own.model)  # leaves its tower alone: films are a batch as they are
         assert own.model.model.vision_tower.config._attn_implementation == "sdpa"
         return
     tower = own.model.model.visual.config
-    assert tower._attn_implementation == vision_chunks.NAME
+    assert tower._attn_implementation == qwen.CHUNKS
     together = own.model(**asked).logits
     tower._attn_implementation = "sdpa"
     torch.testing.assert_close(own.model(**asked).logits, together, rtol=0, atol=1e-5)
@@ -250,7 +249,7 @@ def test_chunks_of_the_tower_attend_together_where_it_has_chunks(
 def windowed(family_folder: Path) -> Policy:
     """A policy whose windows are shorter than what it is asked for."""
     own = folder.load(family_folder)
-    if registry.of(own.model).model_type != "gemma3":
+    if families.of(own.model).model_type != "gemma3":
         pytest.skip("its layers have no windows, or the policy is refused")
     decoding._say_apart.cache_clear()
     own.model.model.language_model.config.sliding_window = 24
@@ -299,7 +298,7 @@ def test_another_model_is_refused_with_those_that_are_known(copy: Path, kind: st
 
 def test_a_part_that_is_missing_is_named_with_the_family(copy: Path) -> None:
     (copy / "preprocessor_config.json").unlink()
-    name = registry.at(copy).name
+    name = families.at(copy).name
     with pytest.raises(FileNotFoundError, match=f"no complete {name} folder: preprocessor_config.json"):
         folder.load(copy)
 
@@ -311,7 +310,7 @@ def test_weights_that_can_run_code_are_not_read(copy: Path) -> None:
 
 
 def test_a_precision_that_a_family_does_not_compute_in_is_refused(family_folder: Path) -> None:
-    if registry.at(family_folder).model_type == "gemma3":
+    if families.at(family_folder).model_type == "gemma3":
         with pytest.raises(ValueError, match=r"policy.dtype is float16; Gemma 3 has activations .* bfloat16"):
             folder.load(family_folder, dtype="float16")
         return
@@ -327,7 +326,7 @@ def templated(copy: Path) -> Callable[[str | None], Path]:
         rewrite(copy / "tokenizer_config.json", chat_template=template)
         return copy
 
-    if registry.at(copy) is registry.FIRST:
+    if families.at(copy) is families.FIRST:
         pytest.skip("as it always was: transformers says so when it is first asked")
     return write_template
 
@@ -347,7 +346,7 @@ def test_a_model_whose_turns_begin_with_reasoning_is_refused(templated: Callable
 
 @pytest.fixture
 def gemmas(copy: Path) -> Path:
-    if registry.at(copy).model_type != "gemma3":
+    if families.at(copy).model_type != "gemma3":
         pytest.skip("of Gemma 3 alone")
     return copy
 

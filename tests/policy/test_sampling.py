@@ -13,8 +13,8 @@ from sampled_films import note_sampled
 
 from radrl.policy import sampling
 from radrl.policy.folder import Policy
+from radrl.policy.hf_writer import HfWriter
 from radrl.policy.sampling import Sampling, sample_shards
-from radrl.policy.writers.hf import HfWriter
 
 SETTINGS = {
     "samples": 2,

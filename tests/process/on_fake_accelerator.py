@@ -16,9 +16,9 @@ from radrl.labelers.chexbert import folder as chexberts
 from radrl.labelers.chexbert import labeler as labelers
 from radrl.labelers.chexbert.model import CheXbert
 from radrl.labelers.chexbert.text import build_tokenizer
-from radrl.pipelines.ceilings.nodes import _readers
-from radrl.pipelines.generate.nodes import write_reports
-from radrl.pipelines.rollouts.nodes import sample_rollouts
+from radrl.pipelines.ceilings import _readers
+from radrl.pipelines.generate import write_reports
+from radrl.pipelines.rollouts import sample_rollouts
 from radrl.policy import folder
 from radrl.process.devices import DeviceError, place
 from radrl.training import device_placement

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from radrl.process.devices import DeviceError, check, named, place, undisturbed
-from radrl.process.runtime import pin
+from radrl.process.devices import DeviceError, check, named, pin, place, undisturbed
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ import torch
 from damaged_weights import DAMAGES, damage, shard, tensor
 from safetensors.torch import load_file, save_file
 
-from radrl.policy import folder
-from radrl.policy.families import registry
+from radrl.policy import families, folder
 from radrl.storage import complete_weights
 from radrl.storage.complete_weights import INDEX, SINGLE, WeightsError, check_state, not_finite
 
@@ -57,7 +56,7 @@ def test_whole_weights_load_as_they_are(
     own: Path, family_folder: Path, weights: Callable[[Any], Any], same: Callable[..., bool]
 ) -> None:
     loaded = folder.load(own)
-    plain = registry.at(family_folder).model_class().from_pretrained(family_folder)
+    plain = families.at(family_folder).model_class().from_pretrained(family_folder)
     assert same(weights(loaded), plain.state_dict())
 
 
@@ -142,7 +141,7 @@ def test_no_table_is_printed_beside_the_message(
         damage(*tensor(copy, ONE), "gone")
         with pytest.raises(WeightsError):
             folder.load(copy)
-        registry.at(copy).model_class().from_pretrained(copy)
+        families.at(copy).model_class().from_pretrained(copy)
     finally:
         logger.removeHandler(caplog.handler)
     assert caplog.text.count("LOAD REPORT") == 1  # of the last line's, which nobody keeps quiet

@@ -12,7 +12,7 @@ import yaml
 from analyses_tables import write
 
 from radrl.evaluation.pooling import pool_differences, standard_error
-from radrl.params.base import ParamsError
+from radrl.params.messages import ParamsError
 from radrl.pipelines.analyses import masking, rewards
 from radrl.studies import analyses
 from radrl.studies.claims.tested import judge

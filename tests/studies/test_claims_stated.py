@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from radrl.params.base import ParamsError
+from radrl.params.messages import ParamsError
 from radrl.studies.claims.stated import Claim, hypotheses
 
 ARMS = {"": ["sft", "grpo", "deer"]}

@@ -12,8 +12,7 @@ import pytest
 import yaml
 
 from radrl.studies.clones import CloneError, out_of_date, prepare, uncommitted
-from radrl.studies.execution import COMPARISON, Experiment, StudyError, run_all
-from radrl.studies.repro import Repro
+from radrl.studies.execution import COMPARISON, Experiment, Repro, StudyError, run_all
 
 from .conftest import commit
 

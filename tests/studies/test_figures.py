@@ -15,9 +15,8 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
 
-from radrl.pages.colours import APART
-from radrl.pages.figures import png, style
-from radrl.studies import figures, pictures
+from radrl.pages.figures import APART, png, style
+from radrl.studies import figures
 from radrl.studies.curves import averaged
 from radrl.studies.page import Described
 
@@ -186,9 +185,9 @@ def test_the_pictures_bytes_are_the_same_each_time(rows: pd.DataFrame) -> None:
 def test_a_studys_pictures_are_named_after_its_page(
     rows: pd.DataFrame, described: Callable[..., Described]
 ) -> None:
-    drawn = pictures.draw(rows, made_curves(["grpo"]), {}, described(), stem="trial")
+    drawn = figures.draw_pictures(rows, made_curves(["grpo"]), {}, described(), stem="trial")
     assert [one.name for one in drawn] == ["trial.png", "trial-curves.png"]
-    text = "\n".join(pictures.section(drawn))
+    text = "\n".join(figures.section(drawn))
     assert "![Training curves](trial-curves.png)" in text
-    (alone,) = pictures.draw(rows, made_curves([]), {}, described(), stem="trial")
+    (alone,) = figures.draw_pictures(rows, made_curves([]), {}, described(), stem="trial")
     assert alone.name == "trial.png"

@@ -11,7 +11,7 @@ import yaml
 
 from radrl.data.sources.base import drawn
 from radrl.evaluation.clinical_efficacy import gold_labeler
-from radrl.params.base import ParamsError
+from radrl.params.messages import ParamsError
 from radrl.scoring.names import WITHOUT_MODEL, names
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.file import SINGLE, own, read

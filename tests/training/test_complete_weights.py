@@ -20,7 +20,7 @@ from small_arms import SUPERVISED, TRAINING, Letters
 from radrl.credit.uniform import Uniform
 from radrl.policy import folder
 from radrl.policy.folder import Policy
-from radrl.policy.writers.vllm import VllmWriter
+from radrl.policy.vllm_writer import VllmWriter
 from radrl.rewards.base import Part, RewardSum
 from radrl.storage.complete_weights import WeightsError
 from radrl.training import resume, shards

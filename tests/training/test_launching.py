@@ -147,7 +147,7 @@ def test_a_cold_start_in_two_processes_is_as_in_one(
     run: Run,
     tmp_path: Path,
 ) -> None:
-    from radrl.pipelines.sft.nodes import cold_start
+    from radrl.pipelines.sft import cold_start
 
     inputs = {
         "corpus": make_corpus(["train", "test"], studies=12),

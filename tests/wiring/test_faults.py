@@ -26,7 +26,7 @@ SCRIPT = """\
 import os, pathlib, sys, time
 from kedro_repro.parent_death import end_with_starter
 from radrl.storage.whole_files import whole_file
-from radrl.wiring.errors import say_plainly
+from radrl.errors import say_plainly
 end_with_starter(os.environ)
 say_plainly()
 name, size, *read = sys.argv[1:]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,12 +25,20 @@ from kedro_datasets.pandas import CSVDataset
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
+from radrl.datasets import ArrowShards, Folder, HtmlPage
 from radrl.pages import run_notes
-from radrl.params.base import ParamsError
+from radrl.params.messages import ParamsError
 from radrl.process.started_for import VARIABLE
 from radrl.wiring import hooks
-from radrl.wiring.datasets import ArrowShards, Folder, HtmlPage
-from radrl.wiring.hooks import STEP_REPORT, ProjectHooks, TrackingHooks
+from radrl.wiring.hooks import (
+    PAGE,
+    SELECTED,
+    STEP_REPORT,
+    LastWordHooks,
+    ProjectHooks,
+    SelectedHooks,
+    TrackingHooks,
+)
 from radrl.wiring.policy_models import Scored
 from radrl.wiring.tracker import Tracker
 
@@ -582,3 +592,78 @@ def test_pictures_and_cards_of_the_comparison_are_in_the_arms_runs(
     }
     whole = ["comparison/figure.json", "comparison/grpo.md"]
     assert kept == {"eval grpo": whole, "eval sft": [], "train grpo": [], "train sft": []}
+
+
+def test_what_is_there_is_read_when_it_is_asked_for(tmp_path: Path) -> None:
+    names = ("ddsampling_summary", "selection_summary")
+    catalog = DataCatalog({name: JSONDataset(filepath=str(tmp_path / name)) for name in names})
+    SelectedHooks().after_catalog_created(catalog)
+    read = catalog[SELECTED].load()
+    assert read(*names) == {}
+    catalog["selection_summary"].save({"full": 1})
+    assert read(*names) == {"selection_summary": {"full": 1}}
+    assert read("ddsampling_summary") == {}
+
+
+@pytest.mark.parametrize(
+    ("saved", "stage", "said"),
+    [
+        (["labels", PAGE, "cards"], None, ["the page: data/smoke/page.html"]),
+        (["labels"], None, []),
+        ([PAGE], "compare", []),  # `radrl repro` says it at its own end
+    ],
+)
+def test_the_page_is_named_where_the_run_wrote_it(
+    saved: list[str],
+    stage: str | None,
+    said: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.delenv("DVC_STAGE", raising=False)
+    if stage:
+        monkeypatch.setenv("DVC_STAGE", stage)
+    hooks = LastWordHooks()
+    hooks.after_context_created(SimpleNamespace(project_path=tmp_path))
+    hooks.after_catalog_created(DataCatalog({PAGE: HtmlPage(str(tmp_path / "data/smoke/page.html"))}))
+    for name in saved:
+        hooks.after_dataset_saved(name)
+    with caplog.at_level(logging.INFO, logger="radrl"):
+        hooks.after_pipeline_run()
+    assert [record.getMessage() for record in caplog.records] == said
+
+
+@pytest.mark.parametrize(
+    ("there", "makes", "saved", "said"),
+    [
+        (True, "comparison_page", [], True),
+        (False, "comparison_page", [], False),
+        (True, "labels", [], False),  # who runs the first stages alone waits for no page
+        (True, "comparison_page", [PAGE], False),
+    ],
+)
+def test_a_failed_run_says_that_the_page_is_not_its_own(
+    there: bool,
+    makes: str,
+    saved: list[str],
+    said: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.delenv("DVC_STAGE", raising=False)
+    page = tmp_path / "data/page.html"
+    page.parent.mkdir()
+    if there:
+        page.touch()
+        written = datetime(2026, 11, 23, 18, 20).timestamp()
+        os.utime(page, (written, written))
+    hooks = LastWordHooks()
+    hooks.after_context_created(SimpleNamespace(project_path=tmp_path))
+    hooks.after_catalog_created(DataCatalog({PAGE: HtmlPage(str(page))}))
+    for name in saved:
+        hooks.after_dataset_saved(name)
+    hooks.on_pipeline_error(pipeline([node(lambda corpus: corpus, "corpus", makes)]))
+    expected = "the page data/page.html is of an earlier run, of 23 November, 18:20, not of this one"
+    assert [record.getMessage() for record in caplog.records] == [expected] * said

@@ -20,7 +20,7 @@ from kedro_repro.params_values import MISSING, read_params, value
 from kedro_repro.project import load
 from kedro_repro.run_records import notes
 from kedro_repro.stage_start import ChangedMeanwhile, begin
-from radrl.wiring.params_file import values
+from radrl.params.file import values
 
 ROOT = Path(__file__).parents[2]
 KEYS = ("arms.grpo", "training", "policy.dtype", "seed")

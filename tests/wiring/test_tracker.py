@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from mlflow import MlflowClient
 
-from radrl.wiring import views
+from radrl.wiring import ui_server
 from radrl.wiring.tracker import Tracker
 
 CONF = {"tracking_uri": "sqlite:///mlflow.db", "experiment": "radrl", "artifacts": "mlartifacts"}
@@ -36,7 +36,7 @@ def test_tags_are_set_while_no_other_stage_may(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(MlflowClient, "set_experiment_tag", watched)
     Tracker(CONF, tmp_path).enter("label", "")
-    assert seen == dict.fromkeys(views.tags(()), True)
+    assert seen == dict.fromkeys(ui_server.tags(()), True)
     assert not held(tmp_path)
     seen.clear()
     Tracker(CONF, tmp_path).enter("policy", "")

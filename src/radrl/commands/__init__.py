@@ -2,6 +2,6 @@
 
 Not named `cli`: Kedro takes a package's module of that name for commands of its own.
 
-Lives here: one module a subcommand of `radrl`: its options, and what it prints. The work is done by what it
-calls; kedro, mlflow and torch are not imported to show a help text.
+Lives here: one module a subcommand of `radrl`, or two that belong together: its options, and what it prints.
+The work is done by what it calls; kedro, mlflow and torch are not imported to show a help text.
 """

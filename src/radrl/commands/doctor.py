@@ -52,7 +52,7 @@ def command(recipe: Path | None, no_hash: bool, as_json: bool) -> None:
 
 
 def _examined(root: Path, recipe: Path, *, hashed: bool) -> Mapping[str, list[Finding]]:
-    from radrl.doctor import environment, record
+    from radrl.doctor import environment
     from radrl.doctor.recipe import named, settings
 
     params, of_params = settings(recipe)
@@ -61,7 +61,7 @@ def _examined(root: Path, recipe: Path, *, hashed: bool) -> Mapping[str, list[Fi
         "Packages": list(environment.packages(root)),
         "Programs": list(environment.programs()),
         str(recipe): [of_params, *(named(params, root, hashed=hashed) if params else [])],
-        "Record": list(record.record(root)),
+        "Record": list(environment.record(root)),
     }
 
 

@@ -9,9 +9,9 @@ import sys
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-from radrl.process import bars, offline
+from radrl.process import bars, importing
 
-offline.apply()
+importing.go_offline()
 bars.apply()
 
 import click  # noqa: E402  (after the switches)
@@ -39,6 +39,9 @@ _COMMANDS: Final = {
 }
 """With their one-line help: a command's module is imported when it is asked for."""
 
+_BESIDE: Final = {"rexrank-pairs": "rexrank:pairs", "serve": "servers:serve", "ui": "servers:ui"}
+"""Commands that share a module, and what they are there; any other is `command` of the module of its name."""
+
 
 class _Commands(click.Group):
     """Imports a subcommand when it is named, and says errors in their own words."""
@@ -49,7 +52,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command = importlib.import_module(f"radrl.commands.{cmd_name.replace('-', '_')}").command
+        module, _, name = _BESIDE.get(cmd_name, f"{cmd_name}:command").partition(":")
+        command = getattr(importlib.import_module(f"radrl.commands.{module}"), name)
         assert isinstance(command, click.Command)
         return command
 

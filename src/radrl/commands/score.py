@@ -15,9 +15,8 @@ from radrl.commands.common import opened
 from radrl.commands.options import STD, Given, model_options, reading_options
 from radrl.commands.outputs import Outputs, Written, output_options
 from radrl.commands.pairs import Columns, Pairs, Survey, batches, describe, survey
-from radrl.commands.result import Bootstrap, Gathering, as_text
+from radrl.commands.result import Bootstrap, Gathering, as_text, show
 from radrl.commands.run import Run, set_up
-from radrl.commands.tables import show
 from radrl.data.records import Records
 from radrl.parts.find import names as part_names
 from radrl.scoring.names import WITHOUT_MODEL, names

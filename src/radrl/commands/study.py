@@ -32,14 +32,13 @@ from radrl.studies.execution import (
     COMPARISON,
     PAIRS,
     Experiment,
+    Repro,
     collect,
     experiments,
     run_all,
 )
 from radrl.studies.file import Study, read
 from radrl.studies.page import Described, page, table
-from radrl.studies.pictures import Picture, draw, section
-from radrl.studies.repro import Repro
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -228,6 +227,8 @@ def _write(
     file = study.file.resolve()
     shown = file.relative_to(root) if file.is_relative_to(root) else file.name
     said = replace(describe(study, f"radrl study {shown}"), elsewhere=finished_seeds.by_commit(elsewhere))
+    from radrl.studies.figures import Picture, draw_pictures, section
+
     comparisons, curves, drawn = _comparisons(study, planned), DataFrame(), list[Picture]()
     ended = levelling.over_seeds(histories(planned), said.metrics)
     pairs = _pairs(study, comparisons, planned, said.level)
@@ -235,7 +236,7 @@ def _write(
     taken_apart = _spread(study, comparisons, pairs, said)
     if study.stage != ANALYSES:
         curves = over_seeds(planned)
-        drawn = draw(comparisons, curves, study.runs, said, stem=out.stem) if pictures else []
+        drawn = draw_pictures(comparisons, curves, study.runs, said, stem=out.stem) if pictures else []
     ends = levelling.section(ended, runs=len(study.runs) > 1) if ended else ()
     several = len(study.runs) > 1
     spreads = spread.section(taken_apart, study.hypotheses, said.metrics, runs=several, level=said.level)

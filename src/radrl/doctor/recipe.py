@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from radrl.doctor.findings import Finding, size
-from radrl.params.base import ParamsError, local_paths
+from radrl.params.messages import ParamsError, local_paths
 from radrl.params.schema import Params, read
 from radrl.process.devices import DeviceError, place
 from radrl.storage.digests import sha256

@@ -89,7 +89,7 @@ def build(
 def _placed(device: str, threads: int | None) -> str:
     where = place(device)
     if threads is not None:
-        from radrl.process.runtime import pin
+        from radrl.process.devices import pin
 
         pin(threads, where)
     return str(where)

@@ -20,8 +20,7 @@ from radrl.data.ranges import Ranges, Rows, ranges
 from radrl.labelers.base import Labeler, LabelMatrix
 from radrl.labelers.build import build
 from radrl.labelers.cached import OnDemand, Remembering
-from radrl.mapping.base import Work
-from radrl.mapping.engines import mapped
+from radrl.mapping.engines import Work, mapped
 
 OF_FILES: Final = 4096
 """Rows of a shard that workers read from files by themselves."""

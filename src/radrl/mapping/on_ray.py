@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from radrl.mapping.base import MOST_DEATHS, EngineMissing, Result, Shard, State, Work, died
+from radrl.mapping.engines import MOST_DEATHS, EngineMissing, Result, Shard, State, Work, died
 from radrl.process import importing
 
 CLUSTER: Final = "RAY_ADDRESS"
@@ -43,7 +43,7 @@ def mapped(
 
     Raises:
         EngineMissing: when Ray is not installed.
-        radrl.mapping.base.WorkerDied: when actors died over the same shard again and again.
+        radrl.mapping.engines.WorkerDied: when actors died over the same shard again and again.
         Exception: what the work raises.
     """
     ray = _imported()

@@ -1,16 +1,52 @@
-"""The section `ingest`: from a source to the corpus."""
+"""Sections `ingest`, from a source to the corpus, and `labeler`, who reads observations out of a report."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
 from radrl.params.parts import Parts, needs_settings, one_of
 from radrl.params.section_digest import digest_of, stated
 from radrl.parts.builtin import BUILTIN
-from radrl.parts.section import PositiveInt, Share, Split
+from radrl.parts.choices import near
+from radrl.parts.find import names
+from radrl.parts.section import LocalPath, PositiveInt, Share, Split
+
+_MENDS: Final = {
+    "chexbert": "name the folder that holds the published chexbert.pth and bert-base-uncased's vocab.txt",
+    "compact": "it is trained here: take its section from conf/recipes/phantom-laptop.yaml",
+}
+
+
+class Labeler(Parts):
+    """Who reads the 14 observations out of a report."""
+
+    kind: ClassVar = "labeler"
+    keys: ClassVar = {"rules": "rules", "compact": "chexbert_compact"}
+    always: ClassVar = {"rules": False, "compact": True}
+
+    name: str
+    chexbert: LocalPath | None
+
+    @classmethod
+    def named(cls, valid: tuple[str, ...]) -> dict[str, Any]:
+        """The labeler is one of these."""
+        return {"name": (one_of(valid), ...)}
+
+    def require(self, name: str, key: str) -> None:
+        """Refuse a labeler that there is none of, or that has no model, naming the key that asks for it."""
+        own = [each for each in self.parts() if each not in self.keys]
+        known = dict.fromkeys([*names(self.kind), *own])
+        if name not in known:
+            raise ValueError(f"{key}: {name!r} is no labeler{near(name, known)} Labelers: {', '.join(known)}")
+        needed = {"chexbert": "chexbert", "chexbert_compact": "compact"}.get(name)
+        if needed and getattr(self, needed) is None:
+            raise ValueError(f"{key} is {name} but labeler.{needed} is null; {_MENDS[needed]}")
+        if not (needed or name == "rules" or name in own) and needs_settings(self.kind, name):
+            raise ValueError(f"{key} is {name}, but there is no section labeler.{name}, which says how")
+
 
 Cleaning = Literal["none", "r2gen_iu", "r2gen_mimic", "mambaxray", "promptmrg"]
 LabelsOf = Literal["original", "cleaned"]

@@ -1,4 +1,4 @@
-"""Sections `eval`, `compare`, `ceilings` and `analyses`: how reports and rollouts are looked at."""
+"""Sections `eval`, `compare` and `ceilings`: how reports are looked at."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from pydantic import BaseModel, SerializeAsAny
 
 from radrl.evaluation.clinical_efficacy import gold_labeler
 from radrl.evaluation.meteor import METEOR
+from radrl.params.data import Labeler
 from radrl.params.evaluation import Ceilings, Eval
-from radrl.params.labeler import Labeler
 from radrl.params.policy import Generate, Policy, Prompts, Rollouts, Sft
 from radrl.params.section_digest import digest_of, stated
 from radrl.params.training import Arm, Selection, Training

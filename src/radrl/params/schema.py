@@ -1,29 +1,97 @@
-"""params.yaml as a whole: its sections, what must hold between them, and how a file is checked."""
+"""params.yaml as a whole: its sections, what must hold between them, and how a file is checked.
+
+Sections that nothing else reads stand here: `compute`, how machines share out the work (speed, not results,
+so no parameter to DVC), and `analyses`, what is asked of the rollouts beside the study of arms.
+"""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, ValidationError, model_validator
 
-from radrl.params.analyses import Analyses
-from radrl.params.base import ParamsError
-from radrl.params.compute import Compute
-from radrl.params.data import Ingest
+from radrl.algorithms.diversity import StandardDeviation
+from radrl.algorithms.masking import Unit
+from radrl.params.data import Ingest, Labeler
 from radrl.params.evaluation import Ceilings, Compare, Eval
-from radrl.params.films import most
-from radrl.params.labeler import Labeler
 from radrl.params.losses import require_fit
-from radrl.params.messages import render
+from radrl.params.messages import ParamsError, render
+from radrl.params.parts import Parts
 from radrl.params.policy import Generate, Policy, Prompts, Rollouts, Sft
-from radrl.params.training import Arm, Selection, Training
+from radrl.params.training import CREDITS, Arm, Selection, Training
 from radrl.parts.choices import near
-from radrl.parts.section import PositiveInt, Section
+from radrl.parts.section import LocalPath, PositiveInt, Section, Share
+from radrl.policy.writer import Vllm
 from radrl.process.devices import check
 from radrl.scoring.names import group_names, require_scored
 from radrl.storage import yaml_files
 from radrl.training import length
+
+
+class Compute(Section):
+    """How trainings (stages sft and train), work on a corpus (label, rollouts, and so on) and vLLM are run.
+
+    Args:
+        processes: that share each step; 1 is the stage's own.
+        config: accelerate's, for `accelerate launch`; null takes cpu2.yaml or ddp.yaml of conf/accelerate by
+            `device`.
+        command: starts the processes in place of accelerate's launcher: a template in which {processes},
+            {python}, {worker} and {job} are replaced.
+        engine: who labels, draws, writes and scores shard by shard: ``local`` is this machine's processes,
+            ``ray`` Ray Data's actors.
+        workers: that share the shards, each with models of its own; 1 of local is the stage itself.
+        vllm: how vLLM is run, where it writes.
+    """
+
+    processes: PositiveInt = 1
+    config: LocalPath | None = None
+    command: str | None = None
+    engine: Literal["local", "ray"] = "local"
+    workers: PositiveInt = 1
+    vllm: Vllm = Vllm()
+
+
+class Weights(Parts):
+    """The credits whose weights are looked at; null leaves one out."""
+
+    kind: ClassVar = "credit"
+    keys: ClassVar = CREDITS
+    always: ClassVar = dict.fromkeys(CREDITS, True)
+
+
+class Masking(Section):
+    """The heaviest tokens masked, the labels read again (DEER, table 6)."""
+
+    films: PositiveInt
+    share: Annotated[float, Field(gt=0, le=1)]
+    replacement: str
+    unit: Unit
+
+
+class RewardDiversity(Section):
+    """How much the rewards of a film's rollouts differ (DEER, table 7)."""
+
+    films: PositiveInt
+    std: StandardDeviation
+
+
+class F1(Section):
+    """How a report's own F1 is taken, as `reward.ce_f1` of an arm."""
+
+    uncertain_as_positive: bool
+    both_empty: Share
+
+
+class Analyses(Section):
+    """What is asked of the rollouts."""
+
+    credit: SerializeAsAny[Weights]
+    f1: F1
+    masking: Masking
+    reward_diversity: RewardDiversity
+    examples: Annotated[int, Field(ge=0)]
 
 
 class Params(Section):
@@ -153,7 +221,7 @@ class Params(Section):
                 f"{studies}; lower the one or raise the other"
             )
         for name, arm in self.arms.items():
-            films = most(self, arm.selection) or 0
+            films = most_films(self, arm.selection) or 0
             step = arm.training.get("prompts_per_step", self.training.prompts_per_step)
             if arm.reward is not None and step > films:
                 own = f"arms.{name}." if "prompts_per_step" in arm.training else ""
@@ -195,3 +263,55 @@ def read(path: Path) -> Params:
             f"{path} holds no mapping of parameters; give a file such as conf/recipes/phantom-quick.yaml"
         )
     return validate(values, source=path.name)
+
+
+def most_films(params: Params, selection: str) -> int | None:
+    """The most films that a selection can have.
+
+    Args:
+        params: whose films are drawn; of others nobody knows before they are read.
+        selection: what an arm's `selection` names; one of one's own has at most all films.
+
+    Returns:
+        Their number; nothing where the films are not drawn.
+    """
+    taken = _taken(params, selection)
+    if taken is None:
+        return None
+    share, studies = taken
+    of_a_study = 2 if params.ingest.sample == "image" and _lateral_share(params) else 1
+    return of_a_study * math.ceil(share * studies)
+
+
+def expected_films(params: Params, selection: str) -> int | None:
+    """About how many films a selection has: none in quarantine, lateral films as often as their share says.
+
+    Args:
+        params: as `most_films` takes them.
+        selection: a built-in one.
+
+    Returns:
+        Their number; nothing where the films are not drawn, or the selection is one of one's own.
+    """
+    taken = _taken(params, selection)
+    if taken is None or selection in params.selection.own.parts():
+        return None
+    share, studies = taken
+    of_a_study = 1.0 + (_lateral_share(params) if params.ingest.sample == "image" else 0.0)
+    return max(1, round(share * of_a_study * studies))
+
+
+def _taken(params: Params, selection: str) -> tuple[float, int] | None:
+    """The share that a selection takes and the studies that it is of; nothing where these are not drawn."""
+    phantom = params.ingest.parts().get("phantom")
+    if phantom is None or params.ingest.source != "phantom":
+        return None
+    selections = params.selection.parts()
+    if selection == "balanced":
+        return 1.0, int(selections[selection].studies)
+    return getattr(selections.get(selection), "share", 1.0), int(phantom.studies.get("train", 0))
+
+
+def _lateral_share(params: Params) -> float:
+    share: float = params.ingest.parts()["phantom"].lateral_share
+    return share

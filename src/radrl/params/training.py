@@ -1,17 +1,24 @@
-"""The sections of reinforcement learning: `selection`, `training`, `arms`."""
+"""The sections of reinforcement learning: `selection`, `training`, `arms` with their reward and credit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, WrapSerializer, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializeAsAny,
+    SerializerFunctionWrapHandler,
+    WrapSerializer,
+    model_serializer,
+    model_validator,
+)
 
 from radrl.algorithms.importance import Mode
 from radrl.algorithms.ln_dpo import Negatives
 from radrl.algorithms.oracle import Per, WithoutNegatives
 from radrl.algorithms.schedules import two_phase
-from radrl.params.credit import UNIFORM, Credit
 from radrl.params.losses import NamedLoss
 from radrl.params.messages import gone
 from radrl.params.parts import Parts
@@ -23,6 +30,43 @@ from radrl.parts.section import Neutral, PositiveFloat, PositiveInt, Section, Sh
 from radrl.reports.output import Form
 from radrl.rewards.base import InTheSum
 from radrl.training import length
+
+_UNIFORM: Final = "uniform"
+CREDITS: Final = {name: name for name in BUILTIN["credit"] if name != _UNIFORM}
+"""The built-in credits that have settings."""
+
+
+class Credit(Parts):
+    """One of them, or the word uniform."""
+
+    kind: ClassVar = "credit"
+    keys: ClassVar = CREDITS
+
+    @classmethod
+    def read(cls, given: Any) -> Any:
+        """One credit; nothing where every token weighs the same.
+
+        Raises:
+            ValueError: when it is none, or several.
+        """
+        if given == _UNIFORM:
+            return {}
+        *others, last = [name for name in names(cls.kind) if name != _UNIFORM]
+        kinds = f"uniform, or one of {', '.join(others)} and {last} with its settings"
+        if not isinstance(given, Mapping):
+            raise ValueError(f"{given!r} is no credit; give {kinds}")
+        known = all(name in cls.keys or isinstance(own, Mapping) for name, own in given.items())
+        if known and sum(own is not None for own in given.values()) != 1:
+            raise ValueError(f"give {kinds}")
+        return given
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, dump: SerializerFunctionWrapHandler) -> Any:
+        return dump(self) if self.model_fields_set else _UNIFORM
+
+
+UNIFORM: Final = Credit.model_validate(_UNIFORM)
+
 
 _KIND: Final = "reward"
 

@@ -171,14 +171,14 @@ def _a_token(model: Any, device: torch.device, seconds: float, rows: int = 8, to
     """Seconds a token that eight rollouts of a prompt are written by, its reading left out."""
     import torch
 
-    from radrl.policy.families import registry
+    from radrl.policy import families
     from radrl.policy.shared_prefill import write_on
 
     config = model.config
-    registry.of(model).ready(model)
+    families.of(model).ready(model)
     ids = _ids(config, device)[:1, :64]
     prompt = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-    kinds = registry.of(model).kinds
+    kinds = families.of(model).kinds
     prompt[kinds] = torch.zeros_like(ids)
     owners = torch.zeros(rows, dtype=torch.long, device=device)
     # no token is that one, so no report ends

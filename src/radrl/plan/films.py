@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from radrl.params.films import expected
+from radrl.params.schema import expected_films
 
 if TYPE_CHECKING:
     from radrl.params.schema import Params
@@ -100,7 +100,7 @@ def known(params: Params, given: int | None) -> Films | None:
 
 def of_selection(params: Params, films: Films, name: str) -> int:
     """Films of an arm's selection; one of one's own has at most all of them."""
-    if (counted := expected(params, name)) is not None:
+    if (counted := expected_films(params, name)) is not None:
         return counted
     own = params.selection.parts().get(name)
     if name == "balanced" and own is not None:

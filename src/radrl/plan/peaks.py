@@ -10,9 +10,8 @@ from typing import Any, Final
 from radrl.plan import memory
 from radrl.plan.counts import Sample, groups
 from radrl.plan.hours import Card
-from radrl.plan.memory import FLOAT, GIB, Setting, Weights
-from radrl.plan.sizes import Part, Sizes
-from radrl.policy.writers.sections import Vllm
+from radrl.plan.memory import FLOAT, GIB, Part, Setting, Sizes, Weights
+from radrl.policy.writer import Vllm
 from radrl.training import batches
 from radrl.training.preflight import SettingsError
 
@@ -20,7 +19,7 @@ CHEXBERT: Final = 110_000_000
 """Weights of a CheXbert, about: bert-base-uncased and fourteen heads."""
 DRAWING: Final = 24
 """Bytes an entry of the vocabulary while a token is drawn: logits, by temperature, probabilities and their
-nucleus in float32, their running sum in float64 (`radrl.policy.token_sampling`)."""
+nucleus in float32, their running sum in float64 (`radrl.policy.decoding`)."""
 
 
 COPIES: Final = {True: 2, False: 5}

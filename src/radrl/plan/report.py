@@ -128,7 +128,7 @@ def plan(
         calibrate: whether this machine's device is measured, in place of its row of throughputs.yml.
 
     Raises:
-        radrl.params.base.ParamsError: when the recipe is none.
+        radrl.params.messages.ParamsError: when the recipe is none.
         Unknown: when the films, the shape or the card are not known, naming the option.
     """
     params = read_params(recipe)

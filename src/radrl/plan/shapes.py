@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from radrl.plan.memory import Weights
-from radrl.plan.sizes import Sizes, of_config
+from radrl.plan.memory import Sizes, Weights, sizes_of
 from radrl.storage import json_files
 
 if TYPE_CHECKING:
@@ -119,7 +118,7 @@ class Shape:
     @property
     def sizes(self) -> Sizes:
         """What memory and time follow from."""
-        return of_config(self.config)
+        return sizes_of(self.config)
 
 
 def tiny(shape: Mapping[str, int], side: int) -> dict[str, Any]:
@@ -239,10 +238,10 @@ def count(model: Any, tunes: str | None, lora: Mapping[str, Any] | None = None) 
     Raises:
         ValueError: when a target of adapters hits no layer.
     """
-    from radrl.policy.families import registry
+    from radrl.policy import families
     from radrl.training import tuning
 
-    tower = registry.of(model).vision
+    tower = families.of(model).vision
     if tunes is not None:
         tuning.freeze(model, tunes)
     numbers, layers = Counter[str](), Counter[str]()
@@ -277,10 +276,10 @@ def _layer(name: str) -> str:
 
 def _adapters(model: torch.nn.Module, lora: Mapping[str, Any]) -> tuple[int, dict[str, tuple[int, int]]]:
     """Weights of adapters, rank * (inputs + outputs) a layer, and what `Counted.adapted` says of them."""
-    from radrl.policy.families import registry
+    from radrl.policy import families
     from radrl.training import adapters
 
-    tower = registry.of(model).vision
+    tower = families.of(model).vision
     modules = dict(model.named_modules())
     total = 0
     adapted = {"vision": (0, 0), "language": (0, 0)}

@@ -3,29 +3,108 @@
 It is what transformers' `generate` calls in place of its own (`custom_generate`), after it has made
 settings into processors of logits and criteria of an end: the model, the wrappers around `generate` and its
 results are as ever. Other than transformers' loop it reads each distinct prompt once and holds its keys and
-values once (`shared_prompts`), lets rows leave the batch when they have ended, draws by row (`drawing`), and
+values once (`shared_prompts`), lets rows leave the batch when they have ended, draws by row (`drawn`), and
 asks the model for the next token without the bookkeeping of cases that do not come up here. Where a family
 cannot hold a prompt once (`Family.apart`), each row reads its own, and all else is as with shared ones.
 
 Where processes hold parts of the weights, one that is done goes on asking until all are.
+
+A draw is a function of a row's logits and of one number of its own, so it does not depend on which other rows
+are in the batch, nor on how many draws were made for them. torch.multinomial draws as many numbers as the
+vocabulary is long, from a generator that all rows share. Nucleus: the fewest likeliest tokens whose
+probabilities sum to at least p (Holtzman et al. 2020, section 3.1). Departure from transformers: tokens
+exactly as likely as the last one of the nucleus are in it too, for which of them came first would be a matter
+of how the sort goes.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
 import torch
 import torch.distributed
 from transformers import DynamicCache, TopPLogitsWarper
 from transformers.integrations.deepspeed import is_deepspeed_zero3_enabled
 
-from radrl.policy.families import registry
-from radrl.policy.families.base import Family, Inputs
+from radrl.policy import families
+from radrl.policy.family import Family, Inputs
 from radrl.policy.shared_prompts import Prompts, attending
-from radrl.policy.token_sampling import drawn, precision
+
+LIKELIEST: Final = 64
+"""Tokens that are sorted to find where a nucleus ends; all are where these do not hold it."""
+
+
+def precision(device: torch.device) -> torch.dtype:
+    """Of sums over a vocabulary: float32 would lose the rare ones of 150,000; Apple's GPUs have no other."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def numbers(
+    seed: int, places: Iterable[int], samples: int, tokens: int, device: torch.device
+) -> torch.Tensor:
+    """What samples' tokens are drawn by.
+
+    Args:
+        seed: of all draws.
+        places: of each of B samples among all that are written; its numbers follow from the seed and this.
+        samples: rollouts of a sample.
+        tokens: that a rollout may have.
+        device: where they are used.
+
+    Returns:
+        At least 0 and below 1, shape (B * samples, tokens).
+    """
+    kind = np.float32 if precision(device) is torch.float32 else np.float64
+    own = [np.random.default_rng([seed, place]).random((samples, tokens), dtype=kind) for place in places]
+    return torch.from_numpy(np.concatenate(own)).to(device)
+
+
+def drawn(scores: torch.Tensor, numbers: torch.Tensor, top_p: float = 1.0) -> torch.Tensor:
+    """A token for each row.
+
+    Args:
+        scores: logits, temperature applied, minus infinity where a token is ruled out, shape (B, V).
+        numbers: at least 0, below 1, in `precision`, shape (B,).
+        top_p: nucleus mass.
+
+    Returns:
+        The first token up to which the probabilities, in the vocabulary's order, sum to more than the
+        number's share of all, shape (B,).
+
+    Raises:
+        FloatingPointError: when a row has a logit that is no number or infinite, or no possible token.
+    """
+    probabilities = scores.softmax(dim=-1)
+    if top_p < 1:
+        rare = probabilities < _least(probabilities, top_p)
+        probabilities = probabilities.masked_fill(rare, 0.0)
+    sums = probabilities.cumsum(dim=-1, dtype=numbers.dtype)
+    # below the last sum though it was rounded, so that a token is found, and one that is possible
+    found = torch.searchsorted(sums, sums[:, -1:] * numbers[:, None], right=True)[:, 0]
+    if bool((found == sums.shape[-1]).any()):  # no sum of NaNs is more than another
+        raise FloatingPointError(
+            "no token can be drawn: the policy's logits are NaN or infinite; its weights are spoilt, or its "
+            "dtype does not hold its numbers (set it to float32)"
+        )
+    return found
+
+
+def _least(probabilities: torch.Tensor, top_p: float) -> torch.Tensor:
+    """The least probability in each row's nucleus, shape (B, 1)."""
+    count = min(LIKELIEST, probabilities.shape[-1])
+    likeliest = probabilities.topk(count).values
+    sums = likeliest.cumsum(dim=-1)
+    if count < probabilities.shape[-1] and bool((sums[:, -1] < top_p).any()):
+        likeliest = probabilities.sort(dim=-1, descending=True).values
+        sums = likeliest.cumsum(dim=-1)
+    last = (sums < top_p).sum(dim=-1, keepdim=True).clamp(max=likeliest.shape[-1] - 1)
+    return likeliest.gather(-1, last)
+
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +139,7 @@ def decode(
         Prompts and what was written, padded behind its end, (N, T + tokens of the longest).
     """
     start, longest = input_ids.shape[1], generation_config.max_length
-    family, device = registry.of(model), input_ids.device
+    family, device = families.of(model), input_ids.device
     why_apart = family.apart(model.model.language_model.config, longest)
     choose = _Choice(
         logits_processor, _numbers(generation_config, numbers, len(owners), longest - start, device)
@@ -104,7 +183,7 @@ def prefilled(model: Any, inputs: Inputs, owners: torch.Tensor) -> tuple[torch.T
     """
     read = model(**inputs, use_cache=True, logits_to_keep=1)
     mask = inputs["attention_mask"]
-    positions = registry.of(model).next_positions(model, mask)
+    positions = families.of(model).next_positions(model, mask)
     # under autocast keys are float32 and would be cast for each token anew
     layers = [(own.keys.to(own.values.dtype), own.values) for own in read.past_key_values.layers]
     padding = None if mask.all() else (mask == 0)[:, None, None]

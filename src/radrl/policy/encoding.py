@@ -12,7 +12,7 @@ from PIL import Image
 from transformers import BatchFeature, PreTrainedTokenizerBase
 from transformers.processing_utils import ProcessorMixin
 
-from radrl.policy.families import registry
+from radrl.policy import families
 from radrl.policy.folder import Policy
 
 IGNORED = -100
@@ -86,7 +86,7 @@ def encode_examples(
     batch["labels"] = torch.cat([prompt_labels, ids.masked_fill(mask == 0, IGNORED)], dim=1)
     batch["input_ids"] = torch.cat([batch["input_ids"], ids], dim=1)
     batch["attention_mask"] = torch.cat([batch["attention_mask"], mask], dim=1)
-    kinds = registry.kinds(batch)
+    kinds = families.kinds(batch)
     batch[kinds] = torch.cat([batch[kinds], torch.zeros_like(ids)], dim=1)
     return batch
 
@@ -126,5 +126,5 @@ def merged_tokens(policy: Policy, films: Sequence[bytes]) -> list[torch.Tensor]:
     Returns:
         The tokens of each film, shape (tokens, hidden).
     """
-    family = registry.of(policy.model)
+    family = families.of(policy.model)
     return family.film_tokens(policy.model, policy.processor, [decode_film(film) for film in films])

@@ -13,10 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from radrl.mapping.base import Work
-from radrl.mapping.engines import mapped
+from radrl.mapping.engines import Work, mapped
 from radrl.policy.encoding import Films
-from radrl.policy.writers.base import Writer
+from radrl.policy.writer import Writer
 from radrl.storage import parquet_files
 from radrl.storage.whole_files import whole_file
 

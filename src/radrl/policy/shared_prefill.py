@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
+from radrl.policy import families
 from radrl.policy.decoding import decode
-from radrl.policy.families import registry
-from radrl.policy.families.base import Inputs
-from radrl.policy.families.qwen import by_row as by_row
+from radrl.policy.family import Inputs
+from radrl.policy.qwen import by_row as by_row
 
 
 def write_on(
@@ -75,7 +75,7 @@ def _generate(
     attention_mask: torch.Tensor,
     **given: Any,
 ) -> Any:
-    family = registry.of(model)
+    family = families.of(model)
     kinds = given.pop(family.kinds)
     tokens = {"input_ids": input_ids, "attention_mask": attention_mask, family.kinds: kinds}
     own_films = {name: given.pop(name) for name in family.per_film}

@@ -14,9 +14,9 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from transformers import PreTrainedTokenizerFast, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from radrl.policy import vision_chunks
+from radrl.policy import qwen
 from radrl.policy.folder import Policy
-from radrl.policy.processor import IMAGE_TOKEN, VIDEO_TOKEN, FilmProcessor
+from radrl.policy.qwen import IMAGE_TOKEN, VIDEO_TOKEN, FilmProcessor
 
 PAD, TURN_START, TURN_END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 VISION_START, VISION_END = "<|vision_start|>", "<|vision_end|>"
@@ -99,7 +99,7 @@ def build(
         merge_size=shape["merge_size"],
         size={"shortest_edge": image_size**2, "longest_edge": image_size**2},
     )
-    vision_chunks.enable(model)
+    qwen.enable(model)
     return Policy(model.eval(), FilmProcessor(image_processor, tokenizer))
 
 

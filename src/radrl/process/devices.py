@@ -1,18 +1,36 @@
-"""Where models compute: the one place that decides it, by params.yaml and the launcher's variables.
+"""Where models compute and how: device, rank, threads, determinism and memory.
 
+Devices are decided here alone, by params.yaml and the variables of torch's and accelerate's launchers.
 Whoever has a model asks `place` and moves it there; what goes into a model follows the model's own device.
+Threads, determinism and memory are set once, before the first tensor (`pin`).
 """
 
 from __future__ import annotations
 
+import ctypes
+import os
 import re
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
-from radrl.process.ranks import local_rank, processes
-
 if TYPE_CHECKING:
     import torch
+
+
+def processes() -> int:
+    """How many processes work together; 1 where no launcher started this one (WORLD_SIZE)."""
+    return int(os.environ.get("WORLD_SIZE", 1))
+
+
+def rank() -> int:
+    """This process' number among all that work together, from 0 (RANK)."""
+    return int(os.environ.get("RANK", 0))
+
+
+def local_rank() -> int:
+    """This process' number among those on its machine, from 0 (LOCAL_RANK)."""
+    return int(os.environ.get("LOCAL_RANK", 0))
+
 
 ASKED: Final = "cpu, cuda, cuda:0 (or another number), xpu, mps, auto"
 """What can be asked for, in words."""
@@ -118,3 +136,51 @@ def undisturbed(device: torch.device) -> AbstractContextManager[None]:
     if device.type == "cpu":
         return torch.random.fork_rng(devices=[])
     return torch.random.fork_rng(devices=[device.index or 0], device_type=device.type)
+
+
+M_TRIM_THRESHOLD: Final = -1
+M_TOP_PAD: Final = -2
+M_MMAP_THRESHOLD: Final = -3
+"""glibc's names for the numbers `mallopt` takes (malloc.h)."""
+
+
+def pin(threads: int, device: torch.device) -> None:
+    """Fix what would otherwise follow the machine.
+
+    The order in which floats are added depends on the number of threads, so it is a parameter. On the CPU,
+    where the same inputs must give the same bytes, operations without a deterministic form raise; elsewhere
+    no bytes are promised, and the fast forms are taken.
+
+    Args:
+        threads: of torch's operators.
+        device: where models compute, of `radrl.process.devices.place`.
+    """
+    import torch
+
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(device.type == "cpu")
+    # that would also fill every tensor with NaN before it is written: 6 to 14 % of a step on small tensors
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    keep_memory()
+
+
+def device_name(device: torch.device) -> str:
+    """What computes, for a person: the accelerator's name, or the processor with the threads of torch."""
+    import torch
+
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{device.type}, {torch.get_num_threads()} threads"
+
+
+def keep_memory() -> None:
+    """Let glibc keep the memory of freed tensors instead of giving it back to the system.
+
+    By default each large tensor is mapped on its own and unmapped when it is freed, so every step pays for
+    the same pages again. Does nothing where the C library is another one.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, 1 << 30)
+        mallopt(M_TRIM_THRESHOLD, (1 << 31) - 1)
+        mallopt(M_TOP_PAD, 1 << 28)

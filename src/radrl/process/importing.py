@@ -1,4 +1,12 @@
-"""What a process sets before it imports the libraries that stages need."""
+"""What a process sets before it imports the libraries that stages need: no hub, no telemetry, quick imports.
+
+Patient data stays on the machine, and the study runs with networking cut off. `go_offline` must run before
+`huggingface_hub` or `datasets` are first imported, because both read their switches once, at import;
+`radrl.settings` therefore calls it first.
+
+Two switches are files, for the commands that start before any code of ours: ``.telemetry`` (Kedro) and
+``.dvc/config`` (DVC's analytics, its update check and DVC Studio).
+"""
 
 from __future__ import annotations
 
@@ -6,13 +14,55 @@ import gc
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
-from radrl.process import offline
+
+class Switch(NamedTuple):
+    """One environment variable.
+
+    Args:
+        value: what turns the calls off, in the spelling that every reader understands.
+        readers: the packages that read it, where they are installed.
+    """
+
+    value: str
+    readers: tuple[str, ...]
+
+
+SWITCHES: dict[str, Switch] = {
+    # Hubs: weights, tokenizers and data sets come from local folders or are made here. transformers, trl,
+    # tokenizers and peft reach a hub only through huggingface_hub and obey its flags.
+    "HF_HUB_OFFLINE": Switch("1", ("huggingface_hub",)),
+    "TRANSFORMERS_OFFLINE": Switch("1", ("huggingface_hub",)),
+    "HF_DATASETS_OFFLINE": Switch("1", ("datasets",)),
+    # Usage statistics. MLflow takes no other spelling of DO_NOT_TRACK than "true".
+    "DO_NOT_TRACK": Switch("true", ("huggingface_hub", "kedro_telemetry", "mlflow")),
+    "HF_HUB_DISABLE_TELEMETRY": Switch("1", ("huggingface_hub",)),
+    "KEDRO_DISABLE_TELEMETRY": Switch("1", ("kedro_telemetry",)),
+    "MLFLOW_DISABLE_TELEMETRY": Switch("true", ("mlflow",)),
+    "DVC_NO_ANALYTICS": Switch("1", ("dvc",)),
+    "ITERATIVE_DO_NOT_TRACK": Switch("1", ("iterative_telemetry",)),
+    # Live experiments are posted to DVC Studio as soon as a token lies in the user's own DVC configuration.
+    "DVC_STUDIO_OFFLINE": Switch("true", ("dvc_studio_client",)),
+    "RAY_USAGE_STATS_ENABLED": Switch("0", ("ray",)),
+    # No call out, but of the same kind: threads of the tokenizer stall processes that fork after it was used.
+    "TOKENIZERS_PARALLELISM": Switch("false", ("tokenizers",)),
+}
+"""Variable name to what it is set to and who reads it."""
+
+
+def go_offline() -> None:
+    """Set every switch that the user has not set.
+
+    One set already wins, so that whoever wants a hub can allow it by name: ``HF_HUB_OFFLINE=0 kedro run``.
+    """
+    for name, switch in SWITCHES.items():
+        os.environ.setdefault(name, switch.value)
 
 
 def prepare() -> None:
     """Switch off hubs and telemetry, and what would make imports and threads slow."""
-    offline.apply()
+    go_offline()
     # Importing makes objects by the hundred thousand that all live to the end; looking them over again and
     # again for garbage is a fifth of a stage's start.
     gc.set_threshold(50_000)

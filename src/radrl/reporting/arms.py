@@ -24,7 +24,7 @@ class Asked:
         image_size: side of the films in pixels.
         image_fit: how films are brought to it, one of `radrl.data.images.FITS`.
         sample: what one report is on, `image` or `study`.
-        engine: who writes, one of `radrl.policy.writers.sections.ENGINES`.
+        engine: who writes, one of `radrl.policy.writer.ENGINES`.
         batch_size: samples at once.
         draw: max_new_tokens, temperature, top_p.
         seed: of the draws when temperature is above 0.
@@ -84,7 +84,7 @@ def find(root: Path, name: str) -> TrainedArm:
         The arm with what params.yaml says of it now.
 
     Raises:
-        radrl.params.base.ParamsError: when params.yaml is not valid.
+        radrl.params.messages.ParamsError: when params.yaml is not valid.
         ValueError: when params.yaml has no such arm.
         FileNotFoundError: when it has not trained.
     """

@@ -12,7 +12,7 @@ from radrl.reporting.arms import Asked
 from radrl.reports.output import report_of
 
 if TYPE_CHECKING:
-    from radrl.policy.writers.base import Writer
+    from radrl.policy.writer import Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Reporter:
         """
         from transformers.utils import logging
 
-        from radrl.policy.writers.build import open_writer
+        from radrl.policy.engines import open_writer
 
         logging.disable_progress_bar()  # of weights that load in a second
         writer = open_writer(

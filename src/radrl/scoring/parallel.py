@@ -10,8 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from radrl.evaluation.summed import FloatArray
-from radrl.mapping.base import Work
-from radrl.mapping.engines import mapped
+from radrl.mapping.engines import Work, mapped
 from radrl.scoring.base import Scorer, Scores, ScoringError, means_of, require_pairs
 
 PAIRS: Final = 2048

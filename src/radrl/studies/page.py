@@ -9,8 +9,8 @@ from typing import Any, Final
 import pandas as pd
 
 from radrl.pages import markdown
-from radrl.pages.caveats import DRAWN_FILMS, NOT_OURS, ONE_SEED_STUDY, SHARED_FILMS
 from radrl.pages.numbers import effect, p_value
+from radrl.pages.page import DRAWN_FILMS, NOT_OURS, ONE_SEED_STUDY, SHARED_FILMS
 from radrl.studies.budget import Budget, Place, unequal
 from radrl.studies.claims import page as claims_page
 from radrl.studies.published import OtherRows, Published
@@ -82,7 +82,7 @@ def page(
         comparisons: the experiments' comparisons below one another, with `run` and `seed`.
         study: what is said of them.
         claims: of `radrl.studies.claims.page.lines`; nothing for a study that asks nothing, or has one seed.
-        pictures: paragraphs of `radrl.studies.pictures.section`.
+        pictures: paragraphs of `radrl.studies.figures.section`.
         levelled: paragraphs of `radrl.studies.levelling.section`.
         spread: paragraphs of `radrl.studies.spread.section`.
 

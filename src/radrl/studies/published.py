@@ -12,7 +12,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from radrl.data.tables import BrokenRow, SourceError, open_table
-from radrl.params.base import ParamsError
+from radrl.params.messages import ParamsError
 from radrl.parts.choices import hint
 from radrl.parts.section import Section
 

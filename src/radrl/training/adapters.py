@@ -15,9 +15,9 @@ from typing import Final
 
 import torch
 
-from radrl.policy.families import registry
+from radrl.policy import families
 
-PARTS: Final[Mapping[str, str]] = registry.FIRST.parts
+PARTS: Final[Mapping[str, str]] = families.FIRST.parts
 """The parts of a Qwen2.5-VL that have linear layers, as globs; other families have their own."""
 HEAD: Final = "lm_head"
 """Never adapted: it may be the embedding's weights, which merging would change as well."""

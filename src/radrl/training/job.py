@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, get_type_hints
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
-from radrl.process import ranks
+from radrl.process import devices
 from radrl.storage.whole_files import whole_file
 from radrl.training.preflight import SettingsError
 from radrl.training.reinforcement.settings import ArmSettings
@@ -106,10 +106,10 @@ def read(file: Path) -> Job:
     told: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     if told.get("kind") not in KINDS:
         raise ValueError(f"{file} holds no job; kinds: {', '.join(KINDS)}")
-    if ranks.processes() != told["processes"]:
+    if devices.processes() != told["processes"]:
         raise SettingsError(
             f"compute.processes is {told['processes']}, and this process was started as one of "
-            f"{ranks.processes()}: compute.command has to tell each its RANK and WORLD_SIZE, as torchrun "
+            f"{devices.processes()}: compute.command has to tell each its RANK and WORLD_SIZE, as torchrun "
             "({python} -m torch.distributed.run --nproc-per-node {processes} -m {worker} {job}) does and "
             "srun alone does not"
         )

@@ -184,11 +184,11 @@ def linear_layers(policy: Path) -> list[str]:
     """
     import torch
 
-    from radrl.policy.families import registry
+    from radrl.policy import families
     from radrl.training import adapters
 
     folder = pointers.target(policy)
-    kind = registry.at(folder).model_class()
+    kind = families.at(folder).model_class()
     config = kind.config_class.from_pretrained(folder, local_files_only=True)
     with torch.device("meta"):
         model = kind(config)

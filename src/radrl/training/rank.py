@@ -14,7 +14,7 @@ from pathlib import Path
 import torch.distributed
 
 from radrl.policy import folder
-from radrl.process.ranks import rank
+from radrl.process.devices import rank
 from radrl.storage.whole_files import whole_file
 from radrl.storage.whole_folders import replacing
 from radrl.training import launching

@@ -17,7 +17,7 @@ from accelerate.utils import broadcast_object_list
 from accelerate.utils.constants import FSDP_MODEL_NAME
 from transformers import PreTrainedModel
 
-from radrl.policy.families import registry
+from radrl.policy import families
 from radrl.storage.complete_weights import WeightsError, listed
 from radrl.training.preflight import SettingsError
 
@@ -43,7 +43,7 @@ class ComputesAsWhole:
 
         plugin = accelerator.state.fsdp_plugin
         plugin.mixed_precision_policy = MixedPrecisionPolicy()
-        plugin.transformer_cls_names_to_wrap = [registry.of(model).layer]
+        plugin.transformer_cls_names_to_wrap = [families.of(model).layer]
         if accelerator.native_amp:
             # uncached: copies of all weights would outlive the forward pass of their layer
             model.forward = torch.autocast(accelerator.device.type, torch.bfloat16, cache_enabled=False)(

@@ -16,7 +16,7 @@ import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import PreTrainedModel
 
-from radrl.policy.families import registry
+from radrl.policy import families
 from radrl.policy.folder import DTYPES
 from radrl.training import adapters
 from radrl.training.preflight import SettingsError
@@ -69,7 +69,7 @@ def freeze(model: PreTrainedModel, tunes: str, dtype: str = "float32") -> None:
         SettingsError: when a weight that trains is not float32.
         ValueError: when no weight would train, or the family does not compute in the dtype.
     """
-    family = registry.of(model)
+    family = families.of(model)
     family.check_dtype(dtype)
     for name, weight in model.named_parameters():
         part = "vision" if name.startswith(family.vision) else "language"
@@ -107,7 +107,7 @@ def lora_config(lora: Mapping[str, Any], model: PreTrainedModel) -> LoraConfig:
         ValueError: when a target hits no layer.
     """
     layers = adapters.chosen(adapters.linear_layers(model), lora["targets"])
-    by_part = adapters.by_part(layers, registry.of(model).parts)
+    by_part = adapters.by_part(layers, families.of(model).parts)
     counts = ", ".join(f"{count} of {part}" for part, count in by_part.items())
     logger.info("adapters on %d linear layers: %s", len(layers), counts)
     return LoraConfig(

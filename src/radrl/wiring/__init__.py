@@ -1,5 +1,5 @@
-"""What binds the pipelines to Kedro, DVC and MLflow: hooks, record, dataset types, errors.
+"""What binds the pipelines to Kedro, DVC and MLflow: hooks, the record, models, what reproduction is told.
 
-Lives here: Kedro's hooks, the MLflow record, dataset types of the catalog, and how errors reach a terminal.
-Nothing below imports it.
+Lives here: Kedro's hooks, the MLflow record with its pages and models, what stages cost, and what the plugin
+kedro-repro is told of radrl. Nothing below imports it.
 """

@@ -7,10 +7,12 @@ it. kedro-mlflow opens one run for a whole `kedro run`, which cannot tell arms a
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Collection, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from kedro.framework.context import KedroContext
@@ -23,28 +25,21 @@ from kedro_repro.dvc_digests import ByDvc
 from kedro_repro.hooks import path_of
 from kedro_repro.tracking.close_on_signal import ClosedAtTheEnd
 from kedro_repro.tracking.git_identity import record_root
+from radrl.datasets import ArrowShards, ParquetShards
+from radrl.pages.earlier import of_an_earlier_run
 from radrl.params import schema
-from radrl.params.base import ParamsError, local_paths
-from radrl.params.compute import Compute
+from radrl.params.messages import ParamsError, local_paths
+from radrl.params.schema import Compute
 from radrl.parts.choices import near
-from radrl.pipelines.stages import ALL, PER_SELECTION
+from radrl.pipelines.stages import ALL, COMPUTE, OBSERVERS, PER_SELECTION, SELECTED, STEP_REPORT
 from radrl.process import started_for
 from radrl.training import length
-from radrl.wiring.datasets import ArrowShards, ParquetShards
-from radrl.wiring.metric_names import HEADLINE, STEPS
 from radrl.wiring.tracker import Tracker
+from radrl.wiring.ui_server import HEADLINE, STEPS
 
 if TYPE_CHECKING:
     from transformers import TrainerCallback
 
-STEP_REPORT = "step_report"
-"""Name of the catalog entry through which a training node reports its steps."""
-
-OBSERVERS = "observers"
-"""Name of the entry that gives the callbacks which look on while an arm trains."""
-
-COMPUTE = "compute"
-"""Name of the entry with the processes that train: no parameter, for it changes no result."""
 
 SYSTEMS = "systems"
 """Name of the entry with the scores of other systems."""
@@ -58,7 +53,7 @@ class ProjectHooks:
         """Check the parameters as this environment sees them.
 
         Raises:
-            radrl.params.base.ParamsError: naming every wrong key, or the arm or stage that there is none of.
+            radrl.params.messages.ParamsError: naming each wrong key, or the arm or stage that is none.
         """
         params = schema.validate(dict(context.params), source=_files(context))
         _require_asked("namespaces", {**params.arms, **params.selection.own.parts()}, kind="arm")
@@ -72,7 +67,7 @@ class ProjectHooks:
         """Look at the files of `compare.systems`: the stage that reads them comes after all training.
 
         Raises:
-            radrl.params.base.ParamsError: naming the key and the mend.
+            radrl.params.messages.ParamsError: naming the key and the mend.
         """
         if self._compare["systems"]:
             from radrl.pipelines.compare import rows
@@ -271,3 +266,58 @@ def _private(params: Mapping[str, Any]) -> set[str]:
 def stage_of(node: Node) -> str:
     """The stage a node belongs to: the tag its pipeline gave it."""
     return next((tag.removeprefix("stage.") for tag in sorted(node.tags) if tag.startswith("stage.")), "")
+
+
+class SelectedHooks:
+    """Brings the entry `SELECTED`."""
+
+    @hook_impl
+    def after_catalog_created(self, catalog: CatalogProtocol) -> None:
+        """Nothing is read before a node asks."""
+        catalog[SELECTED] = MemoryDataset(partial(_read, catalog), copy_mode="assign")
+
+
+def _read(catalog: CatalogProtocol, *names: str) -> dict[str, Any]:
+    return {name: catalog[name].load() for name in names if catalog[name].exists()}
+
+
+logger = logging.getLogger(__name__)
+
+PAGE: Final = "comparison_page"
+"""The page's entry of the catalog."""
+
+
+class LastWordHooks:
+    """Names the page, as `radrl repro` does where it runs the stages."""
+
+    def __init__(self) -> None:
+        self._root, self._page, self._written = Path(), Path(), False
+
+    @hook_impl
+    def after_context_created(self, context: KedroContext) -> None:
+        """Keep the project's folder, from which the page is named."""
+        self._root = Path(context.project_path)
+
+    @hook_impl
+    def after_catalog_created(self, catalog: CatalogProtocol) -> None:
+        """Keep where the environment has the page."""
+        self._page, self._written = Path(catalog[PAGE]._filepath), False
+
+    @hook_impl
+    def after_dataset_saved(self, dataset_name: str) -> None:
+        """Note that this run wrote the page."""
+        self._written = self._written or dataset_name == PAGE
+
+    @hook_impl
+    def after_pipeline_run(self) -> None:
+        """Say where it lies."""
+        if self._written and "DVC_STAGE" not in os.environ:
+            logger.info("the page: %s", os.path.relpath(self._page, self._root))
+
+    @hook_impl
+    def on_pipeline_error(self, pipeline: Pipeline) -> None:
+        """Say that the page that lies there is of an earlier run, where this one was to write it."""
+        if self._written or PAGE not in pipeline.outputs() or "DVC_STAGE" in os.environ:
+            return
+        if said := of_an_earlier_run(self._page, self._root):
+            logger.warning(said)

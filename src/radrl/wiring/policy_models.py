@@ -1,5 +1,6 @@
-"""Trained policies as MLflow models: what `mlflow models serve` starts and a registry takes.
+"""What MLflow has of an arm: its policy as a model, and in its run what the comparison made of its outputs.
 
+The model is what `mlflow models serve` starts and a registry takes.
 The model names `radrl.wiring.served`, which the installed radrl has; it holds weights, tokenizer and how the
 policy is asked. Nothing in it is pickled.
 """
@@ -19,12 +20,13 @@ from radrl.observations import OBSERVATIONS
 from radrl.params.schema import Params
 from radrl.reporting.arms import asked
 from radrl.storage import pointers
-from radrl.wiring import arm_runs, served
 
 if TYPE_CHECKING:
     import pandas as pd
     from mlflow import MlflowClient
+    from mlflow.entities import Run
     from mlflow.models import ModelSignature
+
 
 MODEL_TYPE: Final = "chest X-ray report writer"
 
@@ -73,6 +75,8 @@ def save(policy: Path, params: Params, arm: str, target: Path) -> Path:
         The model's folder below it.
     """
     from mlflow import pyfunc
+
+    from radrl.wiring import served
 
     data = target / "data"
     shutil.copytree(pointers.resolve(policy, stage="train"), data / served.POLICY)
@@ -139,11 +143,11 @@ def scored(client: MlflowClient, experiment: str, arm: str, reports: str) -> Sco
         Nothing where the record has no run that wrote them, or no model of the policy that run had: it was
         written elsewhere, or while tracking was off.
     """
-    wrote = arm_runs.wrote(client, experiment, arm, reports)
-    read = {entry.dataset.name: entry.dataset for entry in wrote.inputs.dataset_inputs} if wrote else {}
-    if not wrote or not {CORPUS, f"{arm}.policy"} <= read.keys():
+    run = wrote(client, experiment, arm, reports)
+    read = {entry.dataset.name: entry.dataset for entry in run.inputs.dataset_inputs} if run else {}
+    if not run or not {CORPUS, f"{arm}.policy"} <= read.keys():
         return None
-    policy, corpus, split = read[f"{arm}.policy"], read[CORPUS], wrote.data.params.get(SPLIT, "")
+    policy, corpus, split = read[f"{arm}.policy"], read[CORPUS], run.data.params.get(SPLIT, "")
     where = f"tags.`arm` = '{arm}' AND tags.`{POLICY}` = '{policy.digest}'"
     found = client.search_logged_models([experiment], where, max_results=1)  # the newest first
     name = f"{CORPUS}.{split}" if split else CORPUS
@@ -155,8 +159,10 @@ def _signature() -> ModelSignature:
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, Schema
 
+    from radrl.wiring.served import IMAGE
+
     outputs = [ColSpec("string", name) for name in ("report", *OBSERVATIONS)]
-    return ModelSignature(Schema([ColSpec("string", served.IMAGE)]), Schema(outputs))
+    return ModelSignature(Schema([ColSpec("string", IMAGE)]), Schema(outputs))
 
 
 def _example(params: Params) -> pd.DataFrame:
@@ -164,8 +170,54 @@ def _example(params: Params) -> pd.DataFrame:
     import numpy as np
     import pandas as pd
 
+    from radrl.wiring.served import IMAGE
+
     size = params.ingest.image_size
     ramp = np.tile(np.linspace(0, 255, size).astype(np.uint8), (size, 1))
     film = base64.b64encode(images.encode_png(ramp)).decode()
     # MLflow compares column names with a range, which pandas 3.0.0 refuses for those that are text to it
-    return pd.DataFrame([[film]], columns=pd.Index([served.IMAGE], dtype=object))
+    return pd.DataFrame([[film]], columns=pd.Index([IMAGE], dtype=object))
+
+
+FOLDER: Final = "comparison"
+"""Where what was made of several arms lies among a run's files."""
+
+
+def keep(client: MlflowClient, experiment: str, read: Mapping[str, str], kind: str, path: Path) -> None:
+    """Copy a file into the runs whose outputs it was made of; an arm whose run is not in the record has none.
+
+    Args:
+        client: of the record.
+        experiment: its id.
+        read: digest by name in the catalog, of what it was made of.
+        kind: those of `read` that count, by what follows the arm in their names.
+        path: the file, or a folder with one an arm, called after it.
+    """
+    for name, digest in read.items():
+        arm, _, own = name.rpartition(".")
+        if arm and own == kind and (run := wrote(client, experiment, arm, digest)):
+            for file in sorted(path.glob(f"{arm}.*")) if path.is_dir() else [path]:
+                client.log_artifact(run.info.run_id, str(file), FOLDER)
+
+
+def wrote(client: MlflowClient, experiment: str, arm: str, digest: str) -> Run | None:
+    """The newest run of an arm that wrote this: others of its name may be of other settings or films.
+
+    Args:
+        client: of the record.
+        experiment: its id.
+        arm: its name.
+        digest: of an output.
+    """
+    where = f"tags.arm = '{arm}' AND dataset.digest = '{digest}' AND dataset.context = 'written'"
+    newest = ["attributes.start_time DESC"]
+    found = client.search_runs([experiment], where, order_by=newest)
+    return next((run for run in found if _written(run, digest)), None)
+
+
+def _written(run: Run, digest: str) -> bool:
+    """Whether it is this that was written: MLflow takes digest and context of any two of a run's inputs."""
+    return any(
+        entry.dataset.digest == digest and any(tag.value == "written" for tag in entry.tags)
+        for entry in run.inputs.dataset_inputs
+    )

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kedro_repro.dvc_digests import Digester, by_sha256
-from kedro_repro.tracking import killed_runs, moved_project, parent_runs, server, sqlite_store
+from kedro_repro.tracking import killed_runs, machine, moved_project, parent_runs, server, sqlite_store
 from kedro_repro.tracking.git_identity import identity
 from kedro_repro.tracking.server import MEND, RecordError, is_server, on_this_machine, shown, told
-from radrl.wiring import arm_runs, columns, machine, views
-from radrl.wiring.metric_names import grouped
+from kedro_repro.tracking.table_columns import described
+from radrl.wiring.ui_server import grouped, tags
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -250,9 +250,11 @@ class Tracker:
 
     def artifact_of_arms(self, path: Path, kind: str) -> None:
         """Keep a copy in the runs of the arms, too, whose outputs of a kind the open run has read."""
+        from radrl.wiring import policy_models
+
         if self._run:
             read = self._read.get(self._run, {})
-            self._attempt(lambda: arm_runs.keep(self._client, self._experiment(), read, kind, path))
+            self._attempt(lambda: policy_models.keep(self._client, self._experiment(), read, kind, path))
 
     def scored(self, kind: str) -> Scored | None:
         """The model of the arm of which the open run has read an output, noting the films as an input.
@@ -312,7 +314,7 @@ class Tracker:
         digest = self._digest(path)
         source = json.dumps({"uri": path.name, digest.kind: digest.value})
         if (name, digest.short) not in self._described:
-            self._described[name, digest.short] = columns.described(data)
+            self._described[name, digest.short] = described(data)
         if context == "read":
             self._read.setdefault(self._run, {})[name] = digest.short
         self._input(name, digest.short, source, context, *self._described[name, digest.short])
@@ -368,11 +370,9 @@ class Tracker:
             self._experiment_ = str(found.experiment_id)
         return self._experiment_
 
-    def _views(self) -> Mapping[str, str]:
-        return views.tags(self._conf.get("headline", ()), self._conf.get("watched", ""))
-
     def _set_views(self, experiment: Experiment) -> None:
-        for key, value in self._views().items():
+        views = tags(self._conf.get("headline", ()), self._conf.get("watched", ""))
+        for key, value in views.items():
             if experiment.tags.get(key) != value:
                 self._client.set_experiment_tag(experiment.experiment_id, key, value)
 
@@ -385,9 +385,8 @@ class Tracker:
             # a path of this machine means nothing to a server, which knows where its files go
             own = None if self._remote else (self._root / self._conf["artifacts"]).as_uri()
             try:
-                return self._client.get_experiment(
-                    self._client.create_experiment(name, artifact_location=own)
-                )
+                made = self._client.create_experiment(name, artifact_location=own)
+                return self._client.get_experiment(made)
             except MlflowException:  # a stage beside this one was first
                 found = self._client.get_experiment_by_name(name)
                 if not found:

@@ -20,14 +20,14 @@ from accelerate.utils import gather_object
 from radrl.credit.build import build
 from radrl.labelers.build import build as build_labeler
 from radrl.policy import folder
-from radrl.process import offline
+from radrl.process import importing
 from radrl.rewards.base import Part, RewardSum
 from radrl.training.reinforcement import grpo
 from radrl.training.reinforcement.grpo import prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.watching.watch import Watch
 
-offline.apply()
+importing.go_offline()
 HELPERS = Path(__file__).parents[2] / "helpers"
 sys.path.insert(0, str(HELPERS))
 from processes import Gradients, found, run  # noqa: E402

@@ -12,7 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
-from radrl.policy.writers.vllm import seed_of
+from radrl.policy.vllm_writer import seed_of
 from radrl.storage.complete_weights import WeightsError
 from radrl.training.reinforcement import samplers
 from radrl.training.reinforcement.samplers import VllmSampler

@@ -19,13 +19,12 @@ from small_arms import MIXING, TRAINING, Thirds
 from vllm_interpreter import PYTHON, needs_vllm
 
 from radrl.credit.uniform import Uniform
-from radrl.policy import folder
+from radrl.policy import folder, vllm_writer
 from radrl.policy.encoding import decode_films, encode_prompts
 from radrl.policy.folder import Policy
-from radrl.policy.writers import vllm
-from radrl.policy.writers.hf import HfWriter
-from radrl.policy.writers.sections import Vllm
-from radrl.policy.writers.vllm import Drawn, VllmWriter
+from radrl.policy.hf_writer import HfWriter
+from radrl.policy.vllm_writer import Drawn, VllmWriter
+from radrl.policy.writer import Vllm
 from radrl.process.devices import DeviceError
 from radrl.process.isolated.talk import WorkerError
 from radrl.rewards.base import Part, RewardSum
@@ -286,7 +285,7 @@ class TestRefusals:
             samplers.check(settings("vllm"), {})
 
     def test_a_device_that_vllm_does_not_know(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(vllm, "place", lambda _: torch.device("mps"))
+        monkeypatch.setattr(vllm_writer, "place", lambda _: torch.device("mps"))
         with pytest.raises(DeviceError, match="vLLM computes on cpu and cuda"):
             samplers.check(settings("vllm", "mps"), {})
 

@@ -14,10 +14,10 @@ from unittest import mock
 import torch
 
 from radrl.policy import folder
-from radrl.process import offline
+from radrl.process import importing
 from radrl.training.supervised import fine_tuning
 
-offline.apply()
+importing.go_offline()
 sys.path.insert(0, str(Path(__file__).parents[2] / "helpers"))
 from processes import Gradients, found, run  # noqa: E402
 

@@ -19,7 +19,7 @@ from radrl.evaluation.baselines import NORMAL_REPORT
 from radrl.observations import INDEX, OBSERVATIONS, POSITIVE
 from radrl.policy import folder
 from radrl.policy.folder import Policy
-from radrl.policy.writers.base import Written
+from radrl.policy.writer import Written
 from radrl.rewards.base import Part, RewardSum
 from radrl.training.finite import NotFinite
 from radrl.training.reinforcement import grpo

@@ -17,15 +17,17 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import yaml
-from kedro.pipeline import Pipeline
 
 from kedro_repro.code_digests import CODE_FILE
 from kedro_repro.params_values import read_params, value
 from kedro_repro.project import Project, ProjectError
 from kedro_repro.whole_file import whole_file
+
+if TYPE_CHECKING:
+    from kedro.pipeline import Pipeline
 
 PARAMS: Final = "params:"
 

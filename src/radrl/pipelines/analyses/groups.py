@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
 from radrl.labelers.base import Labeler, LabelerError
+from radrl.labelers.build import build as build_labeler
 from radrl.observations import FINDINGS, OBSERVATIONS, POSITIVE
 
 if TYPE_CHECKING:
@@ -184,3 +187,41 @@ def weigh(
     if not weights:
         raise ValueError(f"no credit weighs tokens: {'; '.join(absent.values())}")
     return tokens, weights, absent
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnalysisSettings:
+    """What rollouts are looked at by.
+
+    Args:
+        analyses: the section `analyses`.
+        bootstrap: resamples and confidence.
+        labeler: the section `labeler`; its `name` gives the rewards, as when arms train.
+        readers: the labelers that read the labels before and after masking.
+        seed: of the films, of the random row, of ties and of the resamples.
+        threads: of torch.
+        device: where a CheXbert computes.
+    """
+
+    analyses: dict[str, Any]
+    bootstrap: dict[str, Any]
+    labeler: dict[str, Any]
+    readers: list[str]
+    seed: int
+    threads: int
+    device: str
+
+    @property
+    def level(self) -> float:
+        """Coverage of the intervals."""
+        return float(self.bootstrap["confidence"])
+
+    def labelers_from(self, labeler_models: Path) -> Callable[[str], Labeler]:
+        """What gives a labeler by its name, one object a labeler.
+
+        So what the gradient's forward pass reads need not be read again.
+
+        Args:
+            labeler_models: what the stage labeler wrote.
+        """
+        return cache(lambda name: build_labeler(self.labeler, labeler_models, name=name, device=self.device))

@@ -14,7 +14,7 @@ from radrl.evaluation.draws import Draw, generator
 from radrl.evaluation.summed import SummedMetrics, mean_metrics
 from radrl.labelers.base import Labeler, LabelMatrix
 from radrl.pipelines.analyses import groups, lines
-from radrl.pipelines.analyses.settings import AnalysisSettings
+from radrl.pipelines.analyses.groups import AnalysisSettings
 
 if TYPE_CHECKING:
     from radrl.algorithms.saliency import Spans

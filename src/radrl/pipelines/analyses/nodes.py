@@ -13,7 +13,7 @@ from radrl.data import corpus as corpora
 from radrl.evaluation.draws import Draw, generator
 from radrl.labelers.cached import Remembering
 from radrl.pipelines.analyses import groups
-from radrl.pipelines.analyses.settings import AnalysisSettings
+from radrl.pipelines.analyses.groups import AnalysisSettings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,8 +67,7 @@ def mask_tokens(
         random with its tests, and how many films and rollouts. A strategy that cannot be had has no line.
     """
     from radrl.pipelines.analyses import masking, table
-    from radrl.process.devices import place
-    from radrl.process.runtime import pin
+    from radrl.process.devices import pin, place
 
     pin(settings.threads, place(settings.device))
     own, seed = settings.analyses["masking"], settings.seed
@@ -171,9 +170,9 @@ def draw_analyses(
         published: the papers' results.
         ingest_summary: counts of the stage ingest.
     """
-    from radrl.pipelines.analyses import figures
+    from radrl.pipelines.analyses import table
 
-    return figures.draw(masking, reward_diversity, published, drawn=ingest_summary["drawn"])
+    return table.draw(masking, reward_diversity, published, drawn=ingest_summary["drawn"])
 
 
 def write_token_weights(
@@ -200,8 +199,7 @@ def write_token_weights(
         One HTML page that needs nothing else.
     """
     from radrl.pipelines.analyses import page
-    from radrl.process.devices import place
-    from radrl.process.runtime import pin
+    from radrl.process.devices import pin, place
 
     pin(settings.threads, place(settings.device))
     known = groups.asserting(groups.films_of(rollouts), labels)

@@ -14,8 +14,8 @@ from radrl.algorithms.f_measure import BoolArray, FloatArray
 from radrl.evaluation.draws import Draw, generator
 from radrl.pages import examples
 from radrl.pages.page import banner, environment
+from radrl.pipelines.analyses.groups import AnalysisSettings
 from radrl.pipelines.analyses.masking import heaviest
-from radrl.pipelines.analyses.settings import AnalysisSettings
 
 if TYPE_CHECKING:
     from radrl.algorithms.saliency import Spans

@@ -18,7 +18,7 @@ from radrl.algorithms.f_measure import FloatArray
 from radrl.evaluation.draws import Draw, generator
 from radrl.evaluation.summed import SummedMetrics, mean_metrics
 from radrl.pipelines.analyses import groups, lines
-from radrl.pipelines.analyses.settings import AnalysisSettings
+from radrl.pipelines.analyses.groups import AnalysisSettings
 
 METRICS: Final = ("zero_variance_ratio", "unique_rewards", "mean_reward_std")
 """As DEER's table 7 has them."""

@@ -16,10 +16,9 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from radrl.pages.colours import APART, INK, PALE
-from radrl.pages.figures import dress, style
+from radrl.pages.figures import APART, INK, PALE, dress, style
+from radrl.pipelines.compare.inputs import DIVERSITY_PARTS, Subset
 from radrl.pipelines.compare.rows import CEILING, row_titles
-from radrl.pipelines.compare.training import DIVERSITY_PARTS, Subset
 
 ARM, REFERENCE = APART[:2]
 KINDS = {"arm": ARM, "system": "#1a7f37", "trivial": PALE, "reader": "#8957e5"}

@@ -17,8 +17,9 @@ from radrl.pipelines.compare.inputs import ArmTables, ComparisonSettings, PageCo
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from radrl.pipelines.compare.inputs import Subset
     from radrl.pipelines.compare.rows import Row, System
-    from radrl.pipelines.compare.training import Subset, TrainingLength
+    from radrl.pipelines.compare.training import TrainingLength
 
 
 def settle_comparison(
@@ -54,7 +55,7 @@ def read_systems(folder: Path, arm_reports: ArmTables, settings: ComparisonSetti
         By the row's name.
 
     Raises:
-        radrl.params.base.ParamsError: as `radrl.pipelines.compare.rows.read_systems`.
+        radrl.params.messages.ParamsError: as `radrl.pipelines.compare.rows.read_systems`.
     """
     from radrl.pipelines.compare import rows
 
@@ -97,7 +98,7 @@ def compare_arms(
     """
     from radrl.pipelines.compare import rows, scores, tables
     from radrl.pipelines.compare.rows import system_lines
-    from radrl.pipelines.eval.texts import texts_of
+    from radrl.pipelines.scored_texts import texts_of
 
     names = settings.groups
     reading = {"labeler": settings.labeler, "models": labeler_models, "device": settings.device}
@@ -279,12 +280,12 @@ def count_selected_films(
         arms: the section `arms`.
 
     Returns:
-        A subset each, of `radrl.pipelines.compare.training.subsets`: those of the stages that an arm's
+        A subset each, of `radrl.pipelines.compare.inputs.subsets`: those of the stages that an arm's
         films come from.
     """
-    from radrl.pipelines.compare import training
+    from radrl.pipelines.compare import inputs
 
-    return training.subsets(selected(*training.selection_datasets(arms, arm_histories)), arms)
+    return inputs.subsets(selected(*inputs.selection_datasets(arms, arm_histories)), arms)
 
 
 def count_rollouts(
@@ -383,7 +384,7 @@ def _all_rows(
     """The rows of the table by name, with what the corpus says in answer to the films that were scored."""
     from radrl.data.thumbnails import nearest_training_films
     from radrl.pipelines.compare import rows
-    from radrl.pipelines.eval.texts import in_both_forms
+    from radrl.pipelines.scored_texts import in_both_forms
 
     films = next(iter(arm_reports.values()))["sample_id"].tolist()
     training = nearest = None

@@ -26,10 +26,10 @@ from radrl.evaluation.comparison import ComparisonRow, Pair, compare, drawn_alik
 from radrl.evaluation.summed import SummedMetrics
 from radrl.labelers.base import LabelMatrix
 from radrl.observations import OBSERVATIONS, POSITIVE
-from radrl.pages.caveats import NOT_OURS
-from radrl.params.base import ParamsError
+from radrl.pages.page import NOT_OURS
+from radrl.params.messages import ParamsError
 from radrl.parts.choices import near
-from radrl.pipelines.eval.texts import texts_of
+from radrl.pipelines.scored_texts import texts_of
 from radrl.readers.names import READERS
 from radrl.scoring.base import Texts
 from radrl.storage import json_files
@@ -396,12 +396,5 @@ def system_lines(systems: Mapping[str, System], metrics: Sequence[str]) -> list[
 
 
 def row_titles(lines: pd.DataFrame) -> pd.Series:
-    """The rows' names as people read them, a system's marked as not ours.
-
-    Args:
-        lines: of the comparison.
-
-    Returns:
-        A name a line.
-    """
+    """The names of the comparison's lines as people read them, a system's marked as not ours."""
     return lines["arm"] + lines["kind"].map({SYSTEM: NOT_OURS}).fillna("")

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from radrl.evaluation.clinical_efficacy import GOLD
-from radrl.pages.caveats import NOT_OURS, OVER_PATIENTS
+from radrl.pages.page import NOT_OURS, OVER_PATIENTS
 from radrl.pipelines.compare.inputs import Diagnosis
 from radrl.pipelines.compare.rows import CEILING, SYSTEM, TRIVIAL, System, row_titles
 from radrl.pipelines.compare.summary import over_seeds_in_words, too_few_patients

@@ -1,4 +1,4 @@
-"""The training curves, drawn: a row of panels a question, a line an arm.
+"""How arms trained: how long, how diverse their outputs, and the curves, a row of panels a question.
 
     Reward                   what is pushed up, its parts, and the groups alike or at 0 clinically
     Oracle and credit        mixing weight, what references gain and failed rollouts lose, weights of tokens
@@ -13,21 +13,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
-from radrl.observations import FINDINGS, OBSERVATIONS, POSITIVE
-from radrl.pages.colours import INK
-from radrl.pages.figures import Style, dress, style
-from radrl.selections.ddsampling import taken
+from radrl.observations import FINDINGS, POSITIVE
+from radrl.pages.figures import INK, Style, dress, style
 from radrl.training import length
 
 FIGURE_2: Final = ("Pneumonia", "Fracture")
@@ -250,38 +247,12 @@ def _smooth(values: pd.Series, window: int) -> pd.Series:
     return values.rolling(window, center=True, min_periods=1).mean()
 
 
-DIVERSITY_PARTS: Final = 10
-"""Parts of equal size into which the training films are put by their diversity."""
-
 OVER_STEPS: Final = {
     "groups/unique_rewards": "different rewards in a group",
     "groups/zero_variance_share": "groups of equal clinical rewards",
     "entropy": "entropy, nats a token",
 }
 """Columns of a history that say how diverse rollouts are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Subset:
-    """A subset of the training films.
-
-    Args:
-        name: as an arm's `selection` has it.
-        films: how many.
-        arms: that trained on it.
-        diversity: mean over its films (DEER eq. 3); nothing where no rollouts were scored.
-        taken: share of each of `DIVERSITY_PARTS` parts of the films that it has, the least diverse first.
-        labels: positive labels a study.
-        shares: of its studies, positive for each observation.
-    """
-
-    name: str
-    films: int
-    arms: Sequence[str]
-    diversity: float | None
-    taken: Sequence[float]
-    labels: float
-    shares: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,70 +281,6 @@ class OutputDiversity:
     distinct: float
     commonest: float
     course: Mapping[str, tuple[float, float]]
-
-
-SELECTION_DATASETS: Final = {
-    ("ddsampling", "most_diverse"): ("ddsampling_summary", "diversity", "subset_most_diverse"),
-    ("full", "random", "balanced"): ("selection_summary", "subset_full", "subset_random", "subset_balanced"),
-}
-"""By the subsets that a stage draws, its datasets that are looked at."""
-
-
-def selection_datasets(arms: Mapping[str, Any], trained: Collection[str]) -> list[str]:
-    """The datasets of the stages that the films of some arm come from.
-
-    Args:
-        arms: the section `arms`.
-        trained: names of those that trained.
-
-    Returns:
-        Names; a stage that no arm waited for may not have run, or run at any time, and has none here.
-    """
-    used = {arms[arm].get("selection", "full") for arm in trained if arm in arms}
-    return [name for drawn, names in SELECTION_DATASETS.items() if used & {*drawn} for name in names]
-
-
-def subsets(left: Mapping[str, Any], arms: Mapping[str, Any]) -> list[Subset]:
-    """The subsets that were counted.
-
-    Args:
-        left: by dataset what the stages selection and ddsampling left, as far as it is there.
-        arms: the section `arms`.
-
-    Returns:
-        In the order of the summaries, each subset once; none of a corpus without training films.
-    """
-    diversity = left.get("diversity", pd.DataFrame({"sample_id": []}))
-    known = diversity.set_index("sample_id")
-    ids = {
-        name.removeprefix("subset_"): own["sample_id"]
-        for name, own in left.items()
-        if name.startswith("subset_")
-    }
-    if len(known):
-        ids |= {"full": diversity["sample_id"], "ddsampling": taken(diversity)}
-    summaries = [left[name] for name in ("ddsampling_summary", "selection_summary") if name in left]
-    counted = {
-        name: own for summary in summaries for name, own in summary.items() if name in ids and own["studies"]
-    }
-    return [
-        Subset(
-            name,
-            int(own["samples"]),
-            [arm for arm, of in arms.items() if of.get("reward") and of.get("selection", "full") == name],
-            float(known.loc[ids[name], "diversity"].mean()) if len(known) else None,
-            _taken(known, ids[name]) if len(known) else [],
-            sum(own[label] for label in OBSERVATIONS) / own["studies"],
-            {label: own[label] / own["studies"] for label in OBSERVATIONS},
-        )
-        for name, own in counted.items()
-    ]
-
-
-def _taken(known: pd.DataFrame, ids: pd.Series) -> list[float]:
-    """Share of each part that a subset has."""
-    least_first = known.sort_values("rank", ascending=False, kind="stable").index.isin(ids)
-    return [float(part.mean()) for part in np.array_split(least_first, min(DIVERSITY_PARTS, len(known)))]
 
 
 def training_lengths(

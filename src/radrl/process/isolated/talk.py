@@ -25,10 +25,10 @@ from typing import IO, Any, Final
 from tqdm import tqdm
 
 from radrl.process.ending import end_with_parent
-from radrl.process.offline import SWITCHES
+from radrl.process.importing import SWITCHES
 
 SCRIPTS: Final = Path(__file__).parent
-"""The folder of channel.py, and of the scorers' scripts."""
+"""The folder of channel.py, and of the workers' scripts."""
 SILENCE: Final = 1800.0
 """Seconds without a message; a large model may take minutes to load and to read one report on a CPU."""
 

@@ -94,7 +94,7 @@ def _replicates(
     from radrl.evaluation.comparison import drawn_alike
     from radrl.pipelines.compare.rows import Row
     from radrl.pipelines.compare.scores import build_groups, score_rows
-    from radrl.pipelines.eval.texts import texts_of
+    from radrl.pipelines.scored_texts import texts_of
     from radrl.scoring.names import group_names
 
     params = of.params

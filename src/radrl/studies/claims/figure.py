@@ -13,8 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from radrl.pages.colours import APART, INK
-from radrl.pages.figures import dress
+from radrl.pages.figures import APART, INK, dress
 from radrl.pages.numbers import effect
 from radrl.studies.claims.verdict import Verdict
 

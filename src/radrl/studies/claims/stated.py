@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from radrl.params.base import ParamsError
+from radrl.params.messages import ParamsError
 from radrl.parts.choices import hint
 from radrl.parts.section import PositiveFloat, Section
 

@@ -59,7 +59,7 @@ def train(
     Args:
         reports: training reports.
         teacher: whose labels it learns.
-        settings: the keys of `radrl.params.labeler.Compact`.
+        settings: the keys of `radrl.params.data.Compact`.
         seed: of weights and texts.
         report: told each logged step.
 

@@ -146,7 +146,7 @@ class Course:
         pool: their sentences, and rewordings.
         teacher: labels the texts.
         tokenizer: the pupil's.
-        settings: the keys of `radrl.params.labeler.Compact`.
+        settings: the keys of `radrl.params.data.Compact`.
         rng: decides the texts and their order.
     """
 

@@ -17,8 +17,7 @@ from radrl.data import corpus as corpora
 from radrl.labelers.build import build as build_labeler
 from radrl.policy import folder
 from radrl.policy.folder import Policy
-from radrl.process.devices import place
-from radrl.process.runtime import pin
+from radrl.process.devices import pin, place
 from radrl.rewards.build import build as build_reward
 from radrl.storage.workspaces import claim, fingerprint
 from radrl.training import length

@@ -22,7 +22,7 @@ from trl import GRPOConfig
 from radrl.credit.base import Credit
 from radrl.policy.encoding import Films, decode_films
 from radrl.policy.folder import Policy, check_weights
-from radrl.process.ranks import processes
+from radrl.process.devices import processes
 from radrl.rewards.base import RewardSum
 from radrl.training import batches, device_placement, length, tuning
 from radrl.training.callbacks import Report, StepReport, silent

@@ -32,8 +32,8 @@ from radrl.algorithms.oracle import (
     mixing_weight,
     zero_reward_rate,
 )
+from radrl.policy import families
 from radrl.policy.encoding import encode_targets
-from radrl.policy.families import registry
 from radrl.training.reinforcement.shared_forward import Texts
 
 Batch = dict[str, Any]
@@ -163,7 +163,7 @@ def asked(batch: Batch) -> Batch:
     Returns:
         Arguments of `_get_per_token_logps_and_entropies` but for the model.
     """
-    films = (*FILMS, *registry.KINDS)
+    films = (*FILMS, *families.KINDS)
     return {
         "input_ids": torch.cat([batch["prompt_ids"], batch["completion_ids"]], dim=1),
         "attention_mask": torch.cat([batch["prompt_mask"], batch["completion_mask"]], dim=1),
@@ -192,7 +192,7 @@ def rows_of(batch: Batch, texts: Texts) -> Batch:
         "logits_to_keep": ids.size(1),
         **unsplit_pixel_values_by_grid(chosen),
     }
-    for name in registry.KINDS:
+    for name in families.KINDS:
         if name in batch:
             kinds = batch[name][rows, : prompt.size(1)]
             arguments[name] = torch.cat([kinds, kinds.new_zeros(ids.shape)], dim=1)

@@ -21,10 +21,10 @@ from accelerate import Accelerator
 from peft import PeftModel
 from PIL import Image
 
-from radrl.policy.writers.sections import Vllm
-from radrl.policy.writers.vllm import MEND, NAME, Drawn, VllmWriter, place_of, seed_of
+from radrl.policy.vllm_writer import MEND, NAME, Drawn, VllmWriter, place_of, seed_of
+from radrl.policy.writer import Vllm
+from radrl.process.devices import local_rank, processes
 from radrl.process.isolated.talk import interpreter
-from radrl.process.ranks import local_rank, processes
 from radrl.storage import complete_weights
 from radrl.storage.whole_folders import replacing
 from radrl.training.finite import DIVERGED

@@ -32,7 +32,7 @@ from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
-from radrl.policy.families import registry
+from radrl.policy import families
 from radrl.policy.shared_prefill import bare, by_row, equal_neighbours
 
 NAME: Final = "shared_prompts"
@@ -148,7 +148,7 @@ def enable(model: Any) -> str | None:
     Returns:
         Why it cannot and what would mend it; nothing where it can.
     """
-    if reason := registry.of(bare(model)).no_shared_forward():
+    if reason := families.of(bare(model)).no_shared_forward():
         return reason
     config = bare(model).model.language_model.config
     if config._attn_implementation not in ("sdpa", NAME):
@@ -269,7 +269,7 @@ class Rollouts:
         return {
             "input_ids": torch.cat([before, begun[self.mask]])[None],
             "position_ids": torch.cat([positions[:, :, :-1][:, inner], behind[:, self.mask]], dim=1)[:, None],
-            **registry.of(plain).told(plain.model.language_model.config, row),
+            **families.of(plain).told(plain.model.language_model.config, row),
             "pixel_values": torch.cat([self.pixels[i] for i in first.tolist()]),
             "image_grid_thw": grids,
         }

@@ -36,8 +36,7 @@ from trl.trainer.utils import (
 
 from radrl.algorithms import importance
 from radrl.credit.base import Credit, Rollouts, by_token, weight_numbers
-from radrl.policy import shared_prefill
-from radrl.policy.families import registry
+from radrl.policy import families, shared_prefill
 from radrl.rewards.base import Part, RewardSum
 from radrl.rewards.total import clinical_totals, group_totals
 from radrl.training.reinforcement import groups as by_group
@@ -102,7 +101,7 @@ class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTra
         _share(known)
         for own in known:
             bare = shared_prefill.bare(own)
-            registry.of(bare).ready(bare)
+            families.of(bare).ready(bare)
         self.beside: Texts | None = None
         self.last_of_texts: torch.Tensor | None = None
         self.reward, self.advantage, self.credit, self.oracle = reward, advantage, credit, oracle

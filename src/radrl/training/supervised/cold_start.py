@@ -13,8 +13,7 @@ import pyarrow.dataset as ds
 from radrl.data import corpus as corpora
 from radrl.policy import folder
 from radrl.policy.folder import Policy
-from radrl.process.devices import place
-from radrl.process.runtime import pin
+from radrl.process.devices import pin, place
 from radrl.storage.workspaces import claim, fingerprint
 from radrl.training.callbacks import Report
 from radrl.training.preflight import check_supervised, check_targets, say_dropout

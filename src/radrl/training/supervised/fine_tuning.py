@@ -17,7 +17,7 @@ from transformers.trainer_pt_utils import LengthGroupedSampler
 
 from radrl.policy.encoding import Films, decode_films, encode_examples
 from radrl.policy.folder import Policy
-from radrl.process.ranks import processes
+from radrl.process.devices import processes
 from radrl.training import batches, device_placement, tuning
 from radrl.training.callbacks import Report, StepReport, silent
 from radrl.training.resume import EpochOrder, RestoresWeights

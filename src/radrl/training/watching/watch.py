@@ -44,8 +44,8 @@ from radrl.labelers.cached import Remembering
 from radrl.observations import NO_FINDING
 from radrl.policy.encoding import Films
 from radrl.policy.folder import Policy
-from radrl.policy.writers.base import Written
-from radrl.policy.writers.hf import HfWriter
+from radrl.policy.hf_writer import HfWriter
+from radrl.policy.writer import Written
 from radrl.process.devices import undisturbed
 from radrl.reports.output import report_of
 from radrl.reports.think_report import parse

@@ -1,1 +1,0 @@
-"""One arm's scores."""

@@ -1,1 +1,0 @@
-"""Source to corpus and quarantine."""

@@ -1,1 +1,0 @@
-"""Reference reports to 14 labels a film."""

@@ -1,1 +1,0 @@
-"""The labelers: the compact CheXbert trained, the published one checked, and how far they agree."""

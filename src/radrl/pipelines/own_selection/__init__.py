@@ -1,1 +1,0 @@
-"""A subset by a selection of one's own (`selection.own`)."""

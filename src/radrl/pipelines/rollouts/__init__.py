@@ -1,1 +1,0 @@
-"""K samples a training film."""

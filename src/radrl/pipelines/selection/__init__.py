@@ -1,1 +1,0 @@
-"""Subsets of the training films that need no policy: full, random, label-balanced."""

@@ -1,1 +1,0 @@
-"""Families of vision-language models: what each has of its own, which everything else asks for."""

@@ -1,1 +1,0 @@
-"""Who writes reports: one interface and the engines behind it."""
