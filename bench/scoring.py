@@ -130,8 +130,7 @@ def checkpoint(folder: Path, texts: Sequence[str]) -> None:
     from transformers import BertConfig
 
     from radrl.labelers.chexbert import folder as on_disk
-    from radrl.labelers.chexbert.model import CheXbert
-    from radrl.labelers.chexbert.text import SPECIAL, build_tokenizer
+    from radrl.labelers.chexbert.model import SPECIAL, CheXbert, build_tokenizer
 
     known = dict.fromkeys([*SPECIAL, *"abcdefghijklmnopqrstuvwxyz0123456789.,:;()/-%'\"?"])
     known |= dict.fromkeys(f"##{sign}" for sign in "abcdefghijklmnopqrstuvwxyz0123456789")

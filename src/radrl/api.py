@@ -25,7 +25,7 @@ from radrl.reports.lists import require_equal, texts
 if TYPE_CHECKING:
     import pandas as pd
 
-    from radrl.data.sources.base import Source
+    from radrl.data.sources import Source
     from radrl.policy.folder import Policy
     from radrl.scoring.base import Scores
 
@@ -254,7 +254,7 @@ def open_source(name: str, *, seed: int = 0, image_size: int | None = None, **se
         ...     "csv", path="reports.csv", image_root="films", columns=columns, views={}
         ... )  # doctest: +SKIP
     """
-    from radrl.data.sources.build import open_source as opened
+    from radrl.data.sources import open_source as opened
 
     plain = {key: str(value) if isinstance(value, Path) else value for key, value in settings.items()}
     own = checked(find("source", name, plain, key="source"), plain)

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from radrl.data.admission import row_digest
 from radrl.data.ingest import ingest
 from radrl.data.prepare import Rules, prepare
 from radrl.data.quarantine import REASONS, Quarantine, Refusal, TooManyQuarantined
-from radrl.data.schema import row_digest
 from radrl.data.splits import SPLITS, PatientInTwoSplits
 from radrl.data.study import Record
 

@@ -89,7 +89,7 @@ def _csv_source(folder: Path, path: Path) -> int:
 
 
 def _opened(name: str, folder: Path, **settings: Any) -> int:
-    from radrl.data.sources.build import open_source
+    from radrl.data.sources import open_source
 
     source = open_source({"source": name, name: settings, "image_size": 32}, seed=0)
     records = list(source.records)
@@ -757,18 +757,18 @@ def _chexbert_vocabulary(folder: Path, path: Path) -> None:
 
 
 def _chexbert_weights(folder: Path, path: Path) -> None:
-    from radrl.labelers.chexbert import checkpoint
+    from radrl.labelers.chexbert.folder import read_weights
 
-    checkpoint.read(path)
+    read_weights(path)
 
 
 def _lay_weights(folder: Path) -> Path:
     import torch
 
-    from radrl.labelers.chexbert import checkpoint
+    from radrl.labelers.chexbert.folder import PREFIX, STATE
 
-    weights = {f"{checkpoint.PREFIX}bert.w{n}": torch.zeros(8, 8) for n in range(4)}
-    torch.save({checkpoint.STATE: weights}, folder / "chexbert.pth")
+    weights = {f"{PREFIX}bert.w{n}": torch.zeros(8, 8) for n in range(4)}
+    torch.save({STATE: weights}, folder / "chexbert.pth")
     return folder / "chexbert.pth"
 
 

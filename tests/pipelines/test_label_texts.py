@@ -18,8 +18,8 @@ import pytest
 import yaml
 from small_arms import MIXING, train_stage
 
+from radrl.data.admission import CORPUS
 from radrl.data.ingest import ingest
-from radrl.data.schema import CORPUS
 from radrl.data.study import Record
 from radrl.evaluation.baselines import NORMAL_REPORT
 from radrl.labelers.rules.labeler import RulesLabeler

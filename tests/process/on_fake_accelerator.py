@@ -14,8 +14,7 @@ from fake_accelerator import NAME, Made, There
 
 from radrl.labelers.chexbert import folder as chexberts
 from radrl.labelers.chexbert import labeler as labelers
-from radrl.labelers.chexbert.model import CheXbert
-from radrl.labelers.chexbert.text import build_tokenizer
+from radrl.labelers.chexbert.model import CheXbert, build_tokenizer
 from radrl.pipelines.ceilings.nodes import _readers
 from radrl.pipelines.generate.nodes import write_reports
 from radrl.pipelines.rollouts.nodes import sample_rollouts

@@ -32,11 +32,11 @@ BUILTIN: Final[dict[str, dict[str, str]]] = {
         "balanced": "radrl.selections.balanced:balanced",
     },
     "source": {
-        "phantom": "radrl.data.sources.opening.phantom:phantom",
-        "csv": "radrl.data.sources.opening.csv:csv",
-        "iu_xray": "radrl.data.sources.opening.iu_xray:iu_xray",
-        "mimic_cxr": "radrl.data.sources.opening.mimic_cxr:mimic_cxr",
-        "chexpert_plus": "radrl.data.sources.opening.chexpert_plus:chexpert_plus",
+        "phantom": "radrl.data.sources.phantom:phantom",
+        "csv": "radrl.data.sources.csv:csv",
+        "iu_xray": "radrl.data.sources.iu_xray:iu_xray",
+        "mimic_cxr": "radrl.data.sources.mimic_cxr:mimic_cxr",
+        "chexpert_plus": "radrl.data.sources.chexpert_plus:chexpert_plus",
     },
     "metric": {
         "ce": "radrl.scoring.clinical:ClinicalEfficacy",

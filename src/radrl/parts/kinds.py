@@ -109,7 +109,7 @@ KINDS: Final[dict[str, Kind]] = {
             "source",
             "ingest",
             "Opens a data set. Called once, it gives `radrl.data.study.Record`s, a film each and those of a "
-            "study one after the other, or a `radrl.data.sources.base.Source` that holds them. It may ask "
+            "study one after the other, or a `radrl.data.sources.Source` that holds them. It may ask "
             "for `seed` and `image_size`. An attribute `drawn`, true or a function of its section, says that "
             "its films are no patients'.",
             ("seed", "image_size"),

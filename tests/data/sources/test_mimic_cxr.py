@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from radrl.data import views
 from radrl.data.quarantine import Refusal
+from radrl.data.sources.mimic_cxr import MimicCxrSection
 from radrl.data.sources.mimic_cxr import source as mimic_cxr
-from radrl.data.sources.opening.mimic_cxr import MimicCxrSection
 from radrl.data.study import Record
 from radrl.data.tables import SourceError
 from radrl.observations import OBSERVATIONS

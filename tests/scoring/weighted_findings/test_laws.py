@@ -9,8 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from radrl.labelers.rules.lexicon import spelled
-from radrl.labelers.rules.words import fold
+from radrl.labelers.rules.lexicon import fold, spelled
 from radrl.scoring.weighted_findings import phrases, qualities
 from radrl.scoring.weighted_findings.conditions import UNKNOWN
 from radrl.scoring.weighted_findings.finding import Finding

@@ -1,24 +1,48 @@
-"""Any CSV or TSV of film paths and reports as a source."""
+"""The source `csv`: any CSV or TSV of film paths and reports."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Literal
 
 from radrl.data import views as view_words
 from radrl.data.quarantine import Refusal
+from radrl.data.sources import Source
 from radrl.data.study import Record
 from radrl.data.tables import BrokenRow, Row, SourceError, Table, open_table
+from radrl.parts.section import LocalPath, Section, takes
 
 _log = logging.getLogger(__name__)
-
 TEXTS: Final = ("report", "findings", "impression")
 ROLES: Final = ("image", *TEXTS, "patient", "study", "split", "view")
 """What a column can be."""
-
 _NULLS: Final = frozenset({"", "nan", "na", "n/a", "null", "none", "<na>"})
+
+
+class CsvSection(Section):
+    """A table of films and reports."""
+
+    path: LocalPath
+    image_root: LocalPath
+    columns: dict[
+        Literal["image", "report", "findings", "impression", "patient", "study", "split", "view"], str | None
+    ]
+    views: dict[str, Literal["frontal", "lateral", "unknown"]]
+
+
+@takes(CsvSection)
+def csv(*, path: str, image_root: str, **settings: Any) -> Source:
+    """A table of films and reports.
+
+    Args:
+        path: the file.
+        image_root: the folder that the films' paths start from, and may not leave.
+        **settings: further arguments of `radrl.data.sources.csv.read`.
+    """
+    root = Path(image_root)
+    return Source(read(path=Path(path), image_root=root, **settings), root=root)
 
 
 def read(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from radrl.labelers.rules.items import Item, Kind
+from radrl.labelers.rules.lexicon import Item, Kind
 from radrl.scoring.rules import attributes as known
 from radrl.scoring.rules.attributes import Role
 from radrl.scoring.rules.mention import Attribute, Mention

@@ -13,8 +13,7 @@ from functools import lru_cache
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from radrl.labelers.rules.assertion import statements
-from radrl.labelers.rules.items import Entry, Item, Kind
-from radrl.labelers.rules.lexicon import find
+from radrl.labelers.rules.lexicon import Entry, Item, Kind, find
 from radrl.labelers.rules.text import fold, tokens
 from radrl.observations import NEGATIVE, OBSERVATIONS, POSITIVE
 from radrl.scoring.rules import attributes as attributive

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from radrl.labelers.rules import lexicon as labeler
-from radrl.labelers.rules.items import Entry, Kind
-from radrl.labelers.rules.words import fold
+from radrl.labelers.rules.lexicon import Entry, Kind, fold
 from radrl.observations import OBSERVATIONS
 from radrl.scoring.weighted_findings import phrases, qualities
 from radrl.scoring.weighted_findings.finding import Change, Side

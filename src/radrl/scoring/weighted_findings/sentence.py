@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from radrl.labelers.rules.assertion import statements
-from radrl.labelers.rules.items import (
+from radrl.labelers.rules.lexicon import (
     AND,
     BORDERLINE,
     CHANGE,
@@ -35,8 +35,8 @@ from radrl.labelers.rules.items import (
     VERB,
     Item,
     Kind,
+    fold,
 )
-from radrl.labelers.rules.words import fold
 from radrl.observations import NEGATIVE, POSITIVE, UNCERTAIN
 from radrl.scoring.weighted_findings import lexicon, phrases, qualities
 from radrl.scoring.weighted_findings.lexicon import (

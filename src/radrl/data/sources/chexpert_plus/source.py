@@ -9,10 +9,10 @@ from typing import Final, Literal
 
 from radrl.data import views
 from radrl.data.quarantine import Refusal, Refused
-from radrl.data.sources.base import Source
-from radrl.data.sources.chexpert_plus.annotation import Annotation
-from radrl.data.sources.chexpert_plus.gold import Gold
-from radrl.data.sources.chexpert_plus.rows import (
+from radrl.data.sources import Source
+from radrl.data.sources.chexpert_plus.tables import (
+    Annotation,
+    Gold,
     RowReader,
     film_of,
     open_rows,

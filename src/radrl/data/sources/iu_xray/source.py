@@ -9,20 +9,34 @@ from typing import Final, Literal, get_args
 
 from radrl.data.phantom.from_labels import COLUMNS
 from radrl.data.quarantine import Reason, Refusal
-from radrl.data.sources.base import Source
-from radrl.data.sources.iu_xray.annotation import Annotation, read_annotation
-from radrl.data.sources.iu_xray.csv_reports import (
+from radrl.data.sources import Source
+from radrl.data.sources.iu_xray.films import (
+    Annotation,
+    Drawings,
+    Files,
+    Shown,
+    index_films,
+    read_annotation,
+    refuse,
+)
+from radrl.data.sources.iu_xray.reports import (
+    ARCHIVES,
+    REMOVED,
     TAG_COLUMNS,
     Projections,
+    Removed,
+    Study,
+    check_reports,
     open_reports,
     open_with,
+    read_archive,
+    read_folder,
     read_projections,
     read_reports,
     row_key,
+    section,
+    study_id,
 )
-from radrl.data.sources.iu_xray.films import Drawings, Files, Shown, index_films, refuse
-from radrl.data.sources.iu_xray.study import REMOVED, Removed, Study, section, study_id
-from radrl.data.sources.iu_xray.xml_reports import ARCHIVES, check_reports, read_archive, read_folder
 from radrl.data.study import Record
 from radrl.data.tables import BrokenRow, Row, SourceError
 from radrl.parts.choices import require_one_of
@@ -103,7 +117,7 @@ def read(
         labels: a table of human-indexed labels (`read_labels`), for phantoms.
         split: `r2gen`, that of `annotation`, other studies being left out; `drawn`, none is stated.
         images: `files`, or `phantom`: films drawn from the labels and the reports' tags.
-        xxxx: what is done with the removed words (`radrl.data.sources.iu_xray.study.section`).
+        xxxx: what is done with the removed words (`radrl.data.sources.iu_xray.reports.section`).
         noise: grain of phantoms, standard deviation as a share of the full scale.
         seed: of phantoms.
         image_size: height and width of phantoms in pixels.

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from radrl.data.archives import DamagedMember, ZipMembers
 from radrl.data.quarantine import Refused
-from radrl.data.sources.mimic_cxr.layout import study_path
+from radrl.data.sources.mimic_cxr.tables import study_path
 from radrl.data.tables import SourceError
 
 _log = logging.getLogger(__name__)

@@ -11,11 +11,13 @@ from typing import Final, Literal
 
 from radrl.data import views as view_words
 from radrl.data.quarantine import Refusal, Refused
-from radrl.data.sources.base import Source
+from radrl.data.sources import Source
 from radrl.data.sources.mimic_cxr.annotation import Annotation
-from radrl.data.sources.mimic_cxr.index import Film, Index
-from radrl.data.sources.mimic_cxr.layout import (
+from radrl.data.sources.mimic_cxr.report_files import Reports, open_reports
+from radrl.data.sources.mimic_cxr.tables import (
+    Film,
     Films,
+    Index,
     check_columns,
     check_films,
     find_table,
@@ -23,7 +25,6 @@ from radrl.data.sources.mimic_cxr.layout import (
     number,
     study_path,
 )
-from radrl.data.sources.mimic_cxr.report_files import Reports, open_reports
 from radrl.data.study import Record
 from radrl.data.tables import BrokenRow, Row, SourceError, Table, open_table
 from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from radrl.data.schema import CORPUS, row_digest
+from radrl.data.admission import CORPUS, row_digest
 
 ROW = {
     "sample_id": "s_1", "study_id": "s", "patient_id": "p", "split": "train", "views": ["frontal"],

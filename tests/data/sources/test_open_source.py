@@ -2,7 +2,7 @@
 
 import pytest
 
-from radrl.data.sources.build import open_source
+from radrl.data.sources import open_source
 from radrl.data.tables import SourceError
 from radrl.parts.find import PartError
 

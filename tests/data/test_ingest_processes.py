@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from radrl.data.processes import mapped
+from radrl.data.ingest import mapped
 
 
 @pytest.mark.parametrize("processes", [1, 2])
@@ -47,7 +47,7 @@ def test_a_process_that_is_killed_is_told_with_the_mend() -> None:
 
 PARENT = """
 import sys
-from radrl.data.processes import mapped
+from radrl.data.ingest import mapped
 from tests_slow import slow
 
 if __name__ == "__main__":
