@@ -347,8 +347,7 @@ def meteor(options: argparse.Namespace, work: Path, said: list[str]) -> Task | N
     """METEOR 1.5, the program's start included."""
     from pycocoevalcap.meteor.meteor import Meteor
 
-    from radrl.scoring.meteor import MeteorProcess, meteor_missing
-    from radrl.scoring.meteor_table import Texts
+    from radrl.scoring.meteor import MeteorProcess, Texts, meteor_missing
 
     if missing := meteor_missing():
         said.append(f"METEOR is left out: {missing}")

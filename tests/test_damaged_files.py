@@ -22,7 +22,7 @@ import pytest
 from damaged_readers import READERS, Reader
 from time_limits import limited
 
-from radrl.reporting.films import FilmError
+from radrl.reporting import FilmError
 from radrl.rexrank.form import FormError
 from radrl.wiring.errors import MENDABLE, plain_words
 

@@ -23,8 +23,7 @@ from radrl.pipelines.label.nodes import label_reports
 from radrl.pipelines.policy.nodes import make_base_policy
 from radrl.pipelines.rollouts.nodes import sample_rollouts
 from radrl.pipelines.sft.nodes import cold_start
-from radrl.reporting.arms import asked
-from radrl.reporting.reporter import Reporter
+from radrl.reporting import Reporter, asked
 from radrl.storage.complete_weights import WeightsError
 from radrl.wiring import served
 from radrl.wiring.errors import plain_words

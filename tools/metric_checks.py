@@ -44,7 +44,7 @@ from radrl.parts.find import find
 from radrl.scoring.base import Scorer
 from radrl.scoring.build import build
 from radrl.scoring.clinical import ClinicalEfficacy
-from radrl.scoring.weighted_findings.conditions import Context
+from radrl.scoring.weighted_findings.tables import Context
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 DOCS: Final = ROOT / "docs"

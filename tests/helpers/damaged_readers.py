@@ -423,8 +423,7 @@ def film(kind: str) -> bytes:
 
 
 def _film_read(folder: Path, path: Path) -> None:
-    from radrl.reporting.arms import Asked
-    from radrl.reporting.films import shown
+    from radrl.reporting import Asked, shown
 
     asked = Asked.__new__(Asked)
     object.__setattr__(asked, "image_size", 32)
@@ -434,8 +433,7 @@ def _film_read(folder: Path, path: Path) -> None:
 
 def _served(folder: Path, path: Path) -> None:
     """A film in a request, of which the row is named in place of a file."""
-    from radrl.reporting.arms import Asked
-    from radrl.reporting.films import FilmError
+    from radrl.reporting import Asked, FilmError
     from radrl.wiring.served import IMAGE, Served
 
     served = Served.__new__(Served)
@@ -626,7 +624,7 @@ def _cpu_seconds(folder: Path, path: Path) -> None:
 
 
 def _lay_cache(folder: Path) -> Path:
-    from radrl.scoring.judge.cache import AnswerCache
+    from radrl.scoring.judge import AnswerCache
 
     cache = AnswerCache(folder / "answers.sqlite")
     for number in range(60):
@@ -636,7 +634,7 @@ def _lay_cache(folder: Path) -> Path:
 
 
 def _cache(folder: Path, path: Path) -> None:
-    from radrl.scoring.judge.cache import AnswerCache
+    from radrl.scoring.judge import AnswerCache
 
     cache = AnswerCache(path)
     try:

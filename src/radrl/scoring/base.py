@@ -42,7 +42,7 @@ class Scorer(Protocol):
     An attribute `wording`, true, says that it measures wording: it is given texts as a paper's cleaning
     leaves them, all others as they were written (`radrl.scoring.base`). An attribute `by_pair`, true, says
     that a pair's numbers hang on no other pair and that every figure is a mean of them, so that workers may
-    share the pairs (`radrl.scoring.parallel`); such a scorer asks for no labelers. A method
+    share the pairs (`radrl.scoring.build`); such a scorer asks for no labelers. A method
     ``explained(references, hypotheses)`` gives, by the name of a column, for each pair the rows that its
     score comes from; the stage eval keeps them beside the scores of each report.
 

@@ -18,9 +18,7 @@ import pandas as pd
 from radrl.labelers.build import build as build_labeler
 from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.process import offline
-from radrl.reporting.arms import Asked
-from radrl.reporting.films import FilmError, shown
-from radrl.reporting.reporter import Reporter
+from radrl.reporting import Asked, FilmError, Reporter, shown
 
 IMAGE: Final = "image"
 """The column of requests: a PNG, JPEG or DICOM file in base64."""

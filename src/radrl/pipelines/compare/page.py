@@ -29,9 +29,8 @@ from radrl.pipelines.compare.summary import sentences, too_few_patients, too_few
 from radrl.pipelines.compare.tables import group_title, name_within_group, page_rows, rank_rows
 from radrl.pipelines.eval.nodes import describe_cleaning
 from radrl.pipelines.eval.texts import LABEL_TEXTS
-from radrl.scoring.facts.base import Verdict
+from radrl.scoring.facts import FactS, Outcome, ReportFacts, Verdict
 from radrl.scoring.facts.rules import RulesEntailment, RulesExtractor
-from radrl.scoring.facts.score import FactS, Outcome, ReportFacts
 
 CONTENTS: Final = {
     "against": "Each arm against the reference arm",
@@ -265,7 +264,7 @@ def by_label(report: ReportFacts, reference: Sequence[int]) -> list[LabelFacts]:
     """Set what a report's facts entail beside its reference's labels.
 
     Args:
-        report: of `radrl.scoring.facts.score.FactS.score`.
+        report: of `radrl.scoring.facts.FactS.score`.
         reference: 14 class indices, those that it was scored against.
 
     Returns:

@@ -30,7 +30,7 @@ from radrl.pages.caveats import NOT_OURS
 from radrl.params.base import ParamsError
 from radrl.parts.choices import near
 from radrl.pipelines.eval.texts import texts_of
-from radrl.readers.names import READERS
+from radrl.readers import READERS
 from radrl.scoring.base import Texts
 from radrl.storage import json_files
 

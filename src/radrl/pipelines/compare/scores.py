@@ -25,7 +25,7 @@ from radrl.labelers.build import build as build_labeler
 from radrl.labelers.cached import Remembering
 from radrl.pipelines.compare.rows import CEILING, Row, RowScores
 from radrl.pipelines.eval.texts import LABEL_TEXTS, gold_of_reports, label_columns
-from radrl.readers.names import READERS
+from radrl.readers import READERS
 from radrl.scoring.base import Scorer, Scores, Texts
 from radrl.scoring.build import build as build_scorers
 from radrl.scoring.clinical import ClinicalEfficacy, GoldEfficacy

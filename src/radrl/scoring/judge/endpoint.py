@@ -21,8 +21,7 @@ from typing import Any, Final
 import httpx2
 
 from radrl.scoring.base import ScoringError
-from radrl.scoring.judge.base import Answer, Check, Keep, answer_through_cache
-from radrl.scoring.judge.cache import AnswerCache, cache_key
+from radrl.scoring.judge import Answer, AnswerCache, Check, Keep, answer_through_cache, cache_key
 from radrl.storage import json_files
 
 _PASSING: Final = (httpx2.TimeoutException, httpx2.NetworkError, httpx2.RemoteProtocolError)
@@ -107,7 +106,7 @@ class EndpointJudge:
         }
 
     def answer(self, prompts: Sequence[str], *, check: Check | None = None) -> list[Answer]:
-        """See `radrl.scoring.judge.base.Judge`."""
+        """See `radrl.scoring.judge.Judge`."""
         return answer_through_cache(
             prompts,
             key=lambda prompt: cache_key({"judge": "endpoint", "body": self._body(prompt)}),

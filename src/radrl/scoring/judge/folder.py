@@ -12,8 +12,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig, 
 
 from radrl.process.devices import place
 from radrl.scoring.base import ScoringError
-from radrl.scoring.judge.base import Answer, Check, Keep, answer_through_cache
-from radrl.scoring.judge.cache import AnswerCache, cache_key
+from radrl.scoring.judge import Answer, AnswerCache, Check, Keep, answer_through_cache, cache_key
 from radrl.storage import complete_weights
 from radrl.storage.digests import sha256
 
@@ -72,7 +71,7 @@ class FolderJudge:
         }
 
     def answer(self, prompts: Sequence[str], *, check: Check | None = None) -> list[Answer]:
-        """See `radrl.scoring.judge.base.Judge`."""
+        """See `radrl.scoring.judge.Judge`."""
         return answer_through_cache(
             prompts, key=self._key, cache=self._cache, ask=self._ask, name=self.name, check=check
         )

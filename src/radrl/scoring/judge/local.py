@@ -8,8 +8,7 @@ from typing import Any, Final
 from radrl.evaluation.green import CHAT_TEMPLATE
 from radrl.parts.section import takes
 from radrl.scoring.base import ScoringError
-from radrl.scoring.judge.base import Judge
-from radrl.scoring.judge.sections import FolderSection
+from radrl.scoring.judge import FolderSection, Judge
 
 CHATS: Final[dict[str, dict[str, Any]]] = {
     "own": {"chat_template": None, "add_bos": False},

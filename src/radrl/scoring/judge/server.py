@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from radrl.parts.section import takes
-from radrl.scoring.judge.base import Judge
-from radrl.scoring.judge.sections import EndpointSection
+from radrl.scoring.judge import EndpointSection, Judge
 
 
 @takes(EndpointSection)

@@ -7,30 +7,13 @@ than "base".
 from __future__ import annotations
 
 import enum
-from typing import Final
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-class Role(enum.IntEnum):
-    """What an attribute says of a finding."""
-
-    SIDE = enum.auto()
-    PLACE = enum.auto()
-    SEVERITY = enum.auto()
-    CHANGE = enum.auto()
-    DESCRIPTOR = enum.auto()
-
+from typing import Final, NamedTuple
 
 LEFT: Final = "left"
 RIGHT: Final = "right"
 BILATERAL: Final = "bilateral"
-
 NOTHING: Final = ""
 """What a phrase stands for that only looks like an attribute."""
-
 SIDES: Final[dict[str, str]] = {
     NOTHING: """
         left|right atrium|atrial|ventricle|ventricular|heart|cardiac|main
@@ -48,7 +31,6 @@ SIDES: Final[dict[str, str]] = {
         bases|apices|hila
         lower|upper lobes""",
 }
-
 PLACES: Final[dict[str, str]] = {
     "base": "base|bases|basilar|basal|bibasilar|bibasal\nbi basilar\nlung base|bases",
     "apex": "apex|apices|apical|biapical\nbi apical\nlung apex|apices",
@@ -82,7 +64,6 @@ PLACES: Final[dict[str, str]] = {
     "sternum": "sternum|sternal",
     "diaphragm": "diaphragm|hemidiaphragm|hemidiaphragms|diaphragms",
 }
-
 SEVERITIES: Final[dict[str, str]] = {
     NOTHING: """
         small bowel|airway|airways
@@ -97,7 +78,6 @@ SEVERITIES: Final[dict[str, str]] = {
     "large": "large|massive|gross\nvery large",
     "severe": "severe|severely|marked|markedly|extensive|extensively",
 }
-
 RANKS: Final[dict[str, frozenset[int]]] = {
     "trace": frozenset({1}),
     "small": frozenset({1}),
@@ -109,7 +89,6 @@ RANKS: Final[dict[str, frozenset[int]]] = {
     "severe": frozenset({3}),
 }
 """Ranks that a severity may stand for; trace, small and mild are one, as reports use them for the same."""
-
 NEW: Final = "new"
 INCREASED: Final = "increased"
 DECREASED: Final = "decreased"
@@ -119,17 +98,8 @@ CHANGED: Final = "changed"
 """A change whose direction is not said; counts only where it is denied."""
 RAISED: Final = "raised"
 """What "increased" says: a comparison, or before a density its presence ("increased opacity")."""
-
-COMPARISONS: Final = _words(
-    """
-    compared comparison prior previous previously since interval interim
-    """
-)
-"""Words that make any "increased" of their sentence a comparison."""
-
 DENIABLE: Final = frozenset({INCREASED, DECREASED, CHANGED, RAISED})
 """Changes whose denial is "unchanged"."""
-
 CHANGES: Final[dict[str, str]] = {
     NOTHING: """
         left|right worse|larger than right|left
@@ -162,6 +132,28 @@ CHANGES: Final[dict[str, str]] = {
         xxxx unchanged""",
     CHANGED: "change|changed",
 }
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+class Role(enum.IntEnum):
+    """What an attribute says of a finding."""
+
+    SIDE = enum.auto()
+    PLACE = enum.auto()
+    SEVERITY = enum.auto()
+    CHANGE = enum.auto()
+    DESCRIPTOR = enum.auto()
+
+
+COMPARISONS: Final = _words(
+    """
+    compared comparison prior previous previously since interval interim
+    """
+)
+"""Words that make any "increased" of their sentence a comparison."""
 
 DESCRIPTORS: Final = _words(
     """
@@ -264,3 +256,35 @@ AMOUNTS: Final = _words(
     """
 )
 """Nouns whose "of" leads to the finding ("small amount of pleural fluid")."""
+
+
+class Attribute(NamedTuple):
+    """What tokens ``start`` to ``end`` (exclusive) say of a finding; ``denied`` where a "no" makes it so."""
+
+    role: Role
+    value: str
+    start: int
+    end: int
+    denied: bool = False
+
+
+class Mention(NamedTuple):
+    """A finding named in a sentence, or an organ of which the sentence states no look.
+
+    Args:
+        name: of the finding; empty for an organ.
+        said: its class (positive, negative or uncertain).
+        start: first token of its phrase, or of the organ whose look is stated.
+        end: the token after its last.
+        look: tokens that state an organ's look ("normal", "clear"), as (start, end).
+        normal: whether its words state normality, so that asserting them denies the finding.
+        attributes: in the order of the sentence.
+    """
+
+    name: str
+    said: int
+    start: int
+    end: int
+    look: tuple[int, int] | None = None
+    normal: bool = False
+    attributes: tuple[Attribute, ...] = ()

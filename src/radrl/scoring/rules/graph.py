@@ -27,8 +27,7 @@ from radrl.parts.section import Nothing
 from radrl.scoring.base import Scores, means_of, require_pairs
 from radrl.scoring.by_parts import Course, OfSums
 from radrl.scoring.rules import attributes as known
-from radrl.scoring.rules.attributes import Role
-from radrl.scoring.rules.mention import Attribute, Mention
+from radrl.scoring.rules.attributes import Attribute, Mention, Role
 from radrl.scoring.rules.sentence import CACHED_SENTENCES, Sentence, parse
 
 ANATOMY: Final = "Anatomy::definitely present"

@@ -13,8 +13,7 @@ from typing import Final
 
 from radrl.labelers.rules.lexicon import Item, Kind
 from radrl.scoring.rules import attributes as known
-from radrl.scoring.rules.attributes import Role
-from radrl.scoring.rules.mention import Attribute, Mention
+from radrl.scoring.rules.attributes import Attribute, Mention, Role
 from radrl.scoring.rules.vocabulary import PLACELESS, SIDELESS
 
 _JOINTS: Final = frozenset({Kind.COMMA, Kind.AND, Kind.EITHER})

@@ -18,8 +18,7 @@ from radrl.labelers.rules.text import fold, tokens
 from radrl.observations import NEGATIVE, OBSERVATIONS, POSITIVE
 from radrl.scoring.rules import attributes as attributive
 from radrl.scoring.rules import vocabulary as known
-from radrl.scoring.rules.attributes import Role
-from radrl.scoring.rules.mention import Attribute, Mention
+from radrl.scoring.rules.attributes import Attribute, Mention, Role
 from radrl.scoring.rules.owners import Owners
 
 T = TypeVar("T")

@@ -22,10 +22,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
-from radrl.scoring.weighted_findings.conditions import Context
-from radrl.scoring.weighted_findings.finding import Finding
-from radrl.scoring.weighted_findings.regions import disagreement
-from radrl.scoring.weighted_findings.tables import Tables
+from radrl.scoring.weighted_findings import Finding
+from radrl.scoring.weighted_findings.attributes import disagreement
+from radrl.scoring.weighted_findings.tables import Context, Tables
 
 SIGNS: Final = frozenset(
     {

@@ -15,12 +15,11 @@ from pydantic import Field
 from radrl.parts.section import LocalPath, PositiveFloat, Section
 from radrl.scoring.base import Scores, means_of, require_pairs
 from radrl.scoring.by_parts import Course, OfSums
-from radrl.scoring.weighted_findings.conditions import Context, context_of
+from radrl.scoring.weighted_findings import Finding
 from radrl.scoring.weighted_findings.explain import rows
-from radrl.scoring.weighted_findings.finding import Finding
 from radrl.scoring.weighted_findings.matching import Comparison, compare
 from radrl.scoring.weighted_findings.reader import findings_of
-from radrl.scoring.weighted_findings.tables import default, tables
+from radrl.scoring.weighted_findings.tables import Context, context_of, default, tables
 
 Weights = LocalPath | dict[str, str | Annotated[float, Field(ge=0)]]
 

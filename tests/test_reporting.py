@@ -17,8 +17,7 @@ from PIL import Image
 from radrl.commands.main import cli
 from radrl.data import corpus as corpora
 from radrl.observations import OBSERVATIONS
-from radrl.reporting.arms import find, trained
-from radrl.reporting.films import FilmError, samples, shown
+from radrl.reporting import FilmError, find_arm, samples, shown, trained
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +101,7 @@ def test_an_arm_that_has_not_trained_says_what_trains_it(project: Path, tmp_path
     shutil.rmtree(tmp_path / "fresh/data/06_models/arms/deer")
     assert "deer" not in trained(tmp_path / "fresh")
     with pytest.raises(FileNotFoundError, match=r"radrl repro train@deer"):
-        find(tmp_path / "fresh", "deer")
+        find_arm(tmp_path / "fresh", "deer")
 
 
 def test_one_bad_film_ends_it_before_anything_is_written(radrl: Any) -> None:
@@ -131,6 +130,6 @@ def test_a_study_is_a_folder_where_params_say_so(tmp_path: Path) -> None:
 def test_a_film_is_shown_as_ingest_fits_it(project: Path, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     Image.fromarray(rng.integers(0, 255, (200, 90), dtype=np.uint8)).save(tmp_path / "tall.jpg")
-    asked = find(project, "grpo").asked
+    asked = find_arm(project, "grpo").asked
     (tmp_path / "seen.png").write_bytes(shown(tmp_path / "tall.jpg", asked))
     assert Image.open(tmp_path / "seen.png").size == (asked.image_size, asked.image_size)

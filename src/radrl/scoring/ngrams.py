@@ -1,6 +1,6 @@
-"""pycocoevalcap's CIDEr over more references than its scorer can hold.
+"""BLEU and CIDEr: what pycocoevalcap gives for the n-grams that two texts share.
 
-`CiderScorer` keeps a dictionary of n-grams for every text, tens of kB a pair, because it counts document
+Its `CiderScorer` keeps a dictionary of n-grams for every text, tens of kB a pair, because it counts document
 frequencies over the list of its references. Its `compute_cider`, however, reads nothing but those
 frequencies and the number of references: here they are counted first, compactly, and texts are then scored
 some at a time. It takes NumPy's logarithm anew for each n-gram of each text and adds up NumPy's scalars; here
@@ -10,12 +10,16 @@ there is one logarithm a frequency and Python's floats, in the same order, which
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from pycocoevalcap.bleu.bleu_scorer import BleuScorer
+
+from radrl.evaluation.summed import FloatArray, Metrics
 
 ORDER: Final = 4
 """CIDEr's n-grams have 1 to 4 words."""
@@ -30,6 +34,106 @@ _HALF: Final = 2.0**26
 
 Ngram = tuple[str, ...]
 Keys = npt.NDArray[np.complex128]
+
+BLEU_ORDER: Final = 4
+BLEUS: Final = [f"nlg_bleu{n}" for n in range(1, BLEU_ORDER + 1)]
+
+Cooked = tuple[int, dict[tuple[str, ...], int]]
+"""A text's length in words and its n-grams, as pycocoevalcap's `precook` has them."""
+
+_TINY, _SMALL = 1e-15, 1e-9
+"""pycocoevalcap's smoothing: added to the matches and to the number of n-grams."""
+
+
+def sentence_bleu2(reference: str, hypothesis: str) -> float:
+    """BLEU-2 of one report, the second term of DEER's reward (eq. 1).
+
+    With c_n matched (clipped) and g_n all n-grams of the hypothesis, on whitespace tokens as given:
+    sqrt(prod_{n = 1, 2} (c_n + 1e-15) / (g_n + 1e-9)) * min(1, exp(1 - |reference| / |hypothesis|)).
+    This is pycocoevalcap's BLEU-2 of a corpus of this one pair; no bigram in common gives about 1e-8, not a
+    smoothed value.
+
+    Args:
+        reference: the reference report, prepared.
+        hypothesis: the generated report, prepared in the same way.
+
+    Returns:
+        BLEU-2, in [0, 1].
+
+    Raises:
+        ValueError: when the reference has no token.
+
+    Example:
+        >>> round(sentence_bleu2("no acute process .", "no acute change ."), 4)
+        0.5
+    """
+    truth, found = reference.split(), hypothesis.split()
+    if not truth:
+        raise ValueError("the reference report is empty; leave the study out")
+    matched, total = [], []
+    for n in (1, 2):
+        matched.append((_ngrams(truth, n) & _ngrams(found, n)).total())
+        total.append(max(0, len(found) - n + 1))
+    bleu = _bleu(np.array(matched), np.array(total), np.array(len(found)), np.array(len(truth)))
+    return float(bleu[-1])
+
+
+def _ngrams(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+
+
+def _bleu(
+    matched: npt.NDArray[Any], total: npt.NDArray[Any], length: npt.NDArray[Any], reference: npt.NDArray[Any]
+) -> FloatArray:
+    """BLEU-1 to BLEU-n, pycocoevalcap's smoothing, from counts, shape (..., n), and lengths, shape (...)."""
+    precisions = np.cumprod((matched + _TINY) / (total + _SMALL), axis=-1)
+    orders = np.arange(1, matched.shape[-1] + 1)
+    shortness = (length + _TINY) / (reference + _SMALL)
+    brevity = np.exp(np.minimum(0.0, 1.0 - 1.0 / shortness))
+    bleu: FloatArray = precisions ** (1.0 / orders) * brevity[..., np.newaxis]
+    return bleu
+
+
+def bleu_of_sums(sums: FloatArray) -> Metrics:
+    """Corpus BLEU from summed matches, n-grams and the two lengths, shape (..., 10)."""
+    bleu = _bleu(sums[..., :BLEU_ORDER], sums[..., BLEU_ORDER:-2], sums[..., -2], sums[..., -1])
+    return {name: bleu[..., n] for n, name in enumerate(BLEUS)}
+
+
+def bleu_scores(known: Sequence[Cooked], said: Sequence[Cooked]) -> tuple[dict[str, FloatArray], FloatArray]:
+    """Per-report BLEU by pycocoevalcap, and its counts for `bleu_of_sums`, shape (N, 10)."""
+    counts = [bleu_counts(*pair) for pair in zip(known, said, strict=True)]
+    _, per_report = _pycocoevalcap(counts)
+    return (
+        {name: np.asarray(values, np.float64) for name, values in zip(BLEUS, per_report, strict=True)},
+        np.asarray(counts, np.float64),
+    )
+
+
+def bleu_counts(known: Cooked, said: Cooked) -> list[int]:
+    """Matches of each order, n-grams of each order, and the two lengths."""
+    reference, ngrams = known[1], said[1]
+    correct = [0] * BLEU_ORDER
+    for ngram in ngrams.keys() & reference.keys():
+        correct[len(ngram) - 1] += min(ngrams[ngram], reference[ngram])
+    return [*correct, *(max(0, said[0] - n) for n in range(BLEU_ORDER)), said[0], known[0]]
+
+
+def corpus_bleu(sums: FloatArray) -> dict[str, float]:
+    """Corpus BLEU by pycocoevalcap, which has it from sums over all reports."""
+    corpus, _ = _pycocoevalcap([[int(count) for count in sums]])
+    return {name: float(value) for name, value in zip(BLEUS, corpus, strict=True)}
+
+
+def _pycocoevalcap(counts: Sequence[Sequence[int]]) -> tuple[list[float], list[list[float]]]:
+    """BLEU of all and of each, from what its scorer counts."""
+    scorer = BleuScorer(n=BLEU_ORDER)
+    scorer.ctest = [
+        {"correct": one[:BLEU_ORDER], "guess": one[BLEU_ORDER:-2], "testlen": one[-2], "reflen": [one[-1]]}
+        for one in counts
+    ]
+    corpus, per_report = scorer.compute_score(option="closest", verbose=0)  # higher values print to stdout
+    return corpus, per_report
 
 
 class DocumentFrequencies:
