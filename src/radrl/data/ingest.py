@@ -22,11 +22,10 @@ from typing import Any, Final, Literal, TypeVar, get_args
 
 from tqdm import tqdm
 
-from radrl.data.admission import Admission, Admitted, CorpusRow, Note, Seen, row
+from radrl.data.admission import Admission, Admitted, CorpusRow, Crossing, Note, PatientSplits, Seen, row
 from radrl.data.prepare import Prepared, Rules, prepare
 from radrl.data.quarantine import Quarantine, Refusal
 from radrl.data.sources import Source
-from radrl.data.splits import Crossing, PatientSplits
 from radrl.data.study import Record
 from radrl.data.tables import SourceError
 from radrl.parts.choices import require_one_of

@@ -93,6 +93,10 @@ class Refused(Exception):
         self.detail = detail
 
 
+class PatientInTwoSplits(ValueError):
+    """A source puts one patient into two splits, so that a test would know its patients from training."""
+
+
 class TooManyQuarantined(ValueError):
     """More was refused than the parameter allows.
 

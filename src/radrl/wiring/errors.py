@@ -16,8 +16,7 @@ from kedro_repro.project import ProjectError
 from kedro_repro.stage_start import ChangedMeanwhile
 from kedro_repro.tracking.server import RecordError
 from radrl.data.pretraining_seed import SeenFilms
-from radrl.data.quarantine import TooManyQuarantined
-from radrl.data.splits import PatientInTwoSplits
+from radrl.data.quarantine import PatientInTwoSplits, TooManyQuarantined
 from radrl.data.tables import SourceError
 from radrl.labelers.base import LabelerError
 from radrl.params.base import ParamsError

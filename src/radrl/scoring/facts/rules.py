@@ -17,9 +17,9 @@ from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.labelers.rules.text import raw_tokens, sentences
 from radrl.observations import NEGATIVE, NO_FINDING, POSITIVE, SUPPORT_DEVICES, UNCERTAIN
 from radrl.scoring.facts import Facts, Failure, Ruling, Rulings, Verdict
-from radrl.scoring.rules.attributes import RESOLVED, Mention
 from radrl.scoring.rules.reading import STUDY, Finding, read
 from radrl.scoring.rules.sentence import parse
+from radrl.scoring.rules.vocabulary import RESOLVED, Mention
 
 CACHED: Final = 32_768
 """Sentences, and facts, remembered; rollouts of one film repeat theirs."""

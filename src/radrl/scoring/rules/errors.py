@@ -45,9 +45,8 @@ from radrl.evaluation.green import score as green_of
 from radrl.parts.section import Nothing
 from radrl.scoring.base import Scores, means_of, require_pairs
 from radrl.scoring.by_parts import Course, OfSums
-from radrl.scoring.rules.attributes import BILATERAL, LEFT, RANKS, RIGHT, UNCHANGED
 from radrl.scoring.rules.reading import STUDY, Finding, read
-from radrl.scoring.rules.vocabulary import DEVICES, FAMILIES
+from radrl.scoring.rules.vocabulary import BILATERAL, DEVICES, FAMILIES, LEFT, RANKS, RIGHT, UNCHANGED
 
 T = TypeVar("T")
 

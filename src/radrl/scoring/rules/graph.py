@@ -26,9 +26,9 @@ from radrl.observations import NEGATIVE, POSITIVE, UNCERTAIN
 from radrl.parts.section import Nothing
 from radrl.scoring.base import Scores, means_of, require_pairs
 from radrl.scoring.by_parts import Course, OfSums
-from radrl.scoring.rules import attributes as known
-from radrl.scoring.rules.attributes import Attribute, Mention, Role
+from radrl.scoring.rules import vocabulary as known
 from radrl.scoring.rules.sentence import CACHED_SENTENCES, Sentence, parse
+from radrl.scoring.rules.vocabulary import Attribute, Mention, Role
 
 ANATOMY: Final = "Anatomy::definitely present"
 OBSERVATION: Final[dict[int, str]] = {

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from radrl.labelers.rules.lexicon import Item, Kind
-from radrl.scoring.rules import attributes as known
-from radrl.scoring.rules.attributes import Attribute, Mention, Role
-from radrl.scoring.rules.vocabulary import PLACELESS, SIDELESS
+from radrl.scoring.rules import vocabulary as known
+from radrl.scoring.rules.vocabulary import PLACELESS, SIDELESS, Attribute, Mention, Role
 
 _JOINTS: Final = frozenset({Kind.COMMA, Kind.AND, Kind.EITHER})
 _BLOCKS: Final = _JOINTS | {Kind.VERB, Kind.SEEN, Kind.STOP, Kind.DENY}

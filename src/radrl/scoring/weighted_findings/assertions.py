@@ -1,10 +1,13 @@
 """What one sentence asserts, denies or hedges of what it names, by the rule labeler's rules.
 
-Two shapes that many sentences have need no rules: a list of findings, and a denied list.
+Two shapes that many sentences have need no rules: a list of findings, and a denied list. A finding
+that the sentence names is a draft until what belongs to it is settled.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Final
 
 from radrl.labelers.rules.assertion import statements
@@ -35,21 +38,9 @@ from radrl.scoring.weighted_findings.lexicon import (
     bit,
 )
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_BEFORE_ORGANS: Final = _words("""
-    the both left right bilateral visualized upper mid middle lower anterior posterior lateral medial
-""")
-_PREPOSITIONS: Final = _words("""
-    in at of within over overlying along near throughout on to from by into above below under
-""")
 _LOOKS: Final = frozenset({"clear", "intact", "sharp", "midline", "preserved", "maintained"})
 Part = tuple[Meaning, int, int]
 """What a phrase says, its first token, and the token after its last."""
-
 _NORMAL: Final = bit(NORMAL)
 _VERB: Final = bit(VERB)
 BEYOND_NORMAL_ORGANS: Final = PARTS | bit(*Kind) & ~bit(ORGAN, QUALIFIER, AND, COMMA, VERB, NORMAL)
@@ -76,8 +67,31 @@ _SEEN: Final = bit(SEEN)
 _NO_LIST: Final = bit(*Kind) & ~_LIST
 _BEYOND_A_DENIED_LIST: Final = _NO_LIST & ~(_DENIES | _STOP | _SEEN | _VERB)
 """Parts that no denied list has."""
-
 _OPPOSITE: Final = {POSITIVE: NEGATIVE, NEGATIVE: POSITIVE}
+WHEN_CALCIFIED: Final = {
+    "nodule": "calcified_granuloma",
+    "granuloma": "calcified_granuloma",
+    "granulomatous_disease": "granulomatous_disease",
+    "adenopathy": "calcified_lymph_node",
+    "hilar_adenopathy": "calcified_lymph_node",
+    "mediastinal_adenopathy": "calcified_lymph_node",
+    "pleural_plaque": "pleural_calcification",
+    "pleural_thickening": "pleural_calcification",
+    "tortuous_aorta": "tortuous_aorta",
+}
+"""What a calcified one is called."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_BEFORE_ORGANS: Final = _words("""
+    the both left right bilateral visualized upper mid middle lower anterior posterior lateral medial
+""")
+_PREPOSITIONS: Final = _words("""
+    in at of within over overlying along near throughout on to from by into above below under
+""")
 
 
 def all_normal(parts: list[Part]) -> bool:
@@ -168,3 +182,65 @@ def is_place(words: list[str], start: int) -> bool:
     while before >= 0 and words[before] in _BEFORE_ORGANS:
         before -= 1
     return before >= 0 and words[before] in _PREPOSITIONS
+
+
+@dataclass(slots=True, eq=False)
+class Draft:
+    """A finding as the words of a sentence name it.
+
+    Args:
+        concept: its name.
+        said: its class (positive, negative or uncertain).
+        start: first token of its phrase.
+        end: the token after its last.
+        before: qualities of its noun phrase.
+        after: qualities said of it behind.
+        joined: how it follows the finding before it in a list; nothing where it does not.
+        host: the finding that points to it.
+        subject: qualities of the organ that is the subject of its clause.
+        compared: whether its sentence compares with an earlier film.
+        plural: whether a plural of a paired place stands among its qualities.
+    """
+
+    concept: str
+    said: int
+    start: int
+    end: int
+    before: list[Meaning] = field(default_factory=list)
+    after: list[Meaning] = field(default_factory=list)
+    joined: Kind | None = None
+    host: Draft | None = None
+    subject: tuple[Meaning, ...] = ()
+    plural: bool = False
+    compared: bool = False
+
+    @property
+    def bare(self) -> bool:
+        """Whether nothing is said of it."""
+        return not (self.before or self.after or self.subject or self.host)
+
+    def raised(self, *, described: bool) -> bool:
+        """Whether "increased" is a change: not before what it only describes ("increased opacity")."""
+        said = self.after if described and not self.compared else [*self.before[1:], *self.after]
+        return any("raised" in one.hints for one in said)
+
+
+def lend_degree_and_change(lent: Iterable[Meaning], draft: Draft) -> None:
+    """Give what is said at a list's end of all of it ("the effusion and the edema are unchanged")."""
+    own = [*draft.before, *draft.after]
+    graded = any(one.severity is not None for one in own)
+    changed = any(one.change for one in own)
+    for one in lent:
+        if one.sides or one.regions or one.tip or one.size_mm is not None:
+            continue
+        if (one.change and not changed) or (one.severity is not None and not graded):
+            draft.after.append(one)
+
+
+def lend(lent: Iterable[Meaning], draft: Draft, plural: bool) -> None:
+    """Give sides and places to a finding that has none."""
+    own = [*draft.before, *draft.after]
+    if any(one.sides or one.regions for one in own):
+        return
+    draft.after += [one for one in lent if one.sides or one.regions]
+    draft.plural |= plural

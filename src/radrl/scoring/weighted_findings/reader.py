@@ -23,7 +23,7 @@ from typing import Final
 from radrl.labelers.rules.text import sentences
 from radrl.observations import NEGATIVE, UNCERTAIN
 from radrl.scoring.weighted_findings import Change, Finding, Side, vocabulary
-from radrl.scoring.weighted_findings.draft import Draft
+from radrl.scoring.weighted_findings.assertions import Draft
 from radrl.scoring.weighted_findings.lexicon import Meaning
 from radrl.scoring.weighted_findings.measures import degree
 from radrl.scoring.weighted_findings.sentence import read, tokens

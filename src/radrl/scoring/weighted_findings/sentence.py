@@ -33,12 +33,15 @@ from radrl.observations import NEGATIVE
 from radrl.scoring.weighted_findings import lexicon, vocabulary
 from radrl.scoring.weighted_findings.assertions import (
     BEYOND_NORMAL_ORGANS,
+    WHEN_CALCIFIED,
+    Draft,
     Part,
     all_normal,
     assertions,
     is_place,
+    lend,
+    lend_degree_and_change,
 )
-from radrl.scoring.weighted_findings.draft import WHEN_CALCIFIED, Draft, lend, lend_degree_and_change
 from radrl.scoring.weighted_findings.lexicon import (
     LINK,
     LOCATIVE,

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
-from radrl.data import views
 from radrl.data.quarantine import Refusal, Refused
 from radrl.data.sources import Source
 from radrl.data.sources.chexpert_plus.tables import (
@@ -21,8 +20,7 @@ from radrl.data.sources.chexpert_plus.tables import (
     study_of,
     view_number,
 )
-from radrl.data.splits import canonical
-from radrl.data.study import Record
+from radrl.data.study import Record, canonical_split, view_table, view_word
 from radrl.data.tables import SourceError, Table
 
 Films = Literal["png", "jpg", "dicom"]
@@ -39,7 +37,7 @@ _COLUMNS: Final = (
     "section_impression",
     "split",
 )
-_WORDS: Final = views.table()
+_WORDS: Final = view_table()
 
 
 def read(
@@ -200,7 +198,7 @@ class _Splits:
         if patient_of(study) in self._patients:
             raise Refused("left_out_split", "another study of a patient in the gold set")
         split = self._own(path, stated)
-        if self._gold is not None and canonical(split or "") == "test":
+        if self._gold is not None and canonical_split(split or "") == "test":
             raise Refused("left_out_split", "test: gold keeps the studies with gold labels alone")
         return split
 
@@ -265,8 +263,8 @@ class _Records:
 
 def _view(cells: dict[str, str]) -> str:
     """The view; unknown where frontal_lateral and ap_pa contradict each other, as they do for 17 films."""
-    view = _WORDS.get(views.normalise(cells["frontal_lateral"]), "unknown")
-    other = _WORDS.get(views.normalise(cells["ap_pa"]), view)
+    view = _WORDS.get(view_word(cells["frontal_lateral"]), "unknown")
+    other = _WORDS.get(view_word(cells["ap_pa"]), view)
     return view if view == other else "unknown"
 
 

@@ -12,8 +12,7 @@ from typing import Any, Protocol
 from radrl.data.phantom.from_labels import IndexedFilm, is_indexed, unmapped
 from radrl.data.quarantine import Reason, Refusal
 from radrl.data.sources.iu_xray.reports import SUFFIXES, Projections, Study, film_id, study_id, study_of
-from radrl.data.splits import canonical
-from radrl.data.study import Draw, Record
+from radrl.data.study import Draw, Record, canonical_split
 from radrl.data.tables import SourceError
 from radrl.storage import json_files
 
@@ -99,7 +98,7 @@ def _entry(key: str, name: str, raw: Any) -> Entry | Refusal:
 
 
 def _split(key: str, study: str, name: str, own: str) -> str | Refusal:
-    listed, stated = canonical(name), canonical(own)
+    listed, stated = canonical_split(name), canonical_split(own)
     if listed is None and stated is None:
         return Refusal(key, "unknown_split", f"stands in list {name!r} with split {own!r}", study)
     if listed is not None and stated is not None and listed != stated:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal, get_args
 
-from radrl.data import views
 from radrl.data.archives import tar_entries
 from radrl.data.images import locate
 from radrl.data.quarantine import Reason, Refusal, Refused
+from radrl.data.study import view_table, view_word
 from radrl.data.tables import BrokenRow, Row, SourceError, Table, open_table
 
 SUFFIXES: Final = (".png", ".jpg", ".jpeg", ".dcm", ".dicom")
@@ -195,7 +195,7 @@ def read_projections(path: Path) -> Projections:
     Raises:
         SourceError: it cannot be read or lacks a column.
     """
-    table, words = open_with(path, ("uid", "filename", "projection")), views.table()
+    table, words = open_with(path, ("uid", "filename", "projection")), view_table()
     found, unmapped = Projections(), set[str]()
     for row in table.rows():
         key = row_key(table, row)
@@ -203,7 +203,7 @@ def read_projections(path: Path) -> Projections:
             found.refusals.append(refusal)
             continue
         assert isinstance(row, Row)
-        name, word = row.cells["filename"].strip(), views.normalise(row.cells["projection"])
+        name, word = row.cells["filename"].strip(), view_word(row.cells["projection"])
         film = film_id(name) or ""
         if word and word not in words and word not in unmapped:
             unmapped.add(word)

@@ -9,11 +9,10 @@ from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Final, Literal
 
-from radrl.data import views as view_words
 from radrl.data.quarantine import Refusal, Refused
 from radrl.data.sources import Source
 from radrl.data.sources.mimic_cxr.annotation import Annotation
-from radrl.data.sources.mimic_cxr.report_files import Reports, open_reports
+from radrl.data.sources.mimic_cxr.reports import Reports, Sections, open_reports, read_sections
 from radrl.data.sources.mimic_cxr.tables import (
     Film,
     Films,
@@ -25,11 +24,10 @@ from radrl.data.sources.mimic_cxr.tables import (
     number,
     study_path,
 )
-from radrl.data.study import Record
+from radrl.data.study import Record, view_table, view_word
 from radrl.data.tables import BrokenRow, Row, SourceError, Table, open_table
 from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.parts.choices import require_one_of
-from radrl.reports.mimic_sections import Sections, read_sections
 
 _OTHER_NAMES: Final = {"Lung Opacity": "Airspace Opacity"}
 _CLASSES: Final = {"": BLANK, "1": POSITIVE, "0": NEGATIVE, "-1": UNCERTAIN}
@@ -110,7 +108,7 @@ def read(
         split: `official`, that of the split table; `r2gen`, that of `annotation`; `drawn`, none stated.
         annotation: R2Gen's annotation.json, for `split` or `text`.
         text: `files`, sections of the reports; `r2gen`, the annotation's text as findings.
-        unheaded_findings: as of `radrl.reports.mimic_sections.read_sections`.
+        unheaded_findings: as of `radrl.data.sources.mimic_cxr.reports.read_sections`.
         view_positions: keep films of these ViewPositions alone (`""`: of none); by default all.
         gold: the table of the radiologist's labels.
 
@@ -190,13 +188,13 @@ def _views(wanted: Collection[str] | None, index: Index) -> frozenset[str] | Non
     """The wanted words as the table writes them, without case and punctuation."""
     if wanted is None:
         return None
-    there = {view_words.normalise(word) for word in index.views}
-    if absent := [word for word in wanted if view_words.normalise(word) not in there]:
+    there = {view_word(word) for word in index.views}
+    if absent := [word for word in wanted if view_word(word) not in there]:
         raise SourceError(
             f"no film has the ViewPosition {', '.join(map(repr, absent))}, which view_positions names; "
             f"there are: {', '.join(map(repr, sorted(index.views)))}"
         )
-    return frozenset(map(view_words.normalise, wanted))
+    return frozenset(map(view_word, wanted))
 
 
 def _studies_without_films(folders: list[Path], known: Collection[int]) -> Iterator[Refusal]:
@@ -229,7 +227,7 @@ class _Reading:
     unheaded_findings: bool
     views: frozenset[str] | None
     gold: Mapping[int, tuple[int, ...]]
-    words: Mapping[str, str] = field(default_factory=view_words.table)
+    words: Mapping[str, str] = field(default_factory=view_table)
 
     def records(self, films: Index) -> Iterator[Record | Refusal]:
         """One film after the other, each study's report read once, and only where a film of it is wanted."""
@@ -268,7 +266,7 @@ class _Reading:
     def _check_view(self, film: Film, wanted: frozenset[str]) -> None:
         if film.view is None:
             raise Refused("malformed_row", "the metadata have no row of this film, so its view is unknown")
-        if view_words.normalise(film.view) not in wanted:
+        if view_word(film.view) not in wanted:
             raise Refused("left_out_view", f"ViewPosition {film.view!r} is not in view_positions")
 
     def _sections(self, reports: Reports, film: Film) -> Sections | Refused:
@@ -290,7 +288,7 @@ class _Reading:
             study_id=f"s{film.study}",
             patient_id=f"p{film.subject}",
             image=self._path(film),
-            view=self.words.get(view_words.normalise(film.view or ""), "unknown"),
+            view=self.words.get(view_word(film.view or ""), "unknown"),
             split=split,
             findings=sections.findings,
             impression=sections.impression,

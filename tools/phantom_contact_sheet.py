@@ -1,6 +1,6 @@
 """The contact sheet of the phantoms: a normal chest and every finding, mild to gross, with its sentence.
 
-Run it with ``python -m radrl.data.phantom.contact_sheet OUT.png --seed 0``. With ``--pool PARAMS.yaml`` it
+Run it with ``python tools/phantom_contact_sheet.py OUT.png --seed 0``. With ``--pool PARAMS.yaml`` it
 is of a training pool instead: near copies beside what they are copies of, and films without any finding.
 """
 
@@ -14,9 +14,9 @@ from textwrap import wrap
 from typing import Any, Final
 
 import numpy as np
+from phantom_census import section_of
 from PIL import Image, ImageDraw
 
-from radrl.data.phantom.census import section_of
 from radrl.data.phantom.film import Drawing, draw_film
 from radrl.data.phantom.findings import DRAWN, Case, case_from_labels
 from radrl.data.phantom.wording import write_report

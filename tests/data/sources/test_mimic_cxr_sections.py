@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from radrl.reports.mimic_sections import Sections, read_sections
+from radrl.data.sources.mimic_cxr.reports import Sections, read_sections
 
 USUAL = dedent("""\
                                      FINAL REPORT

@@ -1,6 +1,6 @@
 import pytest
 
-from radrl.data.views import VIEWS, WORDS, normalise, table
+from radrl.data.study import VIEW_WORDS, VIEWS, view_table, view_word
 
 
 @pytest.mark.parametrize(
@@ -17,25 +17,25 @@ from radrl.data.views import VIEWS, WORDS, normalise, table
     ],
 )
 def test_common_words(word, view):
-    assert table()[normalise(word)] == view
+    assert view_table()[view_word(word)] == view
 
 
 @pytest.mark.parametrize("word", ["", "?", "oblique", "left lateral decubitus"])
 def test_words_that_are_neither_are_not_listed(word):
-    assert normalise(word) not in table()
+    assert view_word(word) not in view_table()
 
 
 def test_own_words_win_over_the_default_ones():
-    words = table({"Thorax_PA": "frontal", "L": "unknown"})
+    words = view_table({"Thorax_PA": "frontal", "L": "unknown"})
     assert words["thorax pa"] == "frontal"
     assert words["l"] == "unknown"
-    assert WORDS["l"] == "lateral"
+    assert VIEW_WORDS["l"] == "lateral"
 
 
 def test_default_words_are_normalised_and_lead_to_views():
-    assert all(normalise(word) == word and view in VIEWS for word, view in WORDS.items())
+    assert all(view_word(word) == word and view in VIEWS for word, view in VIEW_WORDS.items())
 
 
 def test_word_that_leads_to_no_view_is_refused():
     with pytest.raises(ValueError, match=r"'PA' leads to 'front'.*frontal, lateral"):
-        table({"PA": "front"})
+        view_table({"PA": "front"})

@@ -1,4 +1,4 @@
-"""Count what the phantom reports state: ``python -m radrl.data.phantom.census --studies 2000 --seed 0``."""
+"""Count what the phantom reports state: ``python tools/phantom_census.py --studies 2000 --seed 0``."""
 
 from __future__ import annotations
 
