@@ -55,8 +55,8 @@ BUILTIN: Final[dict[str, dict[str, str]]] = {
         "chexbert_compact": "radrl.labelers.chexbert.compact:chexbert_compact",
     },
     "judge": {
-        "endpoint": "radrl.scoring.judge.server:endpoint",
-        "folder": "radrl.scoring.judge.local:folder",
+        "endpoint": "radrl.scoring.judge.endpoint:endpoint",
+        "folder": "radrl.scoring.judge.folder:folder",
     },
     "extractor": {
         "rules": "radrl.scoring.facts.rules:RulesExtractor",

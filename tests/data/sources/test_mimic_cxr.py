@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from radrl.data.quarantine import Refusal
+from radrl.data.sources import mimic_cxr as mimic_cxr
 from radrl.data.sources.mimic_cxr import MimicCxrSection
-from radrl.data.sources.mimic_cxr import source as mimic_cxr
 from radrl.data.study import VIEW_WORDS, Record
 from radrl.data.tables import SourceError
 from radrl.observations import OBSERVATIONS

@@ -30,8 +30,15 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from radrl.scoring.weighted_findings import Finding
-from radrl.scoring.weighted_findings.attributes import differing, same, unless_same
-from radrl.scoring.weighted_findings.entities import Entity, entities, spread, together
+from radrl.scoring.weighted_findings.entities import (
+    Entity,
+    differing,
+    entities,
+    same,
+    spread,
+    together,
+    unless_same,
+)
 from radrl.scoring.weighted_findings.tables import UNKNOWN, Context, Tables
 
 Kind = Literal["matched", "missed", "false", "silent"]
