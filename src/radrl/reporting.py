@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from radrl.data import images
 from radrl.data.quarantine import REASONS, Refused
-from radrl.labelers.base import Labeler
+from radrl.labelers import Labeler
 from radrl.params.schema import Params, read
 from radrl.parts.choices import near
 from radrl.reports.output import report_of
@@ -331,7 +331,7 @@ class Weigher:
 
     def __init__(self, arm: TrainedArm, root: Path) -> None:
         from radrl.credit.build import build
-        from radrl.labelers.base import LabelerError
+        from radrl.labelers import LabelerError
         from radrl.parts.find import PartError
         from radrl.pipelines.analyses.groups import load_tokenizer
 
@@ -375,7 +375,7 @@ class Weigher:
 
 def _labelers(arm: TrainedArm, models: Path) -> Callable[[str], Labeler]:
     def get(name: str) -> Labeler:
-        from radrl.labelers.build import build
+        from radrl.labelers import build
 
         section, device, threads = arm.params.labeler.model_dump(), arm.params.device, arm.params.threads
         return build(section, models, name=name, device=device, threads=threads)

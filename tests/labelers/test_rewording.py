@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from radrl.labelers.rules import SHADOWED, spelled
 from radrl.labelers.rules.labeler import RulesLabeler
-from radrl.labelers.rules.lexicon import SHADOWED, spelled
 from radrl.labelers.rules.rewording import (
     _JOINTS,
     _places,

@@ -12,8 +12,7 @@ import pyarrow.dataset as ds
 import pytest
 from transformers import BertConfig
 
-from radrl.labelers.base import LabelerError
-from radrl.labelers.build import build
+from radrl.labelers import LabelerError, build
 from radrl.observations import INDEX, NEGATIVE, NO_FINDING, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.pipelines.label.nodes import label_reports
 from radrl.pipelines.labeler.nodes import agreement, check_labelers, make_labelers

@@ -123,7 +123,7 @@ REPORTS = ["the heart is big.", "no effusion. the heart is small", "effusion is 
 
 
 def test_a_chexbert_reads_on_its_process_own_device(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from radrl.labelers.build import build
+    from radrl.labelers import build
 
     seen: set[str] = set()
     settings = {"name": "chexbert_compact", "compact": {}}
@@ -138,7 +138,7 @@ def test_a_chexbert_reads_on_its_process_own_device(models: Path, monkeypatch: p
 
 
 def test_a_chexberts_gradients_are_found_where_it_lies(models: Path, alone: None) -> None:
-    from radrl.labelers.build import build
+    from radrl.labelers import build
     from radrl.labelers.chexbert.saliency import token_saliency
 
     chosen = np.ones((len(REPORTS), 14), dtype=bool)

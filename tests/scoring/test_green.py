@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from radrl.evaluation.green import INSIGNIFICANT, MATCHED, SIGNIFICANT, prompt
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 from radrl.scoring.green import METRICS, Green
 from radrl.scoring.judge import Answer, AnswerCache, answer_through_cache, cache_key
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from radrl.evaluation.meteor import METEOR
-from radrl.scoring import nlg
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError, nlg
 from radrl.scoring.meteor import MeteorProcess, Texts, meteor_missing
 from radrl.scoring.nlg import MeteorCounts
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from kedro.io import AbstractDataset, DatasetError
 
-from radrl.labelers.build import build
+from radrl.labelers import build
 from radrl.observations import NEGATIVE, OBSERVATIONS, POSITIVE
 from radrl.wiring.datasets import Folder, HtmlPage, ParquetShards, Workspace, replacing
 

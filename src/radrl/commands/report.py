@@ -20,7 +20,7 @@ from radrl.observations import OBSERVATIONS
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from radrl.labelers.base import Labeler
+    from radrl.labelers import Labeler
     from radrl.reporting import Report, Sample, TrainedArm, Weighed, Weigher
 
 NOTICE: Final = "Research software, not a medical device: no report of it may be used to care for a patient."
@@ -100,7 +100,7 @@ def _drawn(trained: TrainedArm) -> str:
 
 
 def _labeler(trained: TrainedArm) -> Labeler:
-    from radrl.labelers.build import build
+    from radrl.labelers import build
 
     return build(trained.params.labeler.model_dump(), name="rules")
 

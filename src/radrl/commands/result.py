@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from radrl.commands.pairs import Pairs, Survey
 from radrl.commands.run import Part, Scoring
+from radrl.evaluation import FloatArray, RunningSum, SummedMetrics, join
 from radrl.evaluation.bootstrap import Interval, Method, patient_groups, patient_intervals
 from radrl.evaluation.label_agreement import LabelRow, label_counts, rows_of_counts
-from radrl.evaluation.summed import FloatArray, RunningSum, SummedMetrics, join
 from radrl.observations import OBSERVATIONS
-from radrl.scoring.base import Scores
+from radrl.scoring import Scores
 
 
 @dataclass(frozen=True, slots=True)

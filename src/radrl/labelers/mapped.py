@@ -17,8 +17,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from radrl.labelers.base import Labeler, LabelMatrix
-from radrl.labelers.build import build
+from radrl.labelers import Labeler, LabelMatrix, build
 from radrl.labelers.cached import OnDemand, Remembering
 from radrl.mapping.base import Work
 from radrl.mapping.engines import mapped

@@ -122,7 +122,7 @@ KINDS: Final[dict[str, Kind]] = {
             "value a report, which is averaged under the name it goes by, or several by name, which are put "
             "after that name. An attribute `wording = True` says that it is to read texts as `eval.cleaning` "
             "leaves them. An object has `score(references, hypotheses)`, which gives a "
-            "`radrl.scoring.base.Scores` whose metrics begin with the name it goes by; to be made it may ask "
+            "`radrl.scoring.Scores` whose metrics begin with the name it goes by; to be made it may ask "
             "for `labelers` (those of `eval.labelers`) and `name`.",
             ("labelers", "name"),
             ("hypotheses", "references", "labelers"),

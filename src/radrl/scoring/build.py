@@ -12,13 +12,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from radrl.evaluation.summed import FloatArray
-from radrl.labelers.base import Labeler
+from radrl.evaluation import FloatArray
+from radrl.labelers import Labeler
 from radrl.mapping.base import Work
 from radrl.mapping.engines import mapped
 from radrl.parts.find import Part, find
 from radrl.parts.signature import ingredients
-from radrl.scoring.base import Scorer, Scores, ScoringError, means_of, require_pairs
+from radrl.scoring import Scorer, Scores, ScoringError, means_of, require_pairs
 
 PAIRS: Final = 2048
 """Pairs of a shard; RadGraph's process, which loads its model anew, lasts for one."""
@@ -55,7 +55,7 @@ class SharedOut:
         self.explained = explained
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.base.Scorer`."""
+        """See `radrl.scoring.Scorer`."""
         require_pairs(references, hypotheses)
         shards: list[_Shard] = [
             (start, references[start : start + PAIRS], hypotheses[start : start + PAIRS])
@@ -97,7 +97,7 @@ class OfFunction:
         self._settings = part.settings(settings)
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.base.Scorer`.
+        """See `radrl.scoring.Scorer`.
 
         Raises:
             ScoringError: when it gives another number of values than there are reports.

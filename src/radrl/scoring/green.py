@@ -16,11 +16,10 @@ from typing import Annotated, Any, Final, Literal, get_args
 import numpy as np
 from pydantic import Field
 
-from radrl.evaluation import green
+from radrl.evaluation import green, mean_metrics
 from radrl.evaluation.green import ERRORS, MAX_WORDS, GreenAnswerError, GreenCounts
-from radrl.evaluation.summed import mean_metrics
 from radrl.parts.section import Section, takes
-from radrl.scoring.base import Scores, ScoringError, require_pairs
+from radrl.scoring import Scores, ScoringError, require_pairs
 from radrl.scoring.judge import Answer, EndpointSection, FolderSection, Judge, build_judge
 
 Missing = Literal["raise", "skip"]
@@ -55,7 +54,7 @@ class Green:
         self.judge, self.missing = judge, missing
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.base.Scorer`; pairs that give the same prompt are asked once.
+        """See `radrl.scoring.Scorer`; pairs that give the same prompt are asked once.
 
         Raises:
             ValueError: when a reference is empty.

@@ -31,8 +31,8 @@ from typing import IO, Final
 
 import numpy as np
 
+from radrl.evaluation import FloatArray
 from radrl.evaluation.meteor import addable
-from radrl.evaluation.summed import FloatArray
 from radrl.storage.temporary import temporary_folder
 
 MOST: Final = 5000

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from pycocoevalcap.bleu.bleu_scorer import BleuScorer
 
-from radrl.evaluation.summed import FloatArray, Metrics
+from radrl.evaluation import FloatArray, Metrics
 
 ORDER: Final = 4
 """CIDEr's n-grams have 1 to 4 words."""

@@ -27,10 +27,10 @@ import numpy.typing as npt
 from pycocoevalcap.bleu.bleu_scorer import precook
 from pycocoevalcap.rouge.rouge import Rouge
 
+from radrl.evaluation import FloatArray, Metrics, RunningSum, SummedMetrics, join, mean_metrics
 from radrl.evaluation.meteor import METEOR, addable, meteor_of_counts
-from radrl.evaluation.summed import FloatArray, Metrics, RunningSum, SummedMetrics, join, mean_metrics
 from radrl.parts.section import Section
-from radrl.scoring.base import Scores, ScoringError, require_pairs
+from radrl.scoring import Scores, ScoringError, require_pairs
 from radrl.scoring.by_parts import Course
 from radrl.scoring.meteor import MeteorProcess, Texts, meteor_missing
 from radrl.scoring.ngrams import (
@@ -232,7 +232,7 @@ class Nlg:
         self.preparation, self.meteor, self.cider = preparation, meteor, cider
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.base.Scorer`."""
+        """See `radrl.scoring.Scorer`."""
         asked = {"meteor": self.meteor, "cider": self.cider}
         return nlg_scores(references, hypotheses, preparation=self.preparation, **asked)
 
@@ -319,7 +319,7 @@ class MeteorCounts:
         self._prepare = PREPARATIONS[preparation]
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.base.Scorer`.
+        """See `radrl.scoring.Scorer`.
 
         Raises:
             ScoringError: when METEOR cannot run here.

@@ -18,12 +18,12 @@ from kedro_repro.tracking.server import RecordError
 from radrl.data.pretraining_seed import SeenFilms
 from radrl.data.quarantine import PatientInTwoSplits, TooManyQuarantined
 from radrl.data.tables import SourceError
-from radrl.labelers.base import LabelerError
+from radrl.labelers import LabelerError
 from radrl.params.base import ParamsError
 from radrl.parts.find import PartError
 from radrl.process.devices import DeviceError
 from radrl.rewards.base import RewardError
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 from radrl.storage import refused
 from radrl.storage.complete_weights import WeightsError
 from radrl.storage.csv_files import NoTable

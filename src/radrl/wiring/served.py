@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from radrl.labelers.build import build as build_labeler
+from radrl.labelers import build as build_labeler
 from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.process import offline
 from radrl.reporting import Asked, FilmError, Reporter, shown

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from radrl.observations import INDEX, OBSERVATIONS, POSITIVE
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 from radrl.scoring.facts import Failure, Ruling, Verdict
 from radrl.scoring.facts.build import FACTS_SCHEMA, RULINGS_SCHEMA, build
 from radrl.scoring.facts.judge import entailment_prompt, extraction_prompt

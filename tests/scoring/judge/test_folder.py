@@ -11,7 +11,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from radrl.evaluation.green import CHAT_TEMPLATE
 from radrl.parts.find import PartError
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 from radrl.scoring.judge import Answer, build_judge
 from radrl.scoring.judge.folder import FolderJudge
 

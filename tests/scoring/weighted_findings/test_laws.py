@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from radrl.labelers.rules.lexicon import fold, spelled
+from radrl.labelers.rules import fold, spelled
 from radrl.scoring.weighted_findings import Finding, vocabulary
 from radrl.scoring.weighted_findings.lexicon import written
 from radrl.scoring.weighted_findings.reader import findings_of

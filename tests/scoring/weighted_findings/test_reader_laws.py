@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.labelers.rules.lexicon import spelled
+from radrl.labelers.rules import spelled
 from radrl.labelers.rules.text import sentences
 from radrl.observations import OBSERVATIONS
 from radrl.scoring.weighted_findings import sentence, vocabulary

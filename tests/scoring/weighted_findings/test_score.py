@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.scoring.base import Scorer, ScoringError
+from radrl.scoring import Scorer, ScoringError
 from radrl.scoring.build import build
 from radrl.scoring.weighted_findings.explain import COLUMNS, lines, rows
 from radrl.scoring.weighted_findings.score import WeightedFindings

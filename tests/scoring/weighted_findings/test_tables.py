@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 from radrl.scoring.weighted_findings import Finding
 from radrl.scoring.weighted_findings.entities import SIGNS
 from radrl.scoring.weighted_findings.tables import (

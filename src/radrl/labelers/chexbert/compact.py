@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from radrl.labelers.base import Labeler
+from radrl.labelers import Labeler
 from radrl.parts.section import PositiveFloat, PositiveInt, Section, Share, takes
 
 

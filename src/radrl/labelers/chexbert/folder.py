@@ -18,7 +18,7 @@ from transformers import BertConfig, BertTokenizer
 
 from radrl.data.archives import ZipMembers
 from radrl.data.tables import SourceError
-from radrl.labelers.base import LabelerError
+from radrl.labelers import LabelerError
 from radrl.labelers.chexbert.model import CheXbert, build_tokenizer
 from radrl.storage.complete_weights import listed, not_finite
 

@@ -2,7 +2,7 @@
 
 As stanfordmlgroup/CheXbert's ``label.py``: the class of an observation is the argmax of its head's logits.
 Departure: there an empty report goes through the model as [CLS] [SEP]; here a report without a token is blank
-throughout, as `radrl.labelers.base.Labeler` has it.
+throughout, as `radrl.labelers.Labeler` has it.
 
 Sums of floats depend on a batch's shape in their last digits. A label depends on the reports beside it only
 where two classes' logits are equal to within some 1e-6; a text's first label is kept while it is remembered.
@@ -20,7 +20,7 @@ import numpy.typing as npt
 import torch
 from transformers import BertTokenizer
 
-from radrl.labelers.base import Labeler, LabelerError, LabelMatrix, check_texts
+from radrl.labelers import Labeler, LabelerError, LabelMatrix, check_texts
 from radrl.labelers.chexbert import folder as on_disk
 from radrl.labelers.chexbert.model import MAX_TOKENS, CheXbert, Encoded, by_length, encode, pad
 from radrl.observations import BLANK, OBSERVATIONS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from radrl.labelers.base import Labeler
+from radrl.labelers import Labeler
 from radrl.parts.section import Nothing, takes
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from radrl.labelers.base import LabelMatrix, check_texts
+from radrl.labelers import LabelMatrix, check_texts
 from radrl.labelers.chexbert.labeler import CheXbertLabeler, classes
 from radrl.labelers.chexbert.model import CheXbert, Encoded, by_length, pad
 from radrl.observations import OBSERVATIONS, POSITIVE, UNCERTAIN

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from radrl.labelers.rules.lexicon import (
+from radrl.labelers.rules import (
     AND,
     ASKED,
     ASKED_BACK,

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from radrl.labelers.rules import Item, find, raw_tokens, tokens
 from radrl.labelers.rules.assertion import statements
-from radrl.labelers.rules.lexicon import Item, find, raw_tokens, tokens
 from radrl.labelers.rules.text import sentences
 from radrl.observations import UNCERTAIN
 

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from radrl.labelers.rules.lexicon import (
+from radrl.labelers.rules import (
     BORDERLINE_HEART,
     CONGESTION,
     CUES,

@@ -13,7 +13,7 @@ import re
 import unicodedata
 from typing import Final
 
-from radrl.labelers.rules.lexicon import Kind, find, fold, raw_tokens, tokens
+from radrl.labelers.rules import Kind, find, fold, raw_tokens, tokens
 
 __all__ = ["fold", "raw_tokens", "sentences", "tokens"]
 

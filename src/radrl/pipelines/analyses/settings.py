@@ -8,8 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from radrl.labelers.base import Labeler
-from radrl.labelers.build import build
+from radrl.labelers import Labeler, build
 
 
 @dataclass(frozen=True, slots=True, eq=False)

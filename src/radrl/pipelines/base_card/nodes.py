@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 from radrl.data import corpus as corpora
 
 if TYPE_CHECKING:
-    from radrl.labelers.base import Labeler
+    from radrl.labelers import Labeler
     from radrl.policy.writers.base import Writer
 
 SPLIT: Final = "test"
@@ -61,7 +61,7 @@ def measure_base(
         films, and on the films when reasoning is asked for; and under `groups` what FactS makes of groups of
         rollouts.
     """
-    from radrl.labelers.build import build as build_labeler
+    from radrl.labelers import build as build_labeler
     from radrl.policy import folder
     from radrl.policy.writers.hf import HfWriter
     from radrl.process.devices import place

@@ -9,7 +9,7 @@ import pandas as pd
 
 from radrl.evaluation.clinical_efficacy import Gold, gold_of
 from radrl.reports.cleaning import clean_once
-from radrl.scoring.base import Texts
+from radrl.scoring import Texts
 
 SIDES: Final = ("reference", "report")
 LABEL_TEXTS: Final = {side: f"{side}_label_text" for side in SIDES}

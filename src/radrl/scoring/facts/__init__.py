@@ -21,7 +21,7 @@ import numpy as np
 from radrl.algorithms.f_measure import FloatArray, Labels, f_beta
 from radrl.algorithms.facts import Verdicts, fact_precision_recall, fact_verdicts
 from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 
 Facts = tuple[str, ...]
 """Atomic facts of one report, in its order, each a text that is not blank; none for an empty report."""

@@ -14,10 +14,10 @@ from typing import Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from radrl.labelers.base import Labeler
+from radrl.labelers import Labeler
 from radrl.observations import OBSERVATIONS
 from radrl.parts.find import find
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 from radrl.scoring.facts import FactS, Facts, Ruling, Rulings, Verdict
 from radrl.scoring.judge import Judge, build_judge
 from radrl.storage import json_files

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from radrl.labelers.base import Labeler
+from radrl.labelers import Labeler
 from radrl.observations import NEGATIVE, NO_FINDING, POSITIVE, SUPPORT_DEVICES, UNCERTAIN
 from radrl.scoring.facts import Facts, Failure, Ruling, Rulings, Verdict
 

@@ -21,7 +21,7 @@ from tqdm import tqdm
 from radrl.parts.find import find
 from radrl.parts.section import LocalPath, PositiveFloat, PositiveInt, Section
 from radrl.process.devices import check
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 
 _WAIT_SECONDS: Final = 60.0
 """How long a write waits for another process's."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 from radrl.evaluation.green import CHAT_TEMPLATE
 from radrl.parts.section import takes
 from radrl.process.devices import place
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 from radrl.scoring.judge import (
     Answer,
     AnswerCache,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from radrl.labelers.rules.lexicon import Item, Kind
+from radrl.labelers.rules import Item, Kind
 from radrl.scoring.rules import vocabulary as known
 from radrl.scoring.rules.vocabulary import PLACELESS, SIDELESS, Attribute, Mention, Role
 

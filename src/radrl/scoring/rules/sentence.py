@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, Generic, NamedTuple, TypeVar
 
+from radrl.labelers.rules import Entry, Item, Kind, find
 from radrl.labelers.rules.assertion import statements
-from radrl.labelers.rules.lexicon import Entry, Item, Kind, find
 from radrl.labelers.rules.text import fold, tokens
 from radrl.observations import NEGATIVE, OBSERVATIONS, POSITIVE
 from radrl.scoring.rules import vocabulary as known

@@ -12,7 +12,7 @@ import enum
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from radrl.labelers.rules.lexicon import Tables
+from radrl.labelers.rules import Tables
 
 _TABLES: Final = Tables(
     Path(__file__).with_name("vocabulary.yml"),

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from radrl.labelers.rules.assertion import statements
-from radrl.labelers.rules.lexicon import (
+from radrl.labelers.rules import (
     AND,
     CHANGE,
     COMMA,
@@ -28,6 +27,7 @@ from radrl.labelers.rules.lexicon import (
     Item,
     Kind,
 )
+from radrl.labelers.rules.assertion import statements
 from radrl.observations import NEGATIVE, POSITIVE, UNCERTAIN
 from radrl.scoring.weighted_findings import vocabulary
 from radrl.scoring.weighted_findings.lexicon import (

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from radrl.labelers.rules import lexicon as labeler
-from radrl.labelers.rules.lexicon import Entry, Kind, fold
+from radrl.labelers import rules as labeler
+from radrl.labelers.rules import Entry, Kind, fold
 from radrl.observations import OBSERVATIONS
 from radrl.scoring.weighted_findings import Change, Side, vocabulary
 

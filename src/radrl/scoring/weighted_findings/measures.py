@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from radrl.labelers.rules.lexicon import BORDERLINE, ENLARGED, NORMAL, Entry, Kind
+from radrl.labelers.rules import BORDERLINE, ENLARGED, NORMAL, Entry, Kind
 from radrl.scoring.weighted_findings import Change
 from radrl.scoring.weighted_findings.lexicon import Meaning
 

@@ -13,7 +13,7 @@ import itertools
 import re
 from typing import Final
 
-from radrl.labelers.rules.lexicon import (
+from radrl.labelers.rules import (
     AND,
     BORDERLINE,
     COMMA,

@@ -21,7 +21,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 from radrl.scoring.weighted_findings import SEVERITIES, Finding
 
 _CLAUSE: Final = re.compile(r"([a-z_]+)(<=|>=|<|>|=)(\S+)")

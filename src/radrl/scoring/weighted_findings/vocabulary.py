@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from radrl.labelers.rules.lexicon import Tables
+from radrl.labelers.rules import Tables
 
 _NAMES: Final = """
     concepts of_observation organs enlarged reversed shadowed sides regions paired lung hints refined

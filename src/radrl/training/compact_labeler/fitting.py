@@ -30,7 +30,7 @@ from torch.nn import functional
 from tqdm import tqdm
 from transformers import BertConfig, BertTokenizer
 
-from radrl.labelers.base import Labeler, LabelMatrix
+from radrl.labelers import Labeler, LabelMatrix
 from radrl.labelers.chexbert.labeler import CheXbertLabeler
 from radrl.labelers.chexbert.model import CLASSES, SPECIAL, CheXbert, Encoded, build_tokenizer, pad
 from radrl.observations import OBSERVATIONS

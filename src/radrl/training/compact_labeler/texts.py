@@ -19,7 +19,7 @@ import numpy.typing as npt
 import torch
 from transformers import BertTokenizer
 
-from radrl.labelers.base import Labeler, LabelMatrix
+from radrl.labelers import Labeler, LabelMatrix
 from radrl.labelers.rules.rewording import FloatArray, IntArray, draw_texts, rarity_weights, reword, sentences
 
 WINDOW: Final = 20
