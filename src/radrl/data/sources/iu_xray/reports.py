@@ -12,7 +12,6 @@ from pathlib import Path, PurePosixPath
 from typing import Final, Literal, get_args
 
 from radrl.data.archives import tar_entries
-from radrl.data.images import locate
 from radrl.data.quarantine import Reason, Refusal, Refused
 from radrl.data.study import view_table, view_word
 from radrl.data.tables import BrokenRow, Row, SourceError, Table, open_table
@@ -257,6 +256,8 @@ def read_folder(folder: Path, root: Path, *, xxxx: Removed) -> Iterator[Study | 
         root: the folder that no link may leave.
         xxxx: `radrl.data.sources.iu_xray.reports.section`.
     """
+    from radrl.data.images import locate  # Pillow and pydicom, which whoever opens the source needs not
+
     for path in _files(folder):
         key = path.relative_to(folder.parent).as_posix()
         try:
