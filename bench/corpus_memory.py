@@ -40,7 +40,7 @@ import pyarrow as pa
 from PIL import Image
 
 from radrl.data import corpus as corpora
-from radrl.data.schema import CORPUS
+from radrl.data.admission import CORPUS
 
 SIDE: Final = 448
 KINDS: Final = 64

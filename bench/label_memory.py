@@ -36,7 +36,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from corpus_memory import held
 
-from radrl.labelers.build import build
+from radrl.labelers import build
 from radrl.pipelines.ddsampling import label_rollouts
 
 LABELER: Final = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}

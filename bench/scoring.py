@@ -130,8 +130,7 @@ def checkpoint(folder: Path, texts: Sequence[str]) -> None:
     from transformers import BertConfig
 
     from radrl.labelers.chexbert import folder as on_disk
-    from radrl.labelers.chexbert.model import CheXbert
-    from radrl.labelers.chexbert.text import SPECIAL, build_tokenizer
+    from radrl.labelers.chexbert.model import SPECIAL, CheXbert, build_tokenizer
 
     known = dict.fromkeys([*SPECIAL, *"abcdefghijklmnopqrstuvwxyz0123456789.,:;()/-%'\"?"])
     known |= dict.fromkeys(f"##{sign}" for sign in "abcdefghijklmnopqrstuvwxyz0123456789")
@@ -348,8 +347,7 @@ def meteor(options: argparse.Namespace, work: Path, said: list[str]) -> Task | N
     """METEOR 1.5, the program's start included."""
     from pycocoevalcap.meteor.meteor import Meteor
 
-    from radrl.scoring.meteor import MeteorProcess, meteor_missing
-    from radrl.scoring.meteor_table import Texts
+    from radrl.scoring.meteor import MeteorProcess, Texts, meteor_missing
 
     if missing := meteor_missing():
         said.append(f"METEOR is left out: {missing}")

@@ -144,7 +144,7 @@ def make_corpus(
 
     Labelers read the targets unless `label_text` is given.
     """
-    from radrl.data.schema import CORPUS, row_digest
+    from radrl.data.admission import CORPUS, row_digest
 
     def make(
         splits: Sequence[str] = ("pretrain", "train", "test"), studies: int = 4, **columns: Any

@@ -19,7 +19,7 @@ import pytest
 import radrl
 from radrl.data import corpus as written
 from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 
 ROOT = Path(__file__).parents[1]
 TRUTH = ["There is a small left pleural effusion.", "The heart is enlarged."]

@@ -23,7 +23,7 @@ from damaged_readers import READERS, Reader
 from time_limits import limited
 
 from radrl.errors import MENDABLE, plain_words
-from radrl.reporting.films import FilmError
+from radrl.reporting import FilmError
 from radrl.rexrank.form import FormError
 
 SEED: Final = 20_261_124

@@ -11,7 +11,7 @@ import yaml
 from kedro.io import AbstractDataset, DatasetError
 
 from radrl.datasets import Folder, HtmlPage, ParquetShards, Workspace, replacing
-from radrl.labelers.build import build
+from radrl.labelers import build
 from radrl.observations import NEGATIVE, OBSERVATIONS, POSITIVE
 
 

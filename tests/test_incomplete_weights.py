@@ -24,8 +24,7 @@ from radrl.pipelines.label import label_reports
 from radrl.pipelines.policy import make_base_policy
 from radrl.pipelines.rollouts import sample_rollouts
 from radrl.pipelines.sft import cold_start
-from radrl.reporting.arms import asked
-from radrl.reporting.reporter import Reporter
+from radrl.reporting import Reporter, asked
 from radrl.storage.complete_weights import WeightsError
 from radrl.wiring import served
 

@@ -15,7 +15,7 @@ import pytest
 
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.parts.builtin import BUILTIN
-from radrl.scoring.base import Scorer, means_of
+from radrl.scoring import Scorer, means_of
 from radrl.scoring.build import build
 from radrl.scoring.rules.errors import GreenRules
 

@@ -37,14 +37,14 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from radrl.evaluation.green import ERRORS
-from radrl.labelers.base import Labeler
+from radrl.labelers import Labeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.parts.builtin import BUILTIN
 from radrl.parts.find import find
-from radrl.scoring.base import Scorer
+from radrl.scoring import Scorer
 from radrl.scoring.build import build
 from radrl.scoring.clinical import ClinicalEfficacy
-from radrl.scoring.weighted_findings.conditions import Context
+from radrl.scoring.weighted_findings.tables import Context
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 DOCS: Final = ROOT / "docs"

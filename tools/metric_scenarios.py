@@ -14,7 +14,7 @@ from typing import Final
 
 import pandas as pd
 
-from radrl.scoring.weighted_findings.conditions import Context
+from radrl.scoring.weighted_findings.tables import Context
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 SCENARIOS: Final = ROOT / "docs" / "metric_scenarios.csv"

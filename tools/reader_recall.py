@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from xml.etree import ElementTree
 
-from radrl.scoring.weighted_findings.finding import Finding
+from radrl.scoring.weighted_findings import Finding
 from radrl.scoring.weighted_findings.reader import findings_of
 
 ARCHIVE: Final = "ecgen-radiology.tgz"

@@ -14,8 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from radrl.labelers.base import Labeler, LabelMatrix, says_nothing
-from radrl.labelers.build import RULES, load, needs_model, one
+from radrl.labelers import RULES, Labeler, LabelMatrix, load, needs_model, one, says_nothing
 from radrl.observations import OBSERVATIONS
 from radrl.parts.checked import checked
 from radrl.parts.choices import hint
@@ -25,9 +24,9 @@ from radrl.reports.lists import require_equal, texts
 if TYPE_CHECKING:
     import pandas as pd
 
-    from radrl.data.sources.base import Source
+    from radrl.data.sources import Source
     from radrl.policy.folder import Policy
-    from radrl.scoring.base import Scores
+    from radrl.scoring import Scores
 
 __all__ = [
     "OBSERVATIONS",
@@ -127,7 +126,7 @@ def score(
         TypeError: when a list is one text, or holds what is none.
         ValueError: when the lists differ in length or are empty, a reference says nothing, or there is no
             such metric, labeler or setting.
-        radrl.scoring.base.ScoringError: when a tool is missing for what is asked for by its name.
+        radrl.scoring.ScoringError: when a tool is missing for what is asked for by its name.
 
     Example:
         >>> import radrl
@@ -136,7 +135,7 @@ def score(
         >>> {name: round(value, 2) for name, value in found.corpus.items()}
         {'ce_rules_sample14_f1': 1.0, 'nlg_bleu1': 0.6}
     """
-    from radrl.scoring.base import Scores, ScoringError
+    from radrl.scoring import Scores, ScoringError
     from radrl.scoring.build import build
     from radrl.scoring.names import EVAL, WITHOUT_MODEL, Wanted
 
@@ -254,7 +253,7 @@ def open_source(name: str, *, seed: int = 0, image_size: int | None = None, **se
         ...     "csv", path="reports.csv", image_root="films", columns=columns, views={}
         ... )  # doctest: +SKIP
     """
-    from radrl.data.sources.build import open_source as opened
+    from radrl.data.sources import open_source as opened
 
     plain = {key: str(value) if isinstance(value, Path) else value for key, value in settings.items()}
     own = checked(find("source", name, plain, key="source"), plain)

@@ -22,15 +22,14 @@ from kedro_repro.project import ProjectError
 from kedro_repro.stage_start import ChangedMeanwhile
 from kedro_repro.tracking.server import RecordError
 from radrl.data.pretraining_seed import SeenFilms
-from radrl.data.quarantine import TooManyQuarantined
-from radrl.data.splits import PatientInTwoSplits
+from radrl.data.quarantine import PatientInTwoSplits, TooManyQuarantined
 from radrl.data.tables import SourceError
-from radrl.labelers.base import LabelerError
+from radrl.labelers import LabelerError
 from radrl.params.messages import ParamsError
 from radrl.parts.find import PartError
 from radrl.process.devices import DeviceError
 from radrl.rewards.base import RewardError
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 from radrl.storage import refused
 from radrl.storage.complete_weights import WeightsError
 from radrl.storage.csv_files import NoTable

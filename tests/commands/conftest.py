@@ -63,8 +63,7 @@ def chexbert(tmp_path_factory, one_thread):
     from transformers import BertConfig
 
     from radrl.labelers.chexbert.folder import save
-    from radrl.labelers.chexbert.model import CheXbert
-    from radrl.labelers.chexbert.text import build_tokenizer
+    from radrl.labelers.chexbert.model import CheXbert, build_tokenizer
 
     words = [f"[{name}]" for name in ("PAD", "UNK", "CLS", "SEP", "MASK")]
     words += [*".,", *WORDS.split()]

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from radrl.data import corpus
-from radrl.data.schema import CORPUS
+from radrl.data.admission import CORPUS
 
 ROOT = Path(__file__).parents[2]
 METRICS = ("ce_rules_micro14_f1", "ce_rules_sample14_f1", "nlg_bleu2", "nlg_rougel", "green_rules")

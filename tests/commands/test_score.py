@@ -8,14 +8,14 @@ import pyarrow.parquet as pq
 import pytest
 import score_memory
 
+from radrl.evaluation import join
 from radrl.evaluation.bootstrap import bootstrap_intervals
 from radrl.evaluation.clinical_efficacy import clinical_efficacy
-from radrl.evaluation.summed import join
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import OBSERVATIONS
 from radrl.parts.builtin import BUILTIN
 from radrl.parts.section import Nothing, takes
-from radrl.scoring.base import Scores, ScoringError, means_of
+from radrl.scoring import Scores, ScoringError, means_of
 from radrl.scoring.clinical import ClinicalEfficacy
 from radrl.scoring.nlg import nlg_scores
 

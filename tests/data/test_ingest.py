@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from radrl.data.admission import row_digest
 from radrl.data.ingest import ingest
 from radrl.data.prepare import Rules, prepare
-from radrl.data.quarantine import REASONS, Quarantine, Refusal, TooManyQuarantined
-from radrl.data.schema import row_digest
-from radrl.data.splits import SPLITS, PatientInTwoSplits
-from radrl.data.study import Record
+from radrl.data.quarantine import REASONS, PatientInTwoSplits, Quarantine, Refusal, TooManyQuarantined
+from radrl.data.study import SPLITS, Record
 
 SHARES = {"pretrain": 0.25, "train": 0.25, "val": 0.25, "test": 0.25}
 OPTIONS = {

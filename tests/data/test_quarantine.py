@@ -2,8 +2,7 @@ from typing import get_args
 
 import pytest
 
-from radrl.data.quarantine import REASONS, Quarantine, Reason, Refusal, TooManyQuarantined
-from radrl.data.schema import QUARANTINE
+from radrl.data.quarantine import REASONS, Quarantine, Reason, Refusal, TooManyQuarantined, schema
 
 
 def filled() -> Quarantine:
@@ -23,7 +22,7 @@ def test_counts_and_table_hold_every_refusal():
     assert len(quarantine) == 5
     assert list(quarantine.counts().items()) == [("missing_image", 4), ("empty_report", 1)]
     table = quarantine.table()
-    assert table.schema == QUARANTINE
+    assert table.schema == schema()
     assert table.to_pylist()[4] == {
         "source_key": "row 9",
         "study_id": "s9",
@@ -34,7 +33,7 @@ def test_counts_and_table_hold_every_refusal():
 
 
 def test_empty_quarantine_is_an_empty_table_with_the_same_columns():
-    assert Quarantine().table().schema == QUARANTINE
+    assert Quarantine().table().schema == schema()
     assert Quarantine().table().num_rows == 0
 
 

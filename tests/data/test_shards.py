@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from radrl.data.admission import CORPUS
 from radrl.data.ingest import ingest
 from radrl.data.quarantine import Refusal, TooManyQuarantined
-from radrl.data.schema import CORPUS
 from radrl.data.shards import shards
 from radrl.data.study import Film, Record
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from radrl.evaluation import SummedMetrics, mean_metrics
 from radrl.evaluation.bootstrap import bootstrap_intervals, patient_groups, sums_by_patient
 from radrl.evaluation.clinical_efficacy import clinical_efficacy_sums
-from radrl.evaluation.summed import SummedMetrics, mean_metrics
 
 
 def clustered(rng: np.random.Generator, patients: int = 40, studies: int = 4) -> np.ndarray:

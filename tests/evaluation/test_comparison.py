@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from radrl.evaluation import mean_metrics
 from radrl.evaluation.baselines import every_label_positive
 from radrl.evaluation.comparison import compare, compare_labels, drawn_alike, pair_errors
 from radrl.evaluation.paired import holm
-from radrl.evaluation.summed import mean_metrics
 
 PATIENTS = [f"p{i // 2}" for i in range(120)]
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radrl.algorithms.f_measure import ratio
+from radrl.evaluation import SummedMetrics, mean_metrics
 from radrl.evaluation.paired import FEWEST_PATIENTS, holm, holm_within, paired_differences, randomisation_p
-from radrl.evaluation.summed import SummedMetrics, mean_metrics
 
 PATIENTS = [f"p{i // 2:02d}" for i in range(80)]
 

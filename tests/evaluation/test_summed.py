@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from radrl.evaluation.summed import SummedMetrics, join, mean_metrics, mean_of_runs, restricted
+from radrl.evaluation import SummedMetrics, join, mean_metrics, mean_of_runs, restricted
 
 
 def test_means_by_hand():

@@ -89,7 +89,7 @@ def _csv_source(folder: Path, path: Path) -> int:
 
 
 def _opened(name: str, folder: Path, **settings: Any) -> int:
-    from radrl.data.sources.build import open_source
+    from radrl.data.sources import open_source
 
     source = open_source({"source": name, name: settings, "image_size": 32}, seed=0)
     records = list(source.records)
@@ -423,8 +423,7 @@ def film(kind: str) -> bytes:
 
 
 def _film_read(folder: Path, path: Path) -> None:
-    from radrl.reporting.arms import Asked
-    from radrl.reporting.films import shown
+    from radrl.reporting import Asked, shown
 
     asked = Asked.__new__(Asked)
     object.__setattr__(asked, "image_size", 32)
@@ -434,8 +433,7 @@ def _film_read(folder: Path, path: Path) -> None:
 
 def _served(folder: Path, path: Path) -> None:
     """A film in a request, of which the row is named in place of a file."""
-    from radrl.reporting.arms import Asked
-    from radrl.reporting.films import FilmError
+    from radrl.reporting import Asked, FilmError
     from radrl.wiring.served import IMAGE, Served
 
     served = Served.__new__(Served)
@@ -636,7 +634,7 @@ def _cpu_seconds(folder: Path, path: Path) -> None:
 
 
 def _lay_cache(folder: Path) -> Path:
-    from radrl.scoring.judge.cache import AnswerCache
+    from radrl.scoring.judge import AnswerCache
 
     cache = AnswerCache(folder / "answers.sqlite")
     for number in range(60):
@@ -646,7 +644,7 @@ def _lay_cache(folder: Path) -> Path:
 
 
 def _cache(folder: Path, path: Path) -> None:
-    from radrl.scoring.judge.cache import AnswerCache
+    from radrl.scoring.judge import AnswerCache
 
     cache = AnswerCache(path)
     try:
@@ -767,18 +765,18 @@ def _chexbert_vocabulary(folder: Path, path: Path) -> None:
 
 
 def _chexbert_weights(folder: Path, path: Path) -> None:
-    from radrl.labelers.chexbert import checkpoint
+    from radrl.labelers.chexbert.folder import read_weights
 
-    checkpoint.read(path)
+    read_weights(path)
 
 
 def _lay_weights(folder: Path) -> Path:
     import torch
 
-    from radrl.labelers.chexbert import checkpoint
+    from radrl.labelers.chexbert.folder import PREFIX, STATE
 
-    weights = {f"{checkpoint.PREFIX}bert.w{n}": torch.zeros(8, 8) for n in range(4)}
-    torch.save({checkpoint.STATE: weights}, folder / "chexbert.pth")
+    weights = {f"{PREFIX}bert.w{n}": torch.zeros(8, 8) for n in range(4)}
+    torch.save({STATE: weights}, folder / "chexbert.pth")
     return folder / "chexbert.pth"
 
 

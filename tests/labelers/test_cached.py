@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.labelers.base import LabelMatrix
+from radrl.labelers import LabelMatrix
 from radrl.labelers.cached import Remembering
 
 

@@ -1,14 +1,24 @@
-"""Sentences with other phrases in the places of their findings and cues."""
+"""Texts made of others' sentences, and sentences with other words in the places of theirs."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from radrl.labelers.rules import findings
+from radrl.labelers.rules import SHADOWED, spelled
 from radrl.labelers.rules.labeler import RulesLabeler
-from radrl.labelers.rules.lexicon import spelled
-from radrl.labelers.rules.rewording import _JOINTS, _places, _plural, _spliced, reword
+from radrl.labelers.rules.rewording import (
+    _JOINTS,
+    _places,
+    _plural,
+    _spliced,
+    draw_texts,
+    rarity_weights,
+    reword,
+    sentences,
+)
 from radrl.labelers.rules.text import fold
+from radrl.observations import INDEX, POSITIVE
 
 SENTENCES = ["no pleural effusion or pneumothorax.", "the heart is mildly enlarged.", "views are frontal."]
 
@@ -56,7 +66,7 @@ def test_some_sentences_go_on_as_another() -> None:
 
 def test_a_finding_gives_way_to_what_only_looks_like_one() -> None:
     new = reworded("effusion")
-    assert set(spelled(findings.SHADOWED)) & set(new)
+    assert set(spelled(SHADOWED)) & set(new)
     labels = RulesLabeler().label(new)[:, :-1]
     assert 0.02 < (labels == 0).all(axis=1).mean() < 0.5
 
@@ -96,3 +106,56 @@ def test_phrases_are_spelled_in_every_way() -> None:
         "cardiac size",
         "edema",
     ]
+
+
+def test_sentences_end_at_stops_and_lines() -> None:
+    assert sentences("No effusion. The heart\nis  large; lungs are clear!\n\n 1.5 cm nodule") == [
+        "No effusion.",
+        "The heart",
+        "is large;",
+        "lungs are clear!",
+        "1.5 cm nodule",
+    ]
+    assert sentences(" \n ") == []
+
+
+def test_rare_findings_weigh_more_by_hand() -> None:
+    labels = np.zeros((3, 14), dtype=np.int8)
+    labels[0, INDEX["Edema"]] = POSITIVE
+    labels[1, INDEX["Fracture"]] = POSITIVE
+    counts = np.array([9, 1, 6])
+    # edema is said 9 times, a fracture once; what mentions nothing is set against all 16 sentences
+    expected = np.sqrt([9 / 9, 1 / 1, 6 / 16])
+    np.testing.assert_allclose(rarity_weights(labels, counts), expected / expected.sum())
+
+
+def test_texts_grow_and_follow_the_weights() -> None:
+    weights = np.array([0.9, 0.1, 0.0])
+    texts = draw_texts(weights, 4000, longest=8, rng=np.random.default_rng(0))
+    lengths = np.array([len(text) for text in texts])
+    assert (lengths.min(), lengths.max()) == (1, 8)
+    assert lengths[:400].max() == 2  # ceil(8 * i / 3200) is at most 1 there, and two the least
+    assert lengths[3200:].mean() == pytest.approx(4.5, abs=0.3)
+    drawn = np.bincount(np.concatenate(texts), minlength=3)
+    assert drawn[2] == 0
+    assert drawn[0] / drawn.sum() == pytest.approx(0.9, abs=0.01)
+
+
+def test_a_span_of_the_course_has_its_lengths() -> None:
+    def longest(span: tuple[float, float]) -> int:
+        texts = draw_texts(np.ones(1), 600, longest=8, rng=np.random.default_rng(0), span=span)
+        return max(len(text) for text in texts)
+
+    assert longest((0.0, 0.4)) == 4  # half of the growth
+    assert longest((0.4, 0.6)) == 6
+    texts = draw_texts(np.ones(1), 600, longest=6, rng=np.random.default_rng(0), span=(1.0, 1.0))
+    assert np.mean([len(text) for text in texts[:200]]) == pytest.approx(3.5, abs=0.4)
+
+
+def test_same_seed_same_texts_and_none_of_none() -> None:
+    one, two, other = (
+        draw_texts(np.full(5, 0.2), 50, longest=4, rng=np.random.default_rng(seed)) for seed in (0, 0, 1)
+    )
+    assert [text.tolist() for text in one] == [text.tolist() for text in two]
+    assert [text.tolist() for text in one] != [text.tolist() for text in other]
+    assert draw_texts(np.ones(1), 0, longest=3, rng=np.random.default_rng(0)) == []

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.labelers.base import Labeler, says_nothing
+from radrl.labelers import Labeler, says_nothing
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.labelers.rules.text import _SECTION, _heads, fold, sentences
 from radrl.observations import (

@@ -15,9 +15,8 @@ from transformers import PreTrainedTokenizerFast
 from radrl.credit.base import Rollouts
 from radrl.credit.build import build as build_credit
 from radrl.data.ingest import ingest
-from radrl.data.sources.base import drawn
-from radrl.data.sources.build import open_source
-from radrl.labelers.build import build as build_labeler
+from radrl.data.sources import drawn, open_source
+from radrl.labelers import build as build_labeler
 from radrl.observations import INDEX
 from radrl.params.messages import ParamsError
 from radrl.params.schema import validate

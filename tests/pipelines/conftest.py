@@ -66,8 +66,7 @@ def models(tmp_path: Path) -> Path:
     from transformers import BertConfig
 
     from radrl.labelers.chexbert import folder
-    from radrl.labelers.chexbert.model import CheXbert
-    from radrl.labelers.chexbert.text import SPECIAL, build_tokenizer
+    from radrl.labelers.chexbert.model import SPECIAL, CheXbert, build_tokenizer
 
     letters = "abcdefghijklmnopqrstuvwxyz"
     tokenizer = build_tokenizer([*SPECIAL, *letters, *(f"##{x}" for x in letters)])

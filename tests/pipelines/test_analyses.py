@@ -186,7 +186,7 @@ def test_no_weights_at_all_are_refused(mask: Callable[..., pd.DataFrame], settin
 def test_weights_are_those_of_the_papers_equations(
     rollouts: ds.Dataset, corpus: ds.Dataset, policy_folder: Path, models: Path, settings: dict[str, Any]
 ) -> None:
-    from radrl.labelers.build import build
+    from radrl.labelers import build
 
     frame = groups.read(rollouts, corpus, ["train2_1", "train1_1"])
     assert frame["sample_id"].tolist() == ["train2_1"] * 3 + ["train1_1"] * 3

@@ -36,7 +36,7 @@ from radrl.commands.main import cli
 from radrl.datasets import Folder, HtmlPage
 from radrl.evaluation import baselines
 from radrl.evaluation import paired as pairing
-from radrl.labelers.build import build as build_labeler
+from radrl.labelers import build as build_labeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.pages import examples, run_notes
@@ -55,8 +55,7 @@ from radrl.pipelines.compare.summary import sentences, too_few_patients, too_few
 from radrl.pipelines.compare.tables import describe_row as describe_row
 from radrl.pipelines.compare.tables import rank_rows
 from radrl.pipelines.scored_texts import label_columns, texts_of
-from radrl.scoring import nlg
-from radrl.scoring.base import Scores
+from radrl.scoring import Scores, nlg
 from radrl.scoring.build import build as build_scorers
 from radrl.scoring.meteor import MeteorProcess
 from radrl.scoring.names import group_names

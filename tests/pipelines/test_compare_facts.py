@@ -6,10 +6,9 @@ import numpy as np
 
 from radrl.observations import INDEX, NEGATIVE, OBSERVATIONS, POSITIVE
 from radrl.pipelines.compare.facts import LabelFacts, by_label
-from radrl.scoring.facts.base import Failure
+from radrl.scoring.facts import FactS, Failure
 from radrl.scoring.facts.build import build
 from radrl.scoring.facts.rules import RulesEntailment
-from radrl.scoring.facts.score import FactS
 
 REFERENCE = np.zeros(len(OBSERVATIONS), np.int8)
 for name, known in (("Pleural Effusion", POSITIVE), ("Edema", POSITIVE), ("Fracture", POSITIVE)):

@@ -18,8 +18,8 @@ import pytest
 import yaml
 from small_arms import MIXING, train_stage
 
+from radrl.data.admission import CORPUS
 from radrl.data.ingest import ingest
-from radrl.data.schema import CORPUS
 from radrl.data.study import Record
 from radrl.evaluation.baselines import NORMAL_REPORT
 from radrl.labelers.rules.labeler import RulesLabeler
@@ -35,7 +35,7 @@ from radrl.pipelines.scored_texts import in_both_forms, texts_of
 from radrl.reports.cleaning import clean
 from radrl.rewards.bleu2 import Bleu2
 from radrl.rewards.build import build as build_reward
-from radrl.scoring.base import Texts
+from radrl.scoring import Texts
 from radrl.scoring.build import OfFunction
 from radrl.training.watching.watch import draw_sample
 

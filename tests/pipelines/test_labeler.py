@@ -12,8 +12,7 @@ import pyarrow.dataset as ds
 import pytest
 from transformers import BertConfig
 
-from radrl.labelers.base import LabelerError
-from radrl.labelers.build import build
+from radrl.labelers import LabelerError, build
 from radrl.observations import INDEX, NEGATIVE, NO_FINDING, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.pipelines.label import label_reports
 from radrl.pipelines.labeler import agreement, check_labelers, make_labelers
@@ -39,8 +38,7 @@ def compact(small: dict[str, Any]) -> dict[str, Any]:
 def published(tmp_path: Path) -> Path:
     """A checkpoint laid out like the published one, of small sizes."""
     from radrl.labelers.chexbert import folder
-    from radrl.labelers.chexbert.model import CheXbert
-    from radrl.labelers.chexbert.text import SPECIAL, build_tokenizer
+    from radrl.labelers.chexbert.model import SPECIAL, CheXbert, build_tokenizer
 
     tokenizer = build_tokenizer([*SPECIAL, "edema", "."])
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}

@@ -23,7 +23,7 @@ from radrl.pipelines.generate import write_reports
 from radrl.pipelines.label import label_reports
 from radrl.pipelines.rollouts import sample_rollouts
 from radrl.policy.sampling import Sampling, sample_shards
-from radrl.scoring import parallel
+from radrl.scoring import build
 
 Compute = dict[str, Any]
 STUDIES = 11
@@ -60,7 +60,7 @@ def two(request: pytest.FixtureRequest) -> Iterator[Compute]:
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mapped, "OF_FILES", 3)
     monkeypatch.setattr(mapped, "OF_TEXTS", 3)
-    monkeypatch.setattr(parallel, "PAIRS", 2)
+    monkeypatch.setattr(build, "PAIRS", 2)
 
 
 @pytest.fixture

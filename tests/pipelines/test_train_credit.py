@@ -10,7 +10,7 @@ import pyarrow.dataset as ds
 import pytest
 from small_arms import GRADIENT, RULE, train_inputs, train_stage
 
-from radrl.labelers.base import LabelerError
+from radrl.labelers import LabelerError
 
 
 @pytest.fixture

@@ -14,8 +14,7 @@ from fake_accelerator import NAME, Made, There
 
 from radrl.labelers.chexbert import folder as chexberts
 from radrl.labelers.chexbert import labeler as labelers
-from radrl.labelers.chexbert.model import CheXbert
-from radrl.labelers.chexbert.text import build_tokenizer
+from radrl.labelers.chexbert.model import CheXbert, build_tokenizer
 from radrl.pipelines.ceilings import _readers
 from radrl.pipelines.generate import write_reports
 from radrl.pipelines.rollouts import sample_rollouts
@@ -124,7 +123,7 @@ REPORTS = ["the heart is big.", "no effusion. the heart is small", "effusion is 
 
 
 def test_a_chexbert_reads_on_its_process_own_device(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from radrl.labelers.build import build
+    from radrl.labelers import build
 
     seen: set[str] = set()
     settings = {"name": "chexbert_compact", "compact": {}}
@@ -139,7 +138,7 @@ def test_a_chexbert_reads_on_its_process_own_device(models: Path, monkeypatch: p
 
 
 def test_a_chexberts_gradients_are_found_where_it_lies(models: Path, alone: None) -> None:
-    from radrl.labelers.build import build
+    from radrl.labelers import build
     from radrl.labelers.chexbert.saliency import token_saliency
 
     chosen = np.ones((len(REPORTS), 14), dtype=bool)

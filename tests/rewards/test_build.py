@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from radrl.labelers.build import build as build_labeler
+from radrl.labelers import build as build_labeler
 from radrl.parts.find import PartError, names
 from radrl.rewards.base import InTheSum, Part
 from radrl.rewards.build import Adapted, build, of_function

@@ -11,9 +11,8 @@ import pytest
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.rewards.base import Part, RewardError, RewardSum
 from radrl.rewards.facts import Facts
-from radrl.scoring.facts.base import Failure
+from radrl.scoring.facts import FactS, Failure
 from radrl.scoring.facts.rules import RulesEntailment, RulesExtractor
-from radrl.scoring.facts.score import FactS
 
 BROKEN = "unreadable secret"
 

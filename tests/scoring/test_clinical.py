@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from radrl.evaluation.clinical_efficacy import gold_of
-from radrl.labelers.build import build as build_labeler
+from radrl.labelers import build as build_labeler
 from radrl.observations import INDEX
 from radrl.scoring.clinical import GoldEfficacy
 

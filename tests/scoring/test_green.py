@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from radrl.evaluation.green import INSIGNIFICANT, MATCHED, SIGNIFICANT, prompt
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 from radrl.scoring.green import METRICS, Green
-from radrl.scoring.judge.base import Answer, answer_through_cache
-from radrl.scoring.judge.cache import AnswerCache, cache_key
+from radrl.scoring.judge import Answer, AnswerCache, answer_through_cache, cache_key
 
 REFERENCES = ["Heart normal.", "No effusion.", "Small effusion."]
 HYPOTHESES = ["Heart normal.", "Effusion.", ""]

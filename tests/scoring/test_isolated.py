@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from radrl.process.importing import SWITCHES
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 from radrl.scoring.isolated import Worker, digest_of
 
 SPEAK = """

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from radrl.evaluation.meteor import METEOR
-from radrl.scoring import nlg
-from radrl.scoring.base import ScoringError
-from radrl.scoring.meteor import MeteorProcess, meteor_missing
-from radrl.scoring.meteor_table import Texts
+from radrl.scoring import ScoringError, nlg
+from radrl.scoring.meteor import MeteorProcess, Texts, meteor_missing
 from radrl.scoring.nlg import MeteorCounts
 
 needs_java = pytest.mark.skipif(meteor_missing() is not None, reason=f"METEOR: {meteor_missing()}")
@@ -135,7 +133,7 @@ def test_a_table_is_cut_to_few_references_in_ascii_alone(monkeypatch):
     few, foreign, many = Texts(), Texts(), Texts()
     few.add(["b c", "a\nb", "b c"])
     foreign.add(["1 ° c", "a"])
-    monkeypatch.setattr("radrl.scoring.meteor_table.MOST", 2)
+    monkeypatch.setattr("radrl.scoring.meteor.MOST", 2)
     many.add(["a", "b", "c"])
     many.add(["d"])
     assert [few.all(), foreign.all(), many.all()] == [["a b", "b c"], [], []]

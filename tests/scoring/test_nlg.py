@@ -12,7 +12,8 @@ from pycocoevalcap.cider.cider import Cider
 from pycocoevalcap.rouge.rouge import Rouge, my_lcs
 
 from radrl.scoring.meteor import MeteorProcess, meteor_missing
-from radrl.scoring.nlg import Nlg, NlgCourse, basic, common_words, nlg_scores, sentence_bleu2, whitespace
+from radrl.scoring.ngrams import sentence_bleu2
+from radrl.scoring.nlg import Nlg, NlgCourse, basic, common_words, nlg_scores, whitespace
 
 REFERENCES = ["no acute process .", "the lungs are clear . no effusion .", "small right effusion ."]
 HYPOTHESES = ["no acute change .", "the lungs are clear . small effusion .", "right effusion ."]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 from radrl.scoring.nlg import nlg_scores
 from radrl.scoring.radeval import NEEDS, REFUSED, RadEval
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 from radrl.scoring.radgraph import RadGraph, encoder_of
 
 # Every word is an entity and modifies the next.

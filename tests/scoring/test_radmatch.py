@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 from radrl.scoring.names import group_names
 from radrl.scoring.radmatch import RadMatch
 

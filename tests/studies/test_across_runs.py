@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from radrl.evaluation import mean_metrics
 from radrl.evaluation.bootstrap import patient_groups, replicates
-from radrl.evaluation.summed import mean_metrics
 from radrl.studies.claims.across_runs import SCORED, errors
 from radrl.studies.claims.stated import Claim, hypotheses
 from radrl.studies.claims.tested import judge

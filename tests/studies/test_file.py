@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from radrl.data.sources.base import drawn
+from radrl.data.sources import drawn
 from radrl.evaluation.clinical_efficacy import gold_labeler
 from radrl.params.messages import ParamsError
 from radrl.scoring.names import WITHOUT_MODEL, names

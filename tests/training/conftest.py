@@ -81,7 +81,7 @@ def energy_labeler() -> CheXbertLabeler:
     Cardiomegaly has a strength of 1, Edema of 3.
     """
     from radrl.labelers.chexbert.labeler import CheXbertLabeler
-    from radrl.labelers.chexbert.text import SPECIAL, build_tokenizer
+    from radrl.labelers.chexbert.model import SPECIAL, build_tokenizer
 
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = {"heart": 5.0, "big": 1.0, "is": 2.0} | {x: 0.1 * (i + 1) for i, x in enumerate(letters)}

@@ -128,7 +128,7 @@ def test_writing_it_down_otherwise_runs_nothing(
         ("scoring.green", set()),
         ("scoring.radgraph", set()),
         ("data.sources.csv", set()),
-        ("data.sources.mimic_cxr.source", set()),
+        ("data.sources.mimic_cxr.tables", set()),
         ("labelers.chexbert.published", set()),
         # parts that some arms name
         ("rewards.ce_f1", of("train", DEER) | {"analyses"}),
@@ -211,6 +211,8 @@ def test_an_arm_that_names_another_reward_is_other_code(params: dict[str, Any]) 
 def test_files_beside_a_module_are_its_code(params: dict[str, Any]) -> None:
     files = {str(file.relative_to(ROOT)) for file in stage_code(OWN, "compare", params).values()}
     assert "src/radrl/pipelines/compare/page.html.j2" in files
+    assert {"src/radrl/labelers/rules/phrases.yml", "src/radrl/scoring/rules/vocabulary.yml"} <= files
+    assert not any("weighted_findings" in name for name in files)
     assert not any(name.endswith((".pyc", ".typed")) for name in files)
 
 

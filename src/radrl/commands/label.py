@@ -27,7 +27,7 @@ from radrl.commands.common import (
 from radrl.commands.options import CLASSES, STD, Given, classes_option, model_options, reading_options
 from radrl.data.records import FORMATS, BadRow, Record, Records, format_of
 from radrl.data.writing import RowWriter, holds_bytes
-from radrl.labelers.base import Labeler, says_nothing
+from radrl.labelers import Labeler, says_nothing
 from radrl.observations import OBSERVATIONS
 from radrl.parts.find import names
 

@@ -19,7 +19,7 @@ from radrl.commands.result import ReportTable, Result, as_text
 from radrl.commands.run import Part, Scoring
 from radrl.data.records import BadRow, Record, Records
 from radrl.data.writing import RowWriter
-from radrl.scoring.base import Scorer
+from radrl.scoring import Scorer
 from radrl.scoring.weighted_findings.explain import COLUMNS, lines, rows
 from radrl.scoring.weighted_findings.matching import Comparison
 from radrl.storage.whole_files import whole_file

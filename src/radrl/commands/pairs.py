@@ -15,7 +15,7 @@ import pyarrow as pa
 from radrl.commands.common import Tally, judged, require_columns, text_problem
 from radrl.commands.options import Given
 from radrl.data.records import BadRow, Record, Records
-from radrl.labelers.base import says_nothing
+from radrl.labelers import says_nothing
 
 _AT_ONCE: Final = 1024
 """Rows held and scored at once."""

@@ -20,11 +20,8 @@ from radrl.observations import OBSERVATIONS
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from radrl.labelers.base import Labeler
-    from radrl.reporting.arms import TrainedArm
-    from radrl.reporting.films import Sample
-    from radrl.reporting.reporter import Report
-    from radrl.reporting.weights import Weighed, Weigher
+    from radrl.labelers import Labeler
+    from radrl.reporting import Report, Sample, TrainedArm, Weighed, Weigher
 
 NOTICE: Final = "Research software, not a medical device: no report of it may be used to care for a patient."
 
@@ -75,12 +72,11 @@ def command(
     study, and so are all films that are named themselves. A film that cannot be read ends the command before
     anything is written.
     """
-    from radrl.reporting.arms import find
-    from radrl.reporting.films import batches, samples
+    from radrl.reporting import batches, find_arm, samples
 
     require_outputs({"-o": out}, force=force, tables=("-o",))
     root = project_folder(Path.cwd())
-    trained = find(root, arm)
+    trained = find_arm(root, arm)
     chosen = samples(images, trained.asked.sample)
     if not quiet:
         click.echo(NOTICE + _drawn(trained), err=True)
@@ -104,7 +100,7 @@ def _drawn(trained: TrainedArm) -> str:
 
 
 def _labeler(trained: TrainedArm) -> Labeler:
-    from radrl.labelers.build import build
+    from radrl.labelers import build
 
     return build(trained.params.labeler.model_dump(), name="rules")
 
@@ -115,7 +111,7 @@ def _checked(
     """Every film as the policy sees it, on disk: thousands would not fit into memory."""
     import tempfile
 
-    from radrl.reporting.films import shown
+    from radrl.reporting import shown
 
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="radrl-report-")))
     paths = list(dict.fromkeys(path for sample in chosen for path in sample.paths))
@@ -136,7 +132,7 @@ def _written(
     *,
     weights: bool,
 ) -> Iterator[tuple[Sample, Report, Weighed | None]]:
-    from radrl.reporting.reporter import Reporter
+    from radrl.reporting import Reporter
 
     weigher = _weigher(trained, root) if weights else None
     reporter = stack.enter_context(Reporter.open(trained.folder, trained.asked))
@@ -148,7 +144,7 @@ def _written(
 
 
 def _weigher(trained: TrainedArm, root: Path) -> Weigher:
-    from radrl.reporting.weights import Weigher
+    from radrl.reporting import Weigher
 
     return Weigher(trained, root)
 

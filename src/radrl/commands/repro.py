@@ -17,7 +17,7 @@ from kedro_repro.project import load
 from kedro_repro.reproduce import Around, cores, reproduce
 from kedro_repro.stage_graph import Graph
 from radrl.commands.project import complete_stages, project_folder
-from radrl.data.sources.base import drawn
+from radrl.data.sources import drawn
 from radrl.pages.earlier import of_an_earlier_run
 from radrl.pages.page import DRAWN_FILMS, ONE_SEED
 from radrl.pipelines.stages import LAST

@@ -16,12 +16,12 @@ from rich.table import Table
 
 from radrl.commands.pairs import Pairs, Survey
 from radrl.commands.run import Part, Scoring
+from radrl.evaluation import FloatArray, RunningSum, SummedMetrics, join
 from radrl.evaluation.bootstrap import Interval, Method, patient_groups, patient_intervals
 from radrl.evaluation.label_agreement import LabelRow, label_counts, rows_of_counts
-from radrl.evaluation.summed import FloatArray, RunningSum, SummedMetrics, join
 from radrl.observations import OBSERVATIONS
 from radrl.process.terminal import new_table, number
-from radrl.scoring.base import Scores
+from radrl.scoring import Scores
 
 
 @dataclass(frozen=True, slots=True)

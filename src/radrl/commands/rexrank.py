@@ -54,15 +54,14 @@ def command(
 
     Research software: its reports are for benchmarks and not for the care of a patient.
     """
-    from radrl.reporting.arms import find
-    from radrl.reporting.reporter import Reporter
+    from radrl.reporting import Reporter, find_arm
     from radrl.rexrank.arm import ArmWriter, about
     from radrl.rexrank.form import films, located, read
     from radrl.rexrank.predictions import fill
     from radrl.storage.digests import sha256
 
     require_outputs({"OUTPUT_JSON": output_json}, force=force)
-    trained = find(project_folder(Path.cwd()), arm)
+    trained = find_arm(project_folder(Path.cwd()), arm)
     asked = replace(trained.asked, device=device or trained.asked.device)
     whole, views = asked.sample == "study", trained.params.ingest.views
     studies = read(input_json)

@@ -16,11 +16,9 @@ import click
 from radrl.commands.common import Tally, require_outputs, table_at
 from radrl.commands.pairs import Pairs, Survey
 from radrl.commands.project import project_folder
-from radrl.commands.result import Bootstrap, Gathering, Result, as_text
+from radrl.commands.result import Bootstrap, Gathering, Result, as_text, show
 from radrl.commands.run import Part, Scoring, set_up
-from radrl.commands.tables import show
-from radrl.labelers.base import says_nothing
-from radrl.labelers.build import needs_model
+from radrl.labelers import needs_model, says_nothing
 from radrl.process.devices import ASKED
 from radrl.reports.sections import TARGETS, Target
 from radrl.rexrank import released as files
@@ -31,7 +29,7 @@ from radrl.storage.whole_files import whole_file
 if TYPE_CHECKING:
     from radrl.params.schema import Params
     from radrl.rexrank.released import Joined, Report
-    from radrl.scoring.base import Texts
+    from radrl.scoring import Texts
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -165,9 +163,9 @@ def _params(root: Path, name: str, file_name: str) -> Params:
 
     Raises:
         click.BadParameter: for a name that a row cannot have.
-        radrl.params.base.ParamsError: when they are wrong without it.
+        radrl.params.messages.ParamsError: when they are wrong without it.
     """
-    from radrl.params.base import ParamsError
+    from radrl.params.messages import ParamsError
     from radrl.params.schema import read, validate
     from radrl.storage import yaml_files
 
@@ -284,7 +282,7 @@ def _may_want(metric: str, labeler: str) -> bool:
 
 def _texts(joined: Joined, params: Params) -> tuple[Texts, Texts]:
     """References and reports in both forms in which the stage eval scores the arms'."""
-    from radrl.pipelines.eval.texts import in_both_forms
+    from radrl.pipelines.scored_texts import in_both_forms
 
     settings = params.eval.model_dump()
     sides = ([pair[side] for pair in joined.pairs] for side in (0, 1))

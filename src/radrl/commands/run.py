@@ -16,11 +16,10 @@ import click
 from radrl.commands.common import build_labeler
 from radrl.commands.options import Given
 from radrl.commands.pairs import Pairs
-from radrl.labelers.base import Labeler, LabelMatrix
-from radrl.labelers.build import LABELER
+from radrl.labelers import LABELER, Labeler, LabelMatrix
 from radrl.labelers.cached import Remembering
 from radrl.parts.find import own_names
-from radrl.scoring.base import Scorer, Scores, ScoringError
+from radrl.scoring import Scorer, Scores, ScoringError
 from radrl.scoring.build import build
 from radrl.scoring.by_parts import course_of
 from radrl.scoring.names import EVAL, WITHOUT_MODEL, UnknownMetric, Wanted

@@ -9,7 +9,7 @@ import numpy as np
 
 from radrl.credit.base import Credit, Rollouts, TokenWeights
 from radrl.credit.token_offsets import places_of
-from radrl.labelers.base import Labeler
+from radrl.labelers import Labeler
 from radrl.parts.find import Part, find, names
 from radrl.parts.signature import ingredients
 

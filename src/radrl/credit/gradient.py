@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from radrl.algorithms.saliency import Normalise, gradient_weights, target_labels
 from radrl.credit.base import Rollouts, TokenWeights
 from radrl.credit.token_offsets import places_of
-from radrl.labelers.base import Labeler
+from radrl.labelers import Labeler
 from radrl.parts.section import Section, takes
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from radrl.algorithms.f_measure import FloatArray
 from radrl.credit.base import Credit, Rollouts
 from radrl.credit.build import build
-from radrl.labelers.base import Labeler
+from radrl.labelers import Labeler
 from radrl.parts.checked import checked
 from radrl.parts.choices import hint
 from radrl.parts.find import find

@@ -7,15 +7,168 @@ Runs in source order and remembers what it admitted, a few hundred bytes a film.
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypedDict, get_args
+
+import pyarrow as pa
 
 from radrl.data.prepare import Prepared
-from radrl.data.quarantine import Refusal, Refused
-from radrl.data.schema import CorpusRow, row_digest
-from radrl.data.splits import PatientSplits
+from radrl.data.quarantine import PatientInTwoSplits, Refusal, Refused
+from radrl.data.study import SPLITS
+from radrl.parts.choices import require_one_of
 from radrl.reports.sections import tidy
+
+CORPUS: Final = pa.schema(
+    [
+        pa.field("sample_id", pa.string(), nullable=False),  # unique
+        pa.field("study_id", pa.string(), nullable=False),
+        pa.field("patient_id", pa.string(), nullable=False),
+        pa.field("split", pa.string(), nullable=False),  # one of radrl.data.study.SPLITS
+        pa.field("views", pa.list_(pa.string()), nullable=False),  # of radrl.data.study.VIEWS, as images
+        pa.field("images", pa.list_(pa.binary()), nullable=False),  # PNG, 8 bit, grey
+        pa.field("findings", pa.string()),
+        pa.field("impression", pa.string()),
+        pa.field("report", pa.string(), nullable=False),  # the target text
+        pa.field("label_text", pa.string(), nullable=False),  # what labelers read of it, as ingest.labels_of
+        pa.field("gold", pa.list_(pa.int8())),  # 14 class indices, or null
+        pa.field("source_keys", pa.list_(pa.string()), nullable=False),  # as images
+        pa.field("digest", pa.binary(32), nullable=False),  # of all the others: `row_digest`
+    ]
+)
+"""One row a sample, a film or a study with all its kept films; the shards have exactly these columns."""
+
+
+class CorpusRow(TypedDict):
+    """One row of `CORPUS` as Python values."""
+
+    sample_id: str
+    study_id: str
+    patient_id: str
+    split: str
+    views: list[str]
+    images: list[bytes]
+    findings: str | None
+    impression: str | None
+    report: str
+    label_text: str
+    gold: list[int] | None
+    source_keys: list[str]
+    digest: bytes
+
+
+def row_digest(row: Mapping[str, Any]) -> bytes:
+    """SHA-256 of a row: what a stage works on is named by these, and films need not be hashed again.
+
+    Args:
+        row: values of `CORPUS`; its own `digest` does not count.
+    """
+    texts = {name: value for name, value in row.items() if name not in ("images", "digest")}
+    digest = hashlib.sha256(json.dumps(texts, sort_keys=True).encode())
+    for film in row["images"]:
+        digest.update(hashlib.sha256(film).digest())
+    return digest.digest()
+
+
+Crossing = Literal["refuse", "allow"]
+CROSSINGS: Final[tuple[Crossing, ...]] = get_args(Crossing)
+"""What is done with a patient whom the source puts into two splits."""
+
+
+def check_shares(shares: Mapping[str, float]) -> None:
+    """Refuse shares that name no split, are negative or do not add up to 1.
+
+    Raises:
+        ValueError: with the shares and the valid names.
+    """
+    if unknown := set(shares) - set(SPLITS):
+        raise ValueError(f"split_shares names {sorted(unknown)}; valid: {', '.join(SPLITS)}")
+    negative = any(not share >= 0 for share in shares.values())  # so that NaN is caught too
+    if negative or not math.isclose(sum(shares.values()), 1, abs_tol=1e-6):
+        raise ValueError(f"split_shares must not be negative and must add up to 1, got {dict(shares)}")
+
+
+def draw(patient_id: str, *, seed: int, shares: Mapping[str, float]) -> str:
+    """Draw a patient's split from a hash of seed and patient.
+
+    The draw depends on nothing else, so it needs no second pass over the source and a patient's split
+    stays when studies are added or leave.
+
+    Args:
+        patient_id: the patient.
+        seed: another seed is another, independent partition.
+        shares: expected share of patients a split, adding up to 1 (`check_shares`).
+
+    Returns:
+        One of `SPLITS`.
+    """
+    digest = hashlib.sha256(f"{seed}\0{patient_id}".encode()).digest()
+    u = (int.from_bytes(digest[:8], "big") >> 11) / 2**53  # 53 bits: exact in a float and below 1
+    offered = [split for split in SPLITS if shares.get(split, 0) > 0]
+    reached = 0.0
+    for split in offered:
+        reached += shares[split]
+        if u < reached:
+            return split
+    return offered[-1]  # shares whose float sum stays a hair below 1
+
+
+def patient_hash(patient_id: str) -> str:
+    """Name a patient in a message without giving the identifier away."""
+    return hashlib.sha256(patient_id.encode()).hexdigest()[:12]
+
+
+class PatientSplits:
+    """The split of every patient met so far.
+
+    Args:
+        seed: of the draw for patients whose split the source does not state.
+        shares: of the draw.
+        crossing: whether a patient may stand in two splits because the source says so.
+
+    Attributes:
+        crossed: patients who stand in two.
+    """
+
+    def __init__(self, *, seed: int, shares: Mapping[str, float], crossing: Crossing = "refuse") -> None:
+        check_shares(shares)
+        require_one_of("patients_in_two_splits", crossing, CROSSINGS)
+        self._crossing = crossing
+        self.crossed: set[str] = set()
+        self._seed = seed
+        self._shares = dict(shares)
+        self._met: dict[str, tuple[str, str]] = {}  # patient -> split, and the key and kind of its origin
+
+    def assign(self, patient_id: str, *, stated: str | None, key: str) -> str:
+        """Give a patient's split.
+
+        Args:
+            patient_id: the patient.
+            stated: the split the source states (one of `SPLITS`), or nothing.
+            key: of the record, for the message.
+
+        Returns:
+            The stated split; where there is none the one this patient already has, else a draw.
+
+        Raises:
+            PatientInTwoSplits: the patient already stands in another split, and that is not allowed.
+        """
+        known, origin = self._met.get(patient_id, (None, ""))
+        split = stated or known or draw(patient_id, seed=self._seed, shares=self._shares)
+        if known not in (None, split) and self._crossing == "allow":
+            self.crossed.add(patient_id)
+        elif known not in (None, split):
+            raise PatientInTwoSplits(
+                f"patient {patient_hash(patient_id)} stands in two splits: {known} ({origin}) and {split} "
+                f"({key}, stated); give every record of the patient the same split, or none, or set "
+                "ingest.patients_in_two_splits to allow"
+            )
+        if known is None:
+            self._met[patient_id] = (split, f"{key}, {'stated' if stated else 'drawn'}")
+        return split
 
 
 @dataclass(frozen=True, slots=True)

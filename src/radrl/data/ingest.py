@@ -9,35 +9,88 @@ count is checked at the end of the pass. `radrl.data.shards` writes the rows so 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, TypeVar, get_args
 
 from tqdm import tqdm
 
-from radrl.data.admission import Admission, Admitted, Note, Seen, row
+from radrl.data.admission import Admission, Admitted, CorpusRow, Crossing, Note, PatientSplits, Seen, row
 from radrl.data.prepare import Prepared, Rules, prepare
-from radrl.data.processes import available, mapped
 from radrl.data.quarantine import Quarantine, Refusal
-from radrl.data.schema import CorpusRow
-from radrl.data.sources.base import Source
-from radrl.data.splits import Crossing, PatientSplits
+from radrl.data.sources import Source
 from radrl.data.study import Record
 from radrl.data.tables import SourceError
 from radrl.parts.choices import require_one_of
+from radrl.process import pools
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+_AHEAD: Final = 4
+"""Batches a process may be ahead of the slowest one that came before."""
 
 Sample = Literal["image", "study"]
 SAMPLES: Final[tuple[Sample, ...]] = get_args(Sample)
 """What a row of the corpus is: a film with its report, or a study with all its films (multi-view)."""
-
 Study = list[Record | Refusal]
 """Records that stand together in the source and name one study."""
-
 STUDIES_AT_ONCE: Final = 8
 """Handed to a process together."""
+
+
+def available() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def mapped(work: Callable[[In], Out], items: Iterable[In], *, processes: int, batch: int) -> Iterator[Out]:
+    """Map in order over processes.
+
+    Args:
+        work: picklable; its module is imported anew by each process.
+        items: picklable; read as they are needed, at most a few batches a process ahead.
+        processes: 1 works in this one.
+        batch: items handed over at once.
+
+    Yields:
+        What `work` gives, in the order of items.
+
+    Raises:
+        RuntimeError: a process was killed from outside, most often for want of memory.
+        Exception: what `work` raises.
+    """
+    if processes == 1:
+        yield from map(work, items)
+        return
+    source = iter(items)
+    pending: deque[Future[list[Out]]] = deque()
+    pool = ProcessPoolExecutor(processes, mp_context=pools.context(), initializer=pools.end_with_parent)
+    try:
+        for part in iter(lambda: list(islice(source, batch)), []):
+            pending.append(pool.submit(_each, work, part))
+            if len(pending) >= _AHEAD * processes:
+                yield from pending.popleft().result()
+        while pending:
+            yield from pending.popleft().result()
+    except BrokenProcessPool as error:
+        raise RuntimeError(
+            "a process was killed, most often for want of memory; set ingest.workers lower, and run again: "
+            "what is finished is kept"
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _each(work: Callable[[In], Out], items: list[In]) -> list[Out]:
+    return [work(item) for item in items]
 
 
 @dataclass(frozen=True, slots=True)

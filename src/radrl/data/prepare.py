@@ -15,9 +15,7 @@ import numpy as np
 
 from radrl.data import images
 from radrl.data.quarantine import Reason, Refusal, Refused
-from radrl.data.splits import SPLITS, canonical
-from radrl.data.study import Draw, Film, Record
-from radrl.data.views import VIEWS
+from radrl.data.study import SPLITS, VIEWS, Draw, Film, Record, canonical_split
 from radrl.observations import OBSERVATIONS, UNCERTAIN
 from radrl.parts.choices import require_one_of
 from radrl.reports.cleaning import LABELS_OF, PROTOCOLS, LabelsOf, Protocol, clean
@@ -73,7 +71,7 @@ class Prepared:
         record: as the source gave it, without its pixels.
         image_name: path as the source gives it, or nothing for pixels.
         study_id: the source's, else the film's path, else the record's key.
-        split: one of `radrl.data.splits.SPLITS`, or nothing when the source states none.
+        split: one of `radrl.data.study.SPLITS`, or nothing when the source states none.
         report: the target text.
         label_text: what labelers read of it.
         png: the fitted film.
@@ -164,7 +162,7 @@ def _given(image: Path | Film | Draw | None, root: Path | None) -> str | None:
 def _split(record: Record) -> str | None:
     if record.split is None:
         return None
-    if (split := canonical(record.split)) is None:
+    if (split := canonical_split(record.split)) is None:
         raise Refused("unknown_split", f"split {record.split!r}; valid: {', '.join(SPLITS)}")
     return split
 

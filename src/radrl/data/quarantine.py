@@ -6,12 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-import pyarrow as pa
-
-from radrl.data.schema import QUARANTINE
 from radrl.data.spreadsheets import quoted
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # which parts are named without
+
 
 Reason = Literal[
     "malformed_row",
@@ -92,6 +93,10 @@ class Refused(Exception):
         self.detail = detail
 
 
+class PatientInTwoSplits(ValueError):
+    """A source puts one patient into two splits, so that a test would know its patients from training."""
+
+
 class TooManyQuarantined(ValueError):
     """More was refused than the parameter allows.
 
@@ -126,13 +131,15 @@ class Quarantine:
         return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
 
     def table(self) -> pa.Table:
-        """Give the refused records as a table with the columns of `radrl.data.schema.QUARANTINE`, for CSV."""
+        """Give the refused records as a table with the columns of `schema`, for CSV."""
+        import pyarrow as pa
+
         rows = [
             (quoted(r.key), quoted(r.study_id), r.image and quoted(r.image), r.reason, quoted(r.detail))
             for r in self._refusals
         ]
-        columns = zip(*rows, strict=True) if rows else [()] * len(QUARANTINE)
-        return pa.table([list(column) for column in columns], schema=QUARANTINE)
+        columns = zip(*rows, strict=True) if rows else [()] * len(schema())
+        return pa.table([list(column) for column in columns], schema=schema())
 
     def summary(self, *, examples: int = 3) -> str:
         """Say how many records were refused for each reason, with a few examples of each."""
@@ -164,3 +171,18 @@ class Quarantine:
             f"max_quarantined_share to {math.ceil(share * 1000) / 1000:g} or more.",
             self,
         )
+
+
+def schema() -> pa.Schema:
+    """The columns of the table of refused records, a row a record."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            pa.field("source_key", pa.string(), nullable=False),
+            pa.field("study_id", pa.string(), nullable=False),  # empty when the source names none
+            pa.field("image", pa.string()),  # path as the source gives it
+            pa.field("reason", pa.string(), nullable=False),  # one of `REASONS`
+            pa.field("detail", pa.string(), nullable=False),
+        ]
+    )

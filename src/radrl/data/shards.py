@@ -18,10 +18,9 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from radrl.data import corpus
-from radrl.data.admission import Note, Seen
+from radrl.data.admission import CORPUS, CorpusRow, Note, Seen
 from radrl.data.ingest import Ingestion, PreparedStudy, Study, digest
 from radrl.data.quarantine import Refusal, TooManyQuarantined
-from radrl.data.schema import CORPUS, CorpusRow
 from radrl.storage import json_files, parquet_files
 
 _NOTES: Final = pa.schema(
@@ -115,7 +114,7 @@ _log = logging.getLogger(__name__)
 
 
 def shards(passing: Ingestion, *, rows: int, workspace: Path) -> Iterator[Path]:
-    """Make the corpus as Arrow files with the columns of `radrl.data.schema.CORPUS`.
+    """Make the corpus as Arrow files with the columns of `radrl.data.admission.CORPUS`.
 
     A resumed pass gives the same files as one that was never killed.
 

@@ -1,10 +1,12 @@
-"""What a data source hands to ingest: one film and its report, as found, before any check."""
+"""What a data source hands to ingest: one film and its report, as found, and the words for view and split."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +16,42 @@ Film = npt.NDArray[np.uint8]
 
 Draw = Callable[[], Film]
 """Draws a film when it is called; picklable, so that another process can do it."""
+
+SPLITS: Final = ("pretrain", "train", "val", "test")
+"""`pretrain` trains the laptop's stand-in for a general pretrained policy and nothing else."""
+
+_SPLIT_WORDS: Final[Mapping[str, str]] = {
+    "training": "train",
+    "valid": "val",
+    "validate": "val",
+    "validation": "val",
+    "dev": "val",
+    "testing": "test",
+}
+
+VIEWS: Final = ("frontal", "lateral", "unknown")
+
+VIEW_WORDS: Final[Mapping[str, str]] = {
+    "frontal": "frontal",
+    "pa": "frontal",
+    "ap": "frontal",
+    "pa erect": "frontal",
+    "ap erect": "frontal",
+    "ap supine": "frontal",
+    "ap portable": "frontal",
+    "posteroanterior": "frontal",
+    "postero anterior": "frontal",
+    "anteroposterior": "frontal",
+    "antero posterior": "frontal",
+    "lateral": "lateral",
+    "lat": "lateral",
+    "l": "lateral",
+    "ll": "lateral",
+    "rl": "lateral",
+    "left lateral": "lateral",
+    "right lateral": "lateral",
+}
+"""View words of the public chest film sets. Obliques and decubitus films are neither, so not listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +86,35 @@ class Record:
     impression: str | None = None
     report: str | None = None
     gold: tuple[int, ...] | None = None
+
+
+def canonical_split(word: str) -> str | None:
+    """Translate a source's word for a split (`Train`, `validate`) into ours; nothing when it is unknown."""
+    folded = word.strip().casefold()
+    split = _SPLIT_WORDS.get(folded, folded)
+    return split if split in SPLITS else None
+
+
+def view_table(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Join a source's own view words to the default ones.
+
+    Args:
+        extra: view word to `frontal`, `lateral` or `unknown`; wins over `VIEW_WORDS`.
+
+    Returns:
+        Normalised word to view.
+
+    Raises:
+        ValueError: a word leads to something that is no view.
+    """
+    words = dict(VIEW_WORDS)
+    for word, view in (extra or {}).items():
+        if view not in VIEWS:
+            raise ValueError(f"view word {word!r} leads to {view!r}; valid: {', '.join(VIEWS)}")
+        words[view_word(word)] = view
+    return words
+
+
+def view_word(word: str) -> str:
+    """Fold case and punctuation: `AP-Supine`, `ap_supine` and `AP  Supine` are one word."""
+    return " ".join(re.split(r"[\W_]+", word.casefold())).strip()

@@ -25,8 +25,8 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri, stdtrit
 
 from radrl.algorithms.f_measure import ratio
+from radrl.evaluation import FloatArray, Metrics, SummedMetrics, mean_of_runs
 from radrl.evaluation.draws import Draw, generator
-from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, mean_of_runs
 
 Method = Literal["percentile", "bca"]
 

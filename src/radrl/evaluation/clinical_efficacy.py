@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from radrl.algorithms.f_measure import BoolArray, Labels
 from radrl.algorithms.mccs import mccs
+from radrl.evaluation import SummedMetrics, join, mean_metrics, restricted
 from radrl.evaluation.label_agreement import LabelRow, label_agreement, label_rows
-from radrl.evaluation.summed import SummedMetrics, join, mean_metrics, restricted
 from radrl.observations import BLANK, OBSERVATIONS
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from radrl.algorithms.f_measure import Labels
+from radrl.evaluation import Metrics, SummedMetrics
 from radrl.evaluation.bootstrap import Interval, bootstrap_intervals, patient_groups, replicates
 from radrl.evaluation.clinical_efficacy import clinical_efficacy_sums
 from radrl.evaluation.paired import PairedDifference, holm_within, paired_differences
-from radrl.evaluation.summed import Metrics, SummedMetrics
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from typing import Final
 import numpy as np
 
 from radrl.algorithms.f_measure import FloatArray, Labels, positives, ratio
-from radrl.evaluation.summed import Metrics, SummedMetrics, join
+from radrl.evaluation import Metrics, SummedMetrics, join
 from radrl.observations import FIVE_INDEX, OBSERVATIONS
 
 STATISTICS: Final = ("precision", "recall", "f1")

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from radrl.evaluation.summed import FloatArray
+from radrl.evaluation import FloatArray
 
 METEOR: Final = "nlg_meteor"
 """The metric's name, and that of the comparison's group which has it alone."""

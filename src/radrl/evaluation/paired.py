@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from radrl.evaluation import FloatArray, Metrics, SummedMetrics, mean_of_runs
 from radrl.evaluation.bootstrap import (
     over_runs,
     patient_groups,
@@ -18,7 +19,6 @@ from radrl.evaluation.bootstrap import (
     sums_by_patient,
 )
 from radrl.evaluation.draws import Draw, generator
-from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, mean_of_runs
 
 FEWEST_PATIENTS: Final = 10
 """Below it a difference has no p.

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from scipy.special import digamma, polygamma
 
-from radrl.evaluation.summed import FloatArray
+from radrl.evaluation import FloatArray
 
 FEWEST: Final = 3
 """Hypotheses that a prior needs: of two, the spread of the variances has one degree of freedom."""

@@ -7,7 +7,7 @@ from itertools import islice
 
 import numpy as np
 
-from radrl.labelers.base import Labeler, LabelMatrix
+from radrl.labelers import Labeler, LabelMatrix
 from radrl.observations import OBSERVATIONS
 
 
@@ -28,7 +28,7 @@ class Remembering:
         self._known = dict(known or {})
 
     def label(self, reports: Sequence[str]) -> LabelMatrix:
-        """See `radrl.labelers.base.Labeler`."""
+        """See `radrl.labelers.Labeler`."""
         new = [text for text in dict.fromkeys(reports) if text not in self._known]
         if new:
             self._known.update(zip(new, self._labeler.label(new), strict=True))
@@ -52,7 +52,7 @@ class OnDemand:
         self._made: Labeler | None = None
 
     def label(self, reports: Sequence[str]) -> LabelMatrix:
-        """See `radrl.labelers.base.Labeler`."""
+        """See `radrl.labelers.Labeler`."""
         if self._made is None:
             self._made = self._make()
         return self._made.label(reports)

@@ -21,7 +21,7 @@ from radrl.params.policy import Generate, Policy, Prompts, Rollouts, Sft
 from radrl.params.section_digest import digest_of, stated
 from radrl.params.training import Arm, Selection, Training
 from radrl.parts.section import Section
-from radrl.readers.names import NETWORK, PROBE
+from radrl.readers import NETWORK, PROBE
 from radrl.scoring.names import group_names
 from radrl.training import length
 
@@ -50,7 +50,7 @@ def row_digest(sections: RowSections, row: str, metric: str) -> str:
 
     Args:
         sections: of the study.
-        row: an arm's name, one of `radrl.readers.names`, or any other for a row without a training.
+        row: an arm's name, one of `radrl.readers`, or any other for a row without a training.
         metric: of `compare.metrics`.
 
     Returns:

@@ -32,11 +32,11 @@ BUILTIN: Final[dict[str, dict[str, str]]] = {
         "balanced": "radrl.selections.balanced:balanced",
     },
     "source": {
-        "phantom": "radrl.data.sources.opening.phantom:phantom",
-        "csv": "radrl.data.sources.opening.csv:csv",
-        "iu_xray": "radrl.data.sources.opening.iu_xray:iu_xray",
-        "mimic_cxr": "radrl.data.sources.opening.mimic_cxr:mimic_cxr",
-        "chexpert_plus": "radrl.data.sources.opening.chexpert_plus:chexpert_plus",
+        "phantom": "radrl.data.sources.phantom:phantom",
+        "csv": "radrl.data.sources.csv:csv",
+        "iu_xray": "radrl.data.sources.iu_xray:iu_xray",
+        "mimic_cxr": "radrl.data.sources.mimic_cxr:mimic_cxr",
+        "chexpert_plus": "radrl.data.sources.chexpert_plus:chexpert_plus",
     },
     "metric": {
         "ce": "radrl.scoring.clinical:ClinicalEfficacy",
@@ -55,8 +55,8 @@ BUILTIN: Final[dict[str, dict[str, str]]] = {
         "chexbert_compact": "radrl.labelers.chexbert.compact:chexbert_compact",
     },
     "judge": {
-        "endpoint": "radrl.scoring.judge.server:endpoint",
-        "folder": "radrl.scoring.judge.local:folder",
+        "endpoint": "radrl.scoring.judge.endpoint:endpoint",
+        "folder": "radrl.scoring.judge.folder:folder",
     },
     "extractor": {
         "rules": "radrl.scoring.facts.rules:RulesExtractor",

@@ -109,7 +109,7 @@ KINDS: Final[dict[str, Kind]] = {
             "source",
             "ingest",
             "Opens a data set. Called once, it gives `radrl.data.study.Record`s, a film each and those of a "
-            "study one after the other, or a `radrl.data.sources.base.Source` that holds them. It may ask "
+            "study one after the other, or a `radrl.data.sources.Source` that holds them. It may ask "
             "for `seed` and `image_size`. An attribute `drawn`, true or a function of its section, says that "
             "its films are no patients'.",
             ("seed", "image_size"),
@@ -122,7 +122,7 @@ KINDS: Final[dict[str, Kind]] = {
             "value a report, which is averaged under the name it goes by, or several by name, which are put "
             "after that name. An attribute `wording = True` says that it is to read texts as `eval.cleaning` "
             "leaves them. An object has `score(references, hypotheses)`, which gives a "
-            "`radrl.scoring.base.Scores` whose metrics begin with the name it goes by; to be made it may ask "
+            "`radrl.scoring.Scores` whose metrics begin with the name it goes by; to be made it may ask "
             "for `labelers` (those of `eval.labelers`) and `name`.",
             ("labelers", "name"),
             ("hypotheses", "references", "labelers"),
@@ -144,21 +144,21 @@ KINDS: Final[dict[str, Kind]] = {
         Kind(
             "judge",
             "judge.backend",
-            "Answers prompts about reports (`radrl.scoring.judge.base.Judge`).",
+            "Answers prompts about reports (`radrl.scoring.judge.Judge`).",
             ("structured",),
             method="answer",
         ),
         Kind(
             "extractor",
             "reward.facts.extractor",
-            "Writes a report's atomic facts (`radrl.scoring.facts.base.Extractor`).",
+            "Writes a report's atomic facts (`radrl.scoring.facts.Extractor`).",
             ("judge",),
             method="extract",
         ),
         Kind(
             "entailment",
             "reward.facts.entailment",
-            "Says what facts entail (`radrl.scoring.facts.base.Entailment`); `labeler` is the references'.",
+            "Says what facts entail (`radrl.scoring.facts.Entailment`); `labeler` is the references'.",
             ("judge", "labeler"),
             method="entail",
         ),

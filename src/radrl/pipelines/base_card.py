@@ -15,7 +15,7 @@ from radrl.data import corpus as corpora
 from radrl.observations import OBSERVATIONS
 
 if TYPE_CHECKING:
-    from radrl.labelers.base import Labeler
+    from radrl.labelers import Labeler
     from radrl.policy.writer import Writer
 
 
@@ -121,7 +121,7 @@ def measure_base(
         films, and on the films when reasoning is asked for; and under `groups` what FactS makes of groups of
         rollouts.
     """
-    from radrl.labelers.build import build as build_labeler
+    from radrl.labelers import build as build_labeler
     from radrl.policy import folder
     from radrl.policy.hf_writer import HfWriter
     from radrl.process.devices import pin, place

@@ -17,7 +17,7 @@ from radrl.data import corpus as corpora
 from radrl.evaluation.draws import Draw, generator
 from radrl.observations import BLANK, OBSERVATIONS, POSITIVE
 from radrl.process.terminal import new_table, number
-from radrl.readers.names import NETWORK, PROBE, PROBE_OF_BASE
+from radrl.readers import NETWORK, PROBE, PROBE_OF_BASE
 
 if TYPE_CHECKING:
     import torch

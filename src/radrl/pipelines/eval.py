@@ -21,8 +21,8 @@ from radrl.process.terminal import new_table, number
 if TYPE_CHECKING:
     from radrl.evaluation.clinical_efficacy import Gold
     from radrl.evaluation.label_agreement import LabelRow
-    from radrl.labelers.base import LabelMatrix
-    from radrl.scoring.base import Scorer, Texts
+    from radrl.labelers import LabelMatrix
+    from radrl.scoring import Scorer, Texts
 
 
 def show_arm(scores: Mapping[str, Any], headline: Mapping[str, float], per_label: pd.DataFrame) -> None:
@@ -136,7 +136,7 @@ def score_reports(
 
     Raises:
         ValueError: when there is no report, or a film has none (an empty text is one, a missing text is not).
-        radrl.scoring.base.ScoringError: when a scorer lacks what it needs.
+        radrl.scoring.ScoringError: when a scorer lacks what it needs.
     """
     from radrl.labelers.mapped import Reader
     from radrl.pipelines.scored_texts import SIDES, gold_of_reports, texts_of, with_both_forms

@@ -11,8 +11,7 @@ from kedro.pipeline import Pipeline, node, pipeline
 
 from radrl.data.ingest import Ingestion, ingest
 from radrl.data.shards import shards
-from radrl.data.sources.base import drawn
-from radrl.data.sources.build import open_source
+from radrl.data.sources import drawn, open_source
 from radrl.storage.workspaces import claim, fingerprint
 
 _NO_MATTER: Final = ("workers", "max_quarantined_share")

@@ -15,12 +15,12 @@ from kedro.pipeline import Pipeline, node, pipeline
 from rich.console import Console
 
 from radrl.data import corpus as corpora
-from radrl.labelers.build import build
+from radrl.labelers import build
 from radrl.observations import OBSERVATIONS
 from radrl.process.terminal import new_table, number
 
 if TYPE_CHECKING:
-    from radrl.labelers.base import LabelMatrix
+    from radrl.labelers import LabelMatrix
 
 
 TRAINING: Final = ("pretrain", "train")
@@ -54,7 +54,7 @@ def make_labelers(
         when there is no compact one.
 
     Raises:
-        radrl.labelers.base.LabelerError: `labeler.chexbert` holds no published CheXbert.
+        radrl.labelers.LabelerError: `labeler.chexbert` holds no published CheXbert.
     """
     writers: dict[str, Callable[[Path], None]] = {
         name: partial(_note, own) for name, own in settings.items() if name not in KNOWN

@@ -9,11 +9,11 @@ import pandas as pd
 
 from radrl.evaluation.clinical_efficacy import Gold, gold_of
 from radrl.reports.cleaning import clean_once
-from radrl.scoring.base import Texts
+from radrl.scoring import Texts
 
 if TYPE_CHECKING:
     from radrl.evaluation.clinical_efficacy import Gold
-    from radrl.scoring.base import Texts
+    from radrl.scoring import Texts
 
 
 SIDES: Final = ("reference", "report")

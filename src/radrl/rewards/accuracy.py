@@ -8,7 +8,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 
 from radrl.algorithms.f_measure import FloatArray, Labels, positives
-from radrl.labelers.base import Labeler
+from radrl.labelers import Labeler
 from radrl.parts.section import Section
 
 Agreement = Literal["all", "share"]

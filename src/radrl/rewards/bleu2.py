@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from radrl.parts.section import Section, Share
-from radrl.scoring.nlg import PREPARATIONS, Preparation, sentence_bleu2
+from radrl.scoring.ngrams import sentence_bleu2
+from radrl.scoring.nlg import PREPARATIONS, Preparation
 
 
 class Bleu2Section(Section):

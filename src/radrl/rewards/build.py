@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from radrl.labelers.base import Labeler
+from radrl.labelers import Labeler
 from radrl.parts.find import Part as NamedPart
 from radrl.parts.find import find
 from radrl.parts.signature import ingredients
@@ -91,7 +91,7 @@ def build(
     Raises:
         radrl.parts.find.PartError: for a part that cannot be had.
         ValueError: when `references` are too few for one.
-        radrl.scoring.base.ScoringError: when a judge refuses its settings.
+        radrl.scoring.ScoringError: when a judge refuses its settings.
     """
     chosen = {name: settings for name, settings in parts.items() if settings is not None}
     built = [_part(name, settings, labeler, references) for name, settings in chosen.items()]

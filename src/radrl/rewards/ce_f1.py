@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from radrl.algorithms.f_measure import report_f1
-from radrl.labelers.base import Labeler
+from radrl.labelers import Labeler
 from radrl.parts.section import Section, Share
 
 

@@ -8,13 +8,13 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
-from radrl.labelers.base import Labeler
+from radrl.labelers import Labeler
 from radrl.parts.section import PositiveFloat, Section, Share, takes
 from radrl.rewards.base import Missing, RewardError
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
+from radrl.scoring.facts import FactS
 from radrl.scoring.facts.build import build
-from radrl.scoring.facts.score import FactS
-from radrl.scoring.judge.sections import EndpointSection, FolderSection
+from radrl.scoring.judge import EndpointSection, FolderSection
 
 Extractor = Literal["rules", "judge"]
 Entailment = Literal["rules", "judge", "labeler"]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from radrl.algorithms.mccs import both_blank, mccs
-from radrl.labelers.base import Labeler
+from radrl.labelers import Labeler
 from radrl.parts.section import PositiveFloat, Section
 
 

@@ -11,7 +11,7 @@ from pycocoevalcap.cider.cider_scorer import precook
 from pydantic import Field
 
 from radrl.parts.section import Section
-from radrl.scoring.cider import DocumentFrequencies, cider_scores
+from radrl.scoring.ngrams import DocumentFrequencies, cider_scores
 from radrl.scoring.nlg import PREPARATIONS, Preparation, nlg_scores
 
 CIDER_MOST: Final = 10.0

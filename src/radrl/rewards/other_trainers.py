@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from radrl.labelers.base import Labeler
-from radrl.labelers.build import one
+from radrl.labelers import Labeler, one
 from radrl.parts.checked import checked
 from radrl.parts.choices import hint
 from radrl.parts.find import find
@@ -141,7 +140,7 @@ def get(
 
     Raises:
         ValueError: when there is no such reward, labeler or form, or a setting is missing or wrong.
-        radrl.scoring.base.ScoringError: when a judge refuses its settings.
+        radrl.scoring.ScoringError: when a judge refuses its settings.
 
     Example:
         >>> import radrl

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from radrl.rewards.base import RewardError
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 from radrl.scoring.weighted_findings import score
 from radrl.scoring.weighted_findings.score import WeightedFindingsSection
 

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from radrl.reporting.arms import Asked, TrainedArm
-from radrl.reporting.films import shown
-from radrl.reporting.reporter import Reporter
+from radrl.reporting import Asked, Reporter, TrainedArm, shown
 from radrl.storage.digests import sha256
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from radrl.data.images import locate
 from radrl.data.quarantine import Refused
-from radrl.data.views import WORDS, normalise
+from radrl.data.study import VIEW_WORDS, view_word
 from radrl.storage import json_files
 
 _SHOWN: Final = 10
@@ -183,7 +183,7 @@ def _views(words: Any, images: int) -> tuple[str, ...]:
         return ("unknown",) * images
     if not isinstance(words, list) or len(words) != images:
         raise FormError(f"'frontal_lateral' is no list of {images} views, one a film of 'image_path'")
-    return tuple(WORDS.get(normalise(str(word)), "unknown") for word in words)
+    return tuple(VIEW_WORDS.get(view_word(str(word)), "unknown") for word in words)
 
 
 def _kind(value: Any) -> str:

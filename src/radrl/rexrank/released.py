@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from radrl.data.records import BadRow, Record, format_of, kind_of, open_records
 from radrl.data.tables import SourceError
-from radrl.labelers.base import says_nothing
+from radrl.labelers import says_nothing
 from radrl.parts.choices import near
 from radrl.reports.sections import Target, compose
 from radrl.rexrank.form import FormError, absent, entries, listed

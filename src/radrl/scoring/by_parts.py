@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol, runtime_checkable
 
-from radrl.evaluation.summed import RunningSum
-from radrl.scoring.base import Scorer, Scores, require_pairs
+from radrl.evaluation import RunningSum
+from radrl.scoring import Scorer, Scores, require_pairs
 
 
 class Course(ABC):

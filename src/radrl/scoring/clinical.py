@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from radrl.algorithms.f_measure import report_f1
+from radrl.evaluation import FloatArray, SummedMetrics, join
 from radrl.evaluation.clinical_efficacy import Gold, clinical_efficacy_sums, gold_efficacy_sums, gold_labeler
 from radrl.evaluation.label_agreement import metric_name
-from radrl.evaluation.summed import FloatArray, SummedMetrics, join
-from radrl.labelers.base import Labeler, LabelMatrix
+from radrl.labelers import Labeler, LabelMatrix
 from radrl.parts.section import Nothing
-from radrl.scoring.base import Scores
+from radrl.scoring import Scores
 from radrl.scoring.by_parts import Course, OfSums
 
 
@@ -30,7 +30,7 @@ class ClinicalEfficacy:
         self.labelers = list(labelers)
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.base.Scorer`; per report the sample-wise F1 of either reading."""
+        """See `radrl.scoring.Scorer`; per report the sample-wise F1 of either reading."""
         families: list[SummedMetrics] = []
         per_report: dict[str, FloatArray] = {}
         for labeler in self.labelers:
@@ -96,7 +96,7 @@ class GoldEfficacy:
         self.gold = gold
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.base.Scorer`; a report whose study has no gold labels has NaN of its own.
+        """See `radrl.scoring.Scorer`; a report whose study has no gold labels has NaN of its own.
 
         The references are not looked at: a reference report too is scored by handing it in as hypothesis.
         `summed` is over the studies with gold labels alone.

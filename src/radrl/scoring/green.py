@@ -16,14 +16,11 @@ from typing import Annotated, Any, Final, Literal, get_args
 import numpy as np
 from pydantic import Field
 
-from radrl.evaluation import green
+from radrl.evaluation import green, mean_metrics
 from radrl.evaluation.green import ERRORS, MAX_WORDS, GreenAnswerError, GreenCounts
-from radrl.evaluation.summed import mean_metrics
 from radrl.parts.section import Section, takes
-from radrl.scoring.base import Scores, ScoringError, require_pairs
-from radrl.scoring.judge.base import Answer, Judge
-from radrl.scoring.judge.build import build
-from radrl.scoring.judge.sections import EndpointSection, FolderSection
+from radrl.scoring import Scores, ScoringError, require_pairs
+from radrl.scoring.judge import Answer, EndpointSection, FolderSection, Judge, build_judge
 
 Missing = Literal["raise", "skip"]
 
@@ -57,7 +54,7 @@ class Green:
         self.judge, self.missing = judge, missing
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.base.Scorer`; pairs that give the same prompt are asked once.
+        """See `radrl.scoring.Scorer`; pairs that give the same prompt are asked once.
 
         Raises:
             ValueError: when a reference is empty.
@@ -98,10 +95,10 @@ def green_by(*, judge: Mapping[str, Any], missing: Missing) -> Green:
     """GREEN: a language model compares report and reference, errors by kind and findings that match.
 
     Args:
-        judge: of `radrl.scoring.judge.build.build`.
+        judge: of `radrl.scoring.judge.build_judge`.
         missing: as `Green` takes it.
     """
-    return Green(build(judge), missing=missing)
+    return Green(build_judge(judge), missing=missing)
 
 
 def _read(answer: Answer) -> GreenCounts | str:

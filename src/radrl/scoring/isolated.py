@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from radrl.process.isolated.talk import SCRIPTS, Reply, Talk, WorkerError, interpreter
 from radrl.process.isolated.talk import SILENCE as SILENCE
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 from radrl.storage.digests import sha256
 
 WORKERS: Final = SCRIPTS

@@ -14,10 +14,10 @@ import numpy as np
 
 from radrl.evaluation.clinical_efficacy import gold_labeler
 from radrl.evaluation.meteor import METEOR
-from radrl.labelers.base import LabelMatrix
+from radrl.labelers import LabelMatrix
 from radrl.observations import OBSERVATIONS
 from radrl.parts.find import own_names
-from radrl.scoring.base import Scores
+from radrl.scoring import Scores
 from radrl.scoring.build import build
 
 WITHOUT_MODEL: Final = ("ce", "nlg", "radgraph_rules", "green_rules", "weighted_findings")

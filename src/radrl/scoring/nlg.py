@@ -16,38 +16,35 @@ measure wording: a flipped negation hardly moves them.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
 from types import TracebackType
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pycocoevalcap.bleu.bleu_scorer import BleuScorer, precook
+from pycocoevalcap.bleu.bleu_scorer import precook
 from pycocoevalcap.rouge.rouge import Rouge
 
+from radrl.evaluation import FloatArray, Metrics, RunningSum, SummedMetrics, join, mean_metrics
 from radrl.evaluation.meteor import METEOR, addable, meteor_of_counts
-from radrl.evaluation.summed import FloatArray, Metrics, RunningSum, SummedMetrics, join, mean_metrics
 from radrl.parts.section import Section
-from radrl.scoring.base import Scores, ScoringError, require_pairs
+from radrl.scoring import Scores, ScoringError, require_pairs
 from radrl.scoring.by_parts import Course
-from radrl.scoring.cider import DocumentFrequencies, cider_scores
-from radrl.scoring.meteor import MeteorProcess, meteor_missing
-from radrl.scoring.meteor_table import Texts
-
-BLEU_ORDER: Final = 4
-_BLEUS: Final = [f"nlg_bleu{n}" for n in range(1, BLEU_ORDER + 1)]
+from radrl.scoring.meteor import MeteorProcess, Texts, meteor_missing
+from radrl.scoring.ngrams import (
+    BLEU_ORDER,
+    DocumentFrequencies,
+    bleu_counts,
+    bleu_of_sums,
+    bleu_scores,
+    cider_scores,
+    corpus_bleu,
+)
 
 _AT_ONCE: Final = 512
 """Pairs whose n-grams are held at once, some 40 kB each."""
-
-Cooked = tuple[int, dict[tuple[str, ...], int]]
-"""A text's length in words and its n-grams, as pycocoevalcap's `precook` has them."""
-
-_TINY, _SMALL = 1e-15, 1e-9
-"""pycocoevalcap's smoothing: added to the matches and to the number of n-grams."""
 
 _TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 
@@ -180,7 +177,7 @@ class NlgCourse(Course):
         require_pairs(references, hypotheses)
         truth, found = ([self._prepare(text) for text in texts] for texts in (references, hypotheses))
         known, said = ([precook(text, BLEU_ORDER) for text in texts] for texts in (truth, found))
-        per_report, counts = _bleu_scores(known, said)
+        per_report, counts = bleu_scores(known, said)
         overlap = {"nlg_rougel": _rouge_l(truth, found)}
         if self._cider and self._frequencies.documents > 1:
             ngrams, others = ([own for _, own in cooked] for cooked in (known, said))
@@ -193,7 +190,7 @@ class NlgCourse(Course):
         if not self._no_meteor:
             sums, per_report["nlg_meteor"] = self._meteor.score_part(truth, found)
             self._meteor_counts.add(sums[np.newaxis])
-        return Scores({}, per_report, summed=join(SummedMetrics(counts, _bleu_of_sums), means))
+        return Scores({}, per_report, summed=join(SummedMetrics(counts, bleu_of_sums), means))
 
     def corpus(self) -> Scores:
         """See `radrl.scoring.by_parts.Course`."""
@@ -203,7 +200,7 @@ class NlgCourse(Course):
             skipped["nlg_cider"] = "skipped (not asked for)"
         elif self._frequencies.documents < 2:
             skipped["nlg_cider"] = "skipped (one report has no document frequencies)"
-        corpus = _corpus_bleu(self._counts.sums) | self._sums.values(self._of_means)
+        corpus = corpus_bleu(self._counts.sums) | self._sums.values(self._of_means)
         if self._no_meteor:
             skipped["nlg_meteor"] = f"skipped ({self._no_meteor})"
         else:
@@ -235,7 +232,7 @@ class Nlg:
         self.preparation, self.meteor, self.cider = preparation, meteor, cider
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.base.Scorer`."""
+        """See `radrl.scoring.Scorer`."""
         asked = {"meteor": self.meteor, "cider": self.cider}
         return nlg_scores(references, hypotheses, preparation=self.preparation, **asked)
 
@@ -259,106 +256,15 @@ class Nlg:
         for number, reference in enumerate(references):
             known = precook(prepare(reference), BLEU_ORDER)
             for row, (hypotheses, _) in rows.items():
-                counts[row][number] = _bleu_counts(known, cooked(hypotheses[number]))
+                counts[row][number] = bleu_counts(known, cooked(hypotheses[number]))
         return {
-            row: join(SummedMetrics(counts[row], _bleu_of_sums), *([mean_metrics(values)] if values else []))
+            row: join(SummedMetrics(counts[row], bleu_of_sums), *([mean_metrics(values)] if values else []))
             for row, (_, values) in rows.items()
         }
 
     def in_parts(self) -> Course:
         """See `radrl.scoring.by_parts.InParts`."""
         return NlgCourse(self.preparation, meteor=self.meteor, cider=self.cider)
-
-
-def sentence_bleu2(reference: str, hypothesis: str) -> float:
-    """BLEU-2 of one report, the second term of DEER's reward (eq. 1).
-
-    With c_n matched (clipped) and g_n all n-grams of the hypothesis, on whitespace tokens as given:
-    sqrt(prod_{n = 1, 2} (c_n + 1e-15) / (g_n + 1e-9)) * min(1, exp(1 - |reference| / |hypothesis|)).
-    This is pycocoevalcap's BLEU-2 of a corpus of this one pair; no bigram in common gives about 1e-8, not a
-    smoothed value.
-
-    Args:
-        reference: the reference report, prepared.
-        hypothesis: the generated report, prepared in the same way.
-
-    Returns:
-        BLEU-2, in [0, 1].
-
-    Raises:
-        ValueError: when the reference has no token.
-
-    Example:
-        >>> round(sentence_bleu2("no acute process .", "no acute change ."), 4)
-        0.5
-    """
-    truth, found = reference.split(), hypothesis.split()
-    if not truth:
-        raise ValueError("the reference report is empty; leave the study out")
-    matched, total = [], []
-    for n in (1, 2):
-        matched.append((_ngrams(truth, n) & _ngrams(found, n)).total())
-        total.append(max(0, len(found) - n + 1))
-    bleu = _bleu(np.array(matched), np.array(total), np.array(len(found)), np.array(len(truth)))
-    return float(bleu[-1])
-
-
-def _ngrams(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
-    return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
-
-
-def _bleu(
-    matched: npt.NDArray[Any], total: npt.NDArray[Any], length: npt.NDArray[Any], reference: npt.NDArray[Any]
-) -> FloatArray:
-    """BLEU-1 to BLEU-n, pycocoevalcap's smoothing, from counts, shape (..., n), and lengths, shape (...)."""
-    precisions = np.cumprod((matched + _TINY) / (total + _SMALL), axis=-1)
-    orders = np.arange(1, matched.shape[-1] + 1)
-    shortness = (length + _TINY) / (reference + _SMALL)
-    brevity = np.exp(np.minimum(0.0, 1.0 - 1.0 / shortness))
-    bleu: FloatArray = precisions ** (1.0 / orders) * brevity[..., np.newaxis]
-    return bleu
-
-
-def _bleu_of_sums(sums: FloatArray) -> Metrics:
-    """Corpus BLEU from summed matches, n-grams and the two lengths, shape (..., 10)."""
-    bleu = _bleu(sums[..., :BLEU_ORDER], sums[..., BLEU_ORDER:-2], sums[..., -2], sums[..., -1])
-    return {name: bleu[..., n] for n, name in enumerate(_BLEUS)}
-
-
-def _bleu_scores(known: Sequence[Cooked], said: Sequence[Cooked]) -> tuple[dict[str, FloatArray], FloatArray]:
-    """Per-report BLEU by pycocoevalcap, and its counts for `_bleu_of_sums`, shape (N, 10)."""
-    counts = [_bleu_counts(*pair) for pair in zip(known, said, strict=True)]
-    _, per_report = _pycocoevalcap(counts)
-    return (
-        {name: np.asarray(values, np.float64) for name, values in zip(_BLEUS, per_report, strict=True)},
-        np.asarray(counts, np.float64),
-    )
-
-
-def _bleu_counts(known: Cooked, said: Cooked) -> list[int]:
-    """Matches of each order, n-grams of each order, and the two lengths."""
-    reference, ngrams = known[1], said[1]
-    correct = [0] * BLEU_ORDER
-    for ngram in ngrams.keys() & reference.keys():
-        correct[len(ngram) - 1] += min(ngrams[ngram], reference[ngram])
-    return [*correct, *(max(0, said[0] - n) for n in range(BLEU_ORDER)), said[0], known[0]]
-
-
-def _corpus_bleu(sums: FloatArray) -> dict[str, float]:
-    """Corpus BLEU by pycocoevalcap, which has it from sums over all reports."""
-    corpus, _ = _pycocoevalcap([[int(count) for count in sums]])
-    return {name: float(value) for name, value in zip(_BLEUS, corpus, strict=True)}
-
-
-def _pycocoevalcap(counts: Sequence[Sequence[int]]) -> tuple[list[float], list[list[float]]]:
-    """BLEU of all and of each, from what its scorer counts."""
-    scorer = BleuScorer(n=BLEU_ORDER)
-    scorer.ctest = [
-        {"correct": one[:BLEU_ORDER], "guess": one[BLEU_ORDER:-2], "testlen": one[-2], "reflen": [one[-1]]}
-        for one in counts
-    ]
-    corpus, per_report = scorer.compute_score(option="closest", verbose=0)  # higher values print to stdout
-    return corpus, per_report
 
 
 def _rouge_l(truth: Sequence[str], found: Sequence[str]) -> FloatArray:
@@ -413,7 +319,7 @@ class MeteorCounts:
         self._prepare = PREPARATIONS[preparation]
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.base.Scorer`.
+        """See `radrl.scoring.Scorer`.
 
         Raises:
             ScoringError: when METEOR cannot run here.

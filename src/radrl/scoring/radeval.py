@@ -18,9 +18,9 @@ import numpy as np
 from pydantic import Field
 
 from radrl.algorithms.f_measure import ratio
-from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, join, mean_metrics
+from radrl.evaluation import FloatArray, Metrics, SummedMetrics, join, mean_metrics
 from radrl.parts.section import LocalPath, PositiveFloat, Section
-from radrl.scoring.base import Scores, ScoringError, require_pairs
+from radrl.scoring import Scores, ScoringError, require_pairs
 from radrl.scoring.isolated import SILENCE, WORKERS, Worker, digest_of
 from radrl.scoring.radgraph import encoder_of
 
@@ -117,7 +117,7 @@ class RadEval:
         )
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.base.Scorer`; what RadEval gives for the corpus alone has no per-report values.
+        """See `radrl.scoring.Scorer`; what RadEval gives for the corpus alone has no per-report values.
 
         Raises:
             ScoringError: the worker fails, or a figure is missing or not finite, with the report.

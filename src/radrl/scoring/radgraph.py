@@ -17,7 +17,7 @@ import numpy as np
 
 from radrl.evaluation.radgraph_rewards import Graph, RadGraphRewards, radgraph_rewards
 from radrl.parts.section import LocalPath, PositiveFloat, PositiveInt, Section
-from radrl.scoring.base import Scores, ScoringError, means_of, require_pairs
+from radrl.scoring import Scores, ScoringError, means_of, require_pairs
 from radrl.scoring.isolated import SILENCE, WORKERS, Worker, digest_of
 
 MODEL_TYPES: Final = ("radgraph", "radgraph-xl", "echograph", "modern-radgraph-xl")
@@ -94,7 +94,7 @@ class RadGraph:
         return [self._graphs[text] if text.strip() else _NO_ENTITY for text in texts]
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.base.Scorer`; a blank report has the rewards 0, as the package gives them.
+        """See `radrl.scoring.Scorer`; a blank report has the rewards 0, as the package gives them.
 
         Raises:
             ScoringError: the worker fails, or its annotation of a report is no graph.

@@ -19,9 +19,9 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from radrl.algorithms.f_measure import ratio
-from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics
+from radrl.evaluation import FloatArray, Metrics, SummedMetrics
 from radrl.parts.section import LocalPath, PositiveFloat, PositiveInt, Section
-from radrl.scoring.base import Scores, ScoringError, require_pairs
+from radrl.scoring import Scores, ScoringError, require_pairs
 from radrl.scoring.isolated import SILENCE, WORKERS, Worker
 from radrl.scoring.judge.endpoint import allowed, api_key
 
@@ -126,7 +126,7 @@ class RadMatch:
         )
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.base.Scorer`; equal pairs are asked once.
+        """See `radrl.scoring.Scorer`; equal pairs are asked once.
 
         Raises:
             ScoringError: naming the first report without a score and how many there are, when they may not be

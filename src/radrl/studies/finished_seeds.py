@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from radrl.data.archives import DamagedMember, ZipMembers
-from radrl.data.sources.base import drawn
+from radrl.data.sources import drawn
 from radrl.data.tables import SourceError
 from radrl.storage.whole_files import whole_file
 from radrl.storage.whole_folders import replacing

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from radrl.data import images
 from radrl.observations import OBSERVATIONS
 from radrl.params.schema import Params
-from radrl.reporting.arms import asked
+from radrl.reporting import asked
 from radrl.storage import pointers
 
 if TYPE_CHECKING:

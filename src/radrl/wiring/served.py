@@ -25,13 +25,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from radrl.labelers.build import build as build_labeler
+from radrl.labelers import build as build_labeler
 from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.process import importing
 from radrl.process.http_door import App, Guarded, Receive, Refused, Send
-from radrl.reporting.arms import Asked
-from radrl.reporting.films import FilmError, shown
-from radrl.reporting.reporter import Reporter
+from radrl.reporting import Asked, FilmError, Reporter, shown
 from radrl.storage.json_files import NoJson, parsed
 
 if TYPE_CHECKING:

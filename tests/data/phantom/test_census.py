@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from phantom_census import census, main
 
-from radrl.data.phantom.census import census, main
 from radrl.data.study import Record
 from radrl.observations import NO_FINDING, OBSERVATIONS, POSITIVE, UNCERTAIN
 

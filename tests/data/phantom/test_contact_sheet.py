@@ -3,9 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from phantom_contact_sheet import contact_sheet, main, pool_sheet
 from PIL import Image
-
-from radrl.data.phantom.contact_sheet import contact_sheet, main, pool_sheet
 
 
 def test_the_command_writes_the_sheet_of_its_seed(tmp_path: Path) -> None:

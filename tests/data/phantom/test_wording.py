@@ -25,10 +25,10 @@ from radrl.data.phantom.wording import (
     Report,
     Sentence,
     check_words,
-    print_section,
     reword,
     write_report,
 )
+from radrl.data.sources.phantom import print_section
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, NO_FINDING, OBSERVATIONS, POSITIVE, UNCERTAIN
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from radrl.data.images import encode_png, locate
 from radrl.data.ingest import ingest
 from radrl.data.quarantine import Refusal, Refused
-from radrl.data.sources.chexpert_plus.source import read
+from radrl.data.sources.chexpert_plus import read
 from radrl.data.study import Record
 from radrl.data.tables import SourceError
 from radrl.observations import INDEX, OBSERVATIONS

@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from radrl.data import views
 from radrl.data.quarantine import Refusal
-from radrl.data.sources.mimic_cxr import source as mimic_cxr
-from radrl.data.sources.opening.mimic_cxr import MimicCxrSection
-from radrl.data.study import Record
+from radrl.data.sources import mimic_cxr as mimic_cxr
+from radrl.data.sources.mimic_cxr import MimicCxrSection
+from radrl.data.study import VIEW_WORDS, Record
 from radrl.data.tables import SourceError
 from radrl.observations import OBSERVATIONS
 
@@ -66,7 +65,7 @@ def test_films_become_records_in_order_of_patient_and_study(root):
 
 def expected_views(study):
     named = dict(zip(study.names, study.views, strict=True))
-    return [views.WORDS.get(named[name].lower(), "unknown") for name in sorted(named)]
+    return [VIEW_WORDS.get(named[name].lower(), "unknown") for name in sorted(named)]
 
 
 def test_first_record_in_full(root):

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radrl.data.quarantine import Refusal
+from radrl.data.sources import mimic_cxr as mimic_cxr
 from radrl.data.sources.mimic_cxr import annotation as annotation_module
-from radrl.data.sources.mimic_cxr import source as mimic_cxr
 from radrl.data.sources.mimic_cxr.annotation import Annotation
-from radrl.data.sources.mimic_cxr.layout import dicom_bytes, dicom_text
+from radrl.data.sources.mimic_cxr.tables import dicom_bytes, dicom_text
 from radrl.data.study import Record
 from radrl.data.tables import SourceError
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from radrl.labelers.base import Labeler
+from radrl.labelers import Labeler
 from radrl.observations import NO_FINDING, POSITIVE
 from radrl.parts.section import Section
 

@@ -28,7 +28,7 @@ def vocabulary() -> list[str]:
 
 @pytest.fixture(scope="session")
 def tokenizer(vocabulary: list[str]) -> BertTokenizer:
-    from radrl.labelers.chexbert.text import build_tokenizer
+    from radrl.labelers.chexbert.model import build_tokenizer
 
     return build_tokenizer(vocabulary)
 

@@ -11,11 +11,11 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from radrl.labelers.build import build as build_labeler
+from radrl.labelers import build as build_labeler
 from radrl.labelers.chexbert.labeler import CheXbertLabeler
 from radrl.observations import NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.rewards.build import build
-from radrl.scoring.base import ScoringError
+from radrl.scoring import ScoringError
 from radrl.scoring.facts.build import build as build_facts
 from radrl.scoring.facts.labeler import LabelerEntailment
 

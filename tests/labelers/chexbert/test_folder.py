@@ -16,10 +16,10 @@ import torch
 from safetensors.torch import save_file
 from transformers import BertConfig, BertForSequenceClassification, BertModel, BertTokenizer
 
-from radrl.labelers.chexbert import checkpoint, folder
-from radrl.labelers.chexbert.checkpoint import CheckpointError
+from radrl.labelers.chexbert import folder
+from radrl.labelers.chexbert.folder import CheckpointError
+from radrl.labelers.chexbert.labeler import stored
 from radrl.labelers.chexbert.model import CheXbert
-from radrl.labelers.chexbert.stored import stored
 from radrl.storage.pointers import pointing
 
 Weights = dict[str, torch.Tensor]
@@ -58,7 +58,7 @@ def published_layout() -> dict[str, tuple[int, ...]]:
 def test_published_names_and_shapes_are_accepted() -> None:
     weights = {name: torch.empty(shape, device="meta") for name, shape in published_layout().items()}
     assert sum(weight.numel() for weight in weights.values()) == 109_523_766
-    checkpoint.check(weights, BertConfig(), path=Path("chexbert.pth"), sizes_from="bert-base-uncased")
+    folder.check_weights(weights, BertConfig(), path=Path("chexbert.pth"), sizes_from="bert-base-uncased")
 
 
 def state_of(saved: Path) -> Weights:
@@ -357,7 +357,7 @@ def test_what_is_not_all_there_is_refused_of_both(
     with pytest.raises(CheckpointError) as refused:
         stored(tmp_path / "models", name, device="cpu", key=f"labeler.{name}")
     assert said in str(refused.value)
-    assert str(refused.value).endswith(f"; {checkpoint.MEND}")
+    assert str(refused.value).endswith(f"; {folder.MEND}")
 
 
 def test_quantised_weights_are_refused(saved: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import BertTokenizer
 
-from radrl.labelers.chexbert.text import Encoded, build_tokenizer, encode
+from radrl.labelers.chexbert.model import Encoded, build_tokenizer, encode
 
 AWKWARD = (
     "",

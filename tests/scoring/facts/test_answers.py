@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radrl.observations import INDEX, OBSERVATIONS
-from radrl.scoring.facts.answers import FACTS_SCHEMA, RULINGS_SCHEMA, AnswerError, read_facts, read_rulings
-from radrl.scoring.facts.base import Ruling, Verdict
+from radrl.scoring.facts import Ruling, Verdict
+from radrl.scoring.facts.build import FACTS_SCHEMA, RULINGS_SCHEMA, AnswerError, read_facts, read_rulings
 
 SILENT = {"facts": [], "verdict": "silent"}
 RULINGS = dict.fromkeys(OBSERVATIONS, SILENT)

@@ -16,10 +16,9 @@ import numpy as np
 import pytest
 
 from radrl.observations import INDEX, OBSERVATIONS, POSITIVE
-from radrl.scoring.base import ScoringError
-from radrl.scoring.facts.answers import FACTS_SCHEMA, RULINGS_SCHEMA
-from radrl.scoring.facts.base import Failure, Ruling, Verdict
-from radrl.scoring.facts.build import build
+from radrl.scoring import ScoringError
+from radrl.scoring.facts import Failure, Ruling, Verdict
+from radrl.scoring.facts.build import FACTS_SCHEMA, RULINGS_SCHEMA, build
 from radrl.scoring.facts.judge import entailment_prompt, extraction_prompt
 
 ENDPOINT = {
@@ -241,7 +240,7 @@ def test_a_second_run_asks_only_for_what_was_broken(judge, says, tmp_path):
 
 
 def test_an_answer_that_an_earlier_run_kept_and_nobody_can_read_is_asked_for_again(judge, tmp_path):
-    from radrl.scoring.judge.build import build as build_judge
+    from radrl.scoring.judge import build_judge
 
     server = judge()
     prompt, own = extraction_prompt("Effusion."), {"url": server.url, "cache": tmp_path / "a"}
@@ -252,7 +251,7 @@ def test_an_answer_that_an_earlier_run_kept_and_nobody_can_read_is_asked_for_aga
 
 
 def _key(judge, prompt):
-    from radrl.scoring.judge.cache import cache_key
+    from radrl.scoring.judge import cache_key
 
     return cache_key({"judge": "endpoint", "body": judge._body(prompt)})
 

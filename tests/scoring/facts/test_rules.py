@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import INDEX, NEGATIVE, NO_FINDING, OBSERVATIONS, POSITIVE, UNCERTAIN
-from radrl.scoring.facts.base import Ruling, Verdict
+from radrl.scoring.facts import Ruling, Verdict
 from radrl.scoring.facts.rules import RulesEntailment, RulesExtractor
 
 SILENT, SUPPORTED, CONTRADICTED = Verdict

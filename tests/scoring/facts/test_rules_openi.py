@@ -15,7 +15,7 @@ import pytest
 
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import NEGATIVE, POSITIVE, UNCERTAIN
-from radrl.scoring.facts.base import Verdict
+from radrl.scoring.facts import Verdict
 from radrl.scoring.facts.rules import RulesEntailment, RulesExtractor
 
 REPORTS: Final = Path(os.environ.get("RADRL_SHARED", "")) / "data" / "openi" / "indiana_reports.csv"

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.parts.find import PartError
-from radrl.scoring.base import ScoringError
-from radrl.scoring.facts.base import Failure, Ruling, Verdict
+from radrl.scoring import ScoringError
+from radrl.scoring.facts import FactS, Failure, Ruling, Verdict
 from radrl.scoring.facts.build import build
 from radrl.scoring.facts.rules import RulesEntailment, RulesExtractor
-from radrl.scoring.facts.score import FactS
 
 RULES = {"extractor": "rules", "entailment": "rules", "uncertain_as_positive": False}
 

@@ -5,13 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from radrl.scoring.base import ScoringError
-from radrl.scoring.judge.cache import AnswerCache, cache_key
+from radrl.scoring import ScoringError
+from radrl.scoring.judge import AnswerCache, cache_key
 
 FILL = """
 import sys
 from pathlib import Path
-from radrl.scoring.judge.cache import AnswerCache
+from radrl.scoring.judge import AnswerCache
 cache, start = AnswerCache(Path(sys.argv[1])), int(sys.argv[2])
 for n in range(start, start + 50):
     cache.put(str(n), f"answer {n} of {start}")

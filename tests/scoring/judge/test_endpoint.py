@@ -7,8 +7,8 @@ from email.utils import format_datetime, formatdate
 
 import pytest
 
-from radrl.scoring.base import ScoringError
-from radrl.scoring.judge.base import Answer
+from radrl.scoring import ScoringError
+from radrl.scoring.judge import Answer
 from radrl.scoring.judge.endpoint import EndpointJudge
 
 SETTINGS = {

@@ -11,9 +11,8 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from radrl.evaluation.green import CHAT_TEMPLATE
 from radrl.parts.find import PartError
-from radrl.scoring.base import ScoringError
-from radrl.scoring.judge import build
-from radrl.scoring.judge.base import Answer
+from radrl.scoring import ScoringError
+from radrl.scoring.judge import Answer, build_judge
 from radrl.scoring.judge.folder import FolderJudge
 
 WORDS = (
@@ -126,7 +125,7 @@ def test_the_batch_changes_no_answer(folder, batch_size):
 
 
 def test_greens_chat_is_that_of_its_package(folder, monkeypatch):
-    asked = build.build(
+    asked = build_judge(
         {"backend": "folder", "folder": str(folder), "batch_size": 1, "max_new_tokens": 8, "chat": "green"}
     )
     seen = []
@@ -208,9 +207,9 @@ def test_code_in_the_folder_does_not_run(tmp_path):
 
 def test_unknown_backends_and_chats_are_named(folder):
     with pytest.raises(PartError, match=r"judge\.backend: no judge 'openai'\. There are endpoint, folder"):
-        build.build({"backend": "openai"})
+        build_judge({"backend": "openai"})
     with pytest.raises(ScoringError, match="unknown chat 'llama'; valid: own, green"):
-        build.build({"backend": "folder", "folder": folder, "chat": "llama"})
+        build_judge({"backend": "folder", "folder": folder, "chat": "llama"})
 
 
 @pytest.mark.parametrize("kind", DAMAGES)

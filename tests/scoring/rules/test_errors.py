@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radrl.evaluation.green import ERRORS, GreenCounts, score
-from radrl.scoring.base import Scorer
+from radrl.scoring import Scorer
 from radrl.scoring.rules.errors import GreenRules, count_errors
 
 NORMAL = "Heart size is normal. The lungs are clear. No pleural effusion or pneumothorax."

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radrl.evaluation.radgraph_rewards import radgraph_rewards
-from radrl.scoring.base import Scorer
+from radrl.scoring import Scorer
 from radrl.scoring.rules.graph import RadGraphRules, graph_of
 
 A = "Anatomy::definitely present"

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radrl.data.phantom.findings import PREVALENCE, draw_case, draw_patient
-from radrl.data.phantom.wording import print_section, write_report
+from radrl.data.phantom.wording import write_report
+from radrl.data.sources.phantom import print_section
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.labelers.rules.text import sentences, tokens
 from radrl.observations import NEGATIVE, OBSERVATIONS
-from radrl.scoring.rules.attributes import RANKS
 from radrl.scoring.rules.reading import read
-from radrl.scoring.rules.vocabulary import OBSERVATION_NAMES
+from radrl.scoring.rules.vocabulary import OBSERVATION_NAMES, RANKS
 
 ROWS = list(csv.DictReader((Path(__file__).parent / "readings.csv").open(encoding="utf-8")))
 EXPECTED: dict[str, list[tuple[str, ...]]] = {}

@@ -22,8 +22,8 @@ from typing import Final
 
 import pytest
 
-from radrl.scoring.rules.attributes import RANKS
 from radrl.scoring.rules.reading import read
+from radrl.scoring.rules.vocabulary import RANKS
 
 REPORTS: Final = Path(os.environ.get("RADRL_SHARED", "")) / "data" / "openi" / "indiana_reports.csv"
 pytestmark = pytest.mark.skipif(

@@ -9,15 +9,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from radrl.labelers.rules.lexicon import spelled
-from radrl.labelers.rules.words import fold
-from radrl.scoring.weighted_findings import phrases, qualities
-from radrl.scoring.weighted_findings.conditions import UNKNOWN
-from radrl.scoring.weighted_findings.finding import Finding
+from radrl.labelers.rules import fold, spelled
+from radrl.scoring.weighted_findings import Finding, vocabulary
 from radrl.scoring.weighted_findings.lexicon import written
 from radrl.scoring.weighted_findings.reader import findings_of
 from radrl.scoring.weighted_findings.score import WeightedFindings
-from radrl.scoring.weighted_findings.tables import default
+from radrl.scoring.weighted_findings.tables import UNKNOWN, default
 
 SCORER = WeightedFindings()
 NORMAL = "Heart size is normal. No acute disease."
@@ -34,7 +31,7 @@ STATED = (
     "No pneumothorax.",
     "The lungs are clear.",
 )
-CONCEPTS = sorted(set(phrases.CONCEPTS) - phrases.STATED_ABSENT_ONLY)
+CONCEPTS = sorted(set(vocabulary.CONCEPTS) - vocabulary.STATED_ABSENT_ONLY)
 reports = st.lists(st.sampled_from(STATED), max_size=5, unique=True)
 
 
@@ -50,7 +47,7 @@ def score(reference: str, hypothesis: str) -> float:
 QUALITIES = {
     word
     for table in ("SIDES", "REGIONS", "HINTS", "SEVERITIES", "CHANGES", "TIPS")
-    for lines in getattr(qualities, table).values()
+    for lines in getattr(vocabulary, table).values()
     for phrase in written(lines)
     for word in phrase
 }
@@ -60,7 +57,7 @@ QUALITIES = {
 @cache
 def plain(concept: str) -> tuple[str, ...]:
     """Sentences that state a concept by the phrases of the lexicon that have no word of a quality."""
-    named = spelled(phrases.CONCEPTS[concept])
+    named = spelled(vocabulary.CONCEPTS[concept])
     return tuple(f"There is {one}." for one in named if QUALITIES.isdisjoint(map(fold, one.split())))
 
 

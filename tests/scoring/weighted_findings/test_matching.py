@@ -11,12 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.scoring.weighted_findings import matching
-from radrl.scoring.weighted_findings.conditions import UNKNOWN, Context
+from radrl.scoring.weighted_findings import Finding, matching
 from radrl.scoring.weighted_findings.entities import SIGNS, entities
-from radrl.scoring.weighted_findings.finding import Finding
 from radrl.scoring.weighted_findings.matching import Comparison, compare
-from radrl.scoring.weighted_findings.tables import concepts, default
+from radrl.scoring.weighted_findings.tables import UNKNOWN, Context, concepts, default
 
 F = Finding
 LEFT, RIGHT, BOTH = frozenset({"left"}), frozenset({"right"}), frozenset({"left", "right"})

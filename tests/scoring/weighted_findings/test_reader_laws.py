@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.labelers.rules.lexicon import spelled
+from radrl.labelers.rules import spelled
 from radrl.labelers.rules.text import sentences
 from radrl.observations import OBSERVATIONS
-from radrl.scoring.weighted_findings import phrases, qualities, sentence
+from radrl.scoring.weighted_findings import sentence, vocabulary
+from radrl.scoring.weighted_findings.assertions import by_rules
 from radrl.scoring.weighted_findings.reader import findings_of, merged, statements_of
 
 TABLES = files("radrl.scoring.weighted_findings")
@@ -99,10 +100,8 @@ def test_any_row_of_words_is_read_into_known_names(text):
 def test_shapes_that_need_no_rules_are_what_the_rules_say(text):
     quick = list(statements_of(text))
     with (
-        mock.patch.object(
-            sentence, "_assertions", lambda words, parts, bits: sentence._by_rules(words, parts)
-        ),
-        mock.patch.object(sentence, "_all_normal", return_value=False),
+        mock.patch.object(sentence, "assertions", lambda words, parts, bits: by_rules(words, parts)),
+        mock.patch.object(sentence, "all_normal", return_value=False),
     ):
         assert list(statements_of(text)) == quick
 
@@ -141,14 +140,16 @@ def test_case_and_line_breaks_do_not_matter(said):
     assert once(said.upper()) == once(said) == once(said.replace(" ", "\n"))
 
 
-@pytest.mark.parametrize("concept", [c for c in phrases.CONCEPTS if c not in phrases.STATED_ABSENT_ONLY])
+@pytest.mark.parametrize(
+    "concept", [c for c in vocabulary.CONCEPTS if c not in vocabulary.STATED_ABSENT_ONLY]
+)
 def test_every_phrase_of_a_concept_reads_the_same(concept):
     """Whatever it is called it is that concept, or the one that its words make of it ("rib fracture")."""
     names, grown = {concept}, set()
     while names != grown:
         grown = set(names)
-        names |= {name for one, _, name in qualities.REFINED if one in names}
-    for phrase in spelled(phrases.CONCEPTS[concept]):
+        names |= {name for one, _, name in vocabulary.REFINED if one in names}
+    for phrase in spelled(vocabulary.CONCEPTS[concept]):
         stated = [one.concept for one in findings_of(f"There is {phrase}.") if one.present]
         assert len(stated) == 1, (phrase, stated)
         assert stated[0] in names, phrase
@@ -156,22 +157,22 @@ def test_every_phrase_of_a_concept_reads_the_same(concept):
 
 @pytest.mark.parametrize("concept", ["pleural_effusion", "pneumothorax", "cardiomegaly", "picc", "scoliosis"])
 def test_every_phrase_of_a_concept_can_be_denied(concept):
-    for phrase in spelled(phrases.CONCEPTS[concept]):
+    for phrase in spelled(vocabulary.CONCEPTS[concept]):
         if not {" is ", " are ", " appear "} & {f" {word} " for word in phrase.split()}:
             found = findings_of(f"There is no {phrase}.")
             assert [(one.concept, one.present) for one in found] == [(concept, False)], phrase
 
 
-@pytest.mark.parametrize("organ", phrases.ORGANS)
+@pytest.mark.parametrize("organ", vocabulary.ORGANS)
 def test_a_normal_organ_is_nothing_that_is_there(organ):
-    for phrase in spelled(phrases.ORGANS[organ]):
+    for phrase in spelled(vocabulary.ORGANS[organ]):
         found = findings_of(f"The {phrase} is normal.")
         assert [one.present for one in found] == [False], phrase
 
 
 def test_no_phrase_names_two_concepts():
     named = {}
-    for concept, lines in phrases.CONCEPTS.items():
+    for concept, lines in vocabulary.CONCEPTS.items():
         for phrase in spelled(lines):
             assert named.setdefault(phrase, concept) == concept, phrase
 
@@ -191,30 +192,30 @@ def test_the_tables_hold_together():
 
 
 def test_the_words_name_what_the_tables_hold():
-    refined = {name for _, _, name in qualities.REFINED}
-    assert phrases.CONCEPTS.keys() | refined == CONCEPTS.keys()
+    refined = {name for _, _, name in vocabulary.REFINED}
+    assert vocabulary.CONCEPTS.keys() | refined == CONCEPTS.keys()
     named = {
-        *phrases.ORGANS,
-        *phrases.REVERSED,
-        *phrases.ENLARGED.values(),
-        *phrases.OF_OBSERVATION.values(),
-        *phrases.STATED_ABSENT_ONLY,
-        *(concept for concept, _, _ in qualities.REFINED),
-        *qualities.IMPLIED,
-        *qualities.DENSITIES,
-        *qualities.OPACITIES,
-        *qualities.EXPLANATIONS,
-        *qualities.SIDELESS,
-        *qualities.PLACELESS,
-        *qualities.WITH_TIPS,
-        *qualities.MISPLACED,
+        *vocabulary.ORGANS,
+        *vocabulary.REVERSED,
+        *vocabulary.ENLARGED.values(),
+        *vocabulary.OF_OBSERVATION.values(),
+        *vocabulary.STATED_ABSENT_ONLY,
+        *(concept for concept, _, _ in vocabulary.REFINED),
+        *vocabulary.IMPLIED,
+        *vocabulary.DENSITIES,
+        *vocabulary.OPACITIES,
+        *vocabulary.EXPLANATIONS,
+        *vocabulary.SIDELESS,
+        *vocabulary.PLACELESS,
+        *vocabulary.WITH_TIPS,
+        *vocabulary.MISPLACED,
     }
     assert named <= CONCEPTS.keys()
-    regions = {region for _, names in qualities.REGIONS for region in names.split()}
+    regions = {region for _, names in vocabulary.REGIONS for region in names.split()}
     assert regions <= REGIONS.keys()
-    assert qualities.TIPS.keys() <= REGIONS.keys()
-    assert {sign for _, sign, _ in qualities.REFINED} <= REGIONS.keys() | qualities.HINTS.keys()
-    assert {one for names in qualities.IMPLIED.values() for one in names.split()} <= REGIONS.keys()
+    assert vocabulary.TIPS.keys() <= REGIONS.keys()
+    assert {sign for _, sign, _ in vocabulary.REFINED} <= REGIONS.keys() | vocabulary.HINTS.keys()
+    assert {one for names in vocabulary.IMPLIED.values() for one in names.split()} <= REGIONS.keys()
 
 
 def test_a_sentence_is_read_apart_from_the_others():

@@ -25,9 +25,9 @@ def write(folder, *rows):
 
 
 def test_every_concept_of_a_group_is_the_readers_own():
-    from radrl.scoring.weighted_findings import phrases, qualities
+    from radrl.scoring.weighted_findings import vocabulary
 
-    known = phrases.CONCEPTS.keys() | {name for _, _, name in qualities.REFINED}
+    known = vocabulary.CONCEPTS.keys() | {name for _, _, name in vocabulary.REFINED}
     assert {name for _, _, _, names in recall.HEADS for name in names.split()} <= known
 
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.scoring.base import Scorer, ScoringError
+from radrl.scoring import Scorer, ScoringError
 from radrl.scoring.build import build
-from radrl.scoring.weighted_findings.conditions import Context
 from radrl.scoring.weighted_findings.explain import COLUMNS, lines, rows
 from radrl.scoring.weighted_findings.score import WeightedFindings
+from radrl.scoring.weighted_findings.tables import Context
 
 NORMAL = "Heart size is normal. The lungs are clear. No pleural effusion or pneumothorax."
 SICK = "Moderate cardiomegaly. Small left pleural effusion. No pneumothorax."

@@ -8,11 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from radrl.scoring.base import ScoringError
-from radrl.scoring.weighted_findings.conditions import UNKNOWN, Context, condition, context_of
+from radrl.scoring import ScoringError
+from radrl.scoring.weighted_findings import Finding
 from radrl.scoring.weighted_findings.entities import SIGNS
-from radrl.scoring.weighted_findings.finding import Finding
-from radrl.scoring.weighted_findings.tables import concepts, default, tables
+from radrl.scoring.weighted_findings.tables import (
+    UNKNOWN,
+    Context,
+    concepts,
+    condition,
+    context_of,
+    default,
+    tables,
+)
 
 PACKAGE = files("radrl.scoring.weighted_findings")
 

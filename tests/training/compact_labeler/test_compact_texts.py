@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from radrl.labelers.base import LabelMatrix
-from radrl.labelers.chexbert.text import SPECIAL, build_tokenizer
+from radrl.labelers import LabelMatrix
+from radrl.labelers.chexbert.model import SPECIAL, build_tokenizer
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.training.compact_labeler.texts import MISREAD, Course, Pool, _batches, gather, harder, plan
 

@@ -18,7 +18,7 @@ import torch
 from accelerate.utils import gather_object
 
 from radrl.credit.build import build
-from radrl.labelers.build import build as build_labeler
+from radrl.labelers import build as build_labeler
 from radrl.policy import folder
 from radrl.process import importing
 from radrl.rewards.base import Part, RewardSum

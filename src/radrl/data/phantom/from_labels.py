@@ -19,7 +19,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from radrl.data.phantom.film import draw_film
 from radrl.data.phantom.findings import SITES, Anatomy, Case, Finding, Site, draw_patient
 
 
@@ -220,6 +219,8 @@ class IndexedFilm:
 
     def __call__(self) -> npt.NDArray[np.uint8]:
         """Draw the film, shape (size, size)."""
+        from radrl.data.phantom.film import draw_film  # scipy, which whoever opens the source needs not
+
         study = int.from_bytes(hashlib.sha256(self.study.encode()).digest()[:16], "big")
         case = case_from_index(self.tags, self.columns, np.random.default_rng([self.seed, study, 0]))
         pose = np.random.default_rng([self.seed, study, 1 + self.number])

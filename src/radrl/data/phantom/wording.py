@@ -396,21 +396,3 @@ def _impression(case: Case, findings: Sequence[Sentence], rng: np.random.Generat
         return [Sentence(_pick(rng, phrases.IMPRESSION_NORMAL))]
     told = diseases[: int(rng.integers(1, 3)) + (len(diseases) > 3)]
     return [_state(finding, rng, brief=True) for finding in told]
-
-
-def print_section(sentences: Sequence[Sentence], rng: np.random.Generator, *, numbered: bool = False) -> str:
-    """Set sentences as a section: running text, at times capitals, small letters, line breaks or a list.
-
-    Args:
-        sentences: the section.
-        rng: generator of the typing habits.
-        numbered: whether a section of several sentences may be a numbered list.
-    """
-    habit = rng.random()
-    texts = [s.text for s in sentences]
-    if numbered and len(texts) > 1 and rng.random() < 0.3:
-        texts = [f"{i}. {text}" for i, text in enumerate(texts, start=1)]
-    text = ("\n" if rng.random() < 0.1 else "  " if rng.random() < 0.15 else " ").join(texts)
-    if habit < 0.03:
-        return text.upper()
-    return text.lower() if habit < 0.08 else text

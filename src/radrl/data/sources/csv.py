@@ -1,24 +1,47 @@
-"""Any CSV or TSV of film paths and reports as a source."""
+"""The source `csv`: any CSV or TSV of film paths and reports."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Literal
 
-from radrl.data import views as view_words
 from radrl.data.quarantine import Refusal
-from radrl.data.study import Record
+from radrl.data.sources import Source
+from radrl.data.study import Record, view_table, view_word
 from radrl.data.tables import BrokenRow, Row, SourceError, Table, open_table
+from radrl.parts.section import LocalPath, Section, takes
 
 _log = logging.getLogger(__name__)
-
 TEXTS: Final = ("report", "findings", "impression")
 ROLES: Final = ("image", *TEXTS, "patient", "study", "split", "view")
 """What a column can be."""
-
 _NULLS: Final = frozenset({"", "nan", "na", "n/a", "null", "none", "<na>"})
+
+
+class CsvSection(Section):
+    """A table of films and reports."""
+
+    path: LocalPath
+    image_root: LocalPath
+    columns: dict[
+        Literal["image", "report", "findings", "impression", "patient", "study", "split", "view"], str | None
+    ]
+    views: dict[str, Literal["frontal", "lateral", "unknown"]]
+
+
+@takes(CsvSection)
+def csv(*, path: str, image_root: str, **settings: Any) -> Source:
+    """A table of films and reports.
+
+    Args:
+        path: the file.
+        image_root: the folder that the films' paths start from, and may not leave.
+        **settings: further arguments of `radrl.data.sources.csv.read`.
+    """
+    root = Path(image_root)
+    return Source(read(path=Path(path), image_root=root, **settings), root=root)
 
 
 def read(
@@ -37,7 +60,7 @@ def read(
         columns: role to column name, or to nothing: `image` and one of `report`, `findings`, `impression` at
             least; `patient`, `study`, `split`, `view` as available.
         views: view words of this file to `frontal`, `lateral` or `unknown`, added to
-            `radrl.data.views.WORDS`; a word that is in neither is `unknown`.
+            `radrl.data.study.VIEW_WORDS`; a word that is in neither is `unknown`.
 
     Returns:
         A record a row in the file's order, or the refusal of a row that cannot be read. Keys are
@@ -49,7 +72,7 @@ def read(
         ValueError: a role or view is unknown.
     """
     table = open_table(path)
-    return _records(table, image_root, _named(columns, table), view_words.table(views))
+    return _records(table, image_root, _named(columns, table), view_table(views))
 
 
 def _named(columns: Mapping[str, str | None], table: Table) -> dict[str, str]:
@@ -79,7 +102,7 @@ def _records(
             yield Refusal(key, "malformed_row", row.problem)
             continue
         cells = {role: _cell(row, column) for role, column in named.items()}
-        view = view_words.normalise(cells.get("view", ""))
+        view = view_word(cells.get("view", ""))
         if view and view not in words and view not in unmapped:
             unmapped.add(view)
             _log.warning("%s: view %r is in no table of view words and counts as unknown", key, view)

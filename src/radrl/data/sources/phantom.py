@@ -1,15 +1,16 @@
-"""The embedded source: drawn films with reports, from one seed (`radrl.data.phantom`)."""
+"""The source `phantom`: drawn films with reports, from one seed (`radrl.data.phantom`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Annotated, Any, Final, TypeGuard
 
 import numpy as np
+from pydantic import Field, field_validator, model_validator
 
-from radrl.data.phantom.film import Drawing
 from radrl.data.phantom.findings import (
+    DRAWN,
     SEVERITY,
     Case,
     Patient,
@@ -22,17 +23,19 @@ from radrl.data.phantom.wording import (
     WORDS,
     Boilerplate,
     Report,
+    Sentence,
     check_words,
-    print_section,
     reword,
     write_report,
 )
+from radrl.data.sources import Source
 from radrl.data.study import Record
+from radrl.parts.choices import near
+from radrl.parts.section import PositiveFloat, PositiveInt, Section, Share, Split, takes
 
 SPLITS: Final = ("pretrain", "train", "val", "test")
 POOL: Final = "train"
 """The split that can have near copies and trivially normal studies."""
-
 # A block of four studies belongs to one to four patients; blocks are drawn apart, so that a split can grow.
 _BLOCK: Final = 4
 _PARTITIONS: Final = ((1, 1, 1, 1), (2, 1, 1), (1, 1, 2), (2, 2), (3, 1), (4,))
@@ -40,6 +43,83 @@ _PARTITION_CHANCES: Final = (0.35, 0.2, 0.2, 0.1, 0.1, 0.05)
 _PATIENT, _STUDY, _PARTITION, _KIND, _COPY = 0, 1, 2, 3, 4
 _REWORDED: Final = 0.5
 """The chance of a near copy's report to be worded a little otherwise, not to be the same."""
+
+
+class PhantomSection(Section):
+    """The drawn source."""
+
+    studies: dict[Split, Annotated[int, Field(ge=0)]]
+    prevalence: float | dict[str, float]
+    severity: Annotated[list[PositiveFloat], Field(min_length=2, max_length=2)]
+    words: Annotated[list[PositiveInt], Field(min_length=2, max_length=2)]
+    noise: Annotated[float, Field(ge=0)]
+    lateral_share: Share
+    hedge_share: Share
+    missing_findings: Share
+    missing_impression: Share
+    boilerplate: Boilerplate = "usual"
+    near_copies: Share = 0.0
+    normal_share: Share = 0.0
+
+    @field_validator("prevalence", mode="plain")
+    @classmethod
+    def _drawable(cls, prevalence: object) -> float | dict[str, float]:
+        """Plain, since pydantic would name every branch of the union that a wrong value fails."""
+        if _is_number(prevalence):
+            shares_of(prevalence)
+            return prevalence
+        if not isinstance(prevalence, Mapping):
+            raise ValueError(
+                "must be a number, which scales every share, or shares of single observations "
+                f"(it is {prevalence!r})"
+            )
+        for name, share in prevalence.items():
+            if name not in DRAWN:
+                raise ValueError(
+                    f"{name!r} is no observation that is drawn{near(str(name), DRAWN)} "
+                    f"Observations: {', '.join(DRAWN)}"
+                )
+            if not _is_number(share):
+                raise ValueError(f"{name}: must be a number (it is {share!r})")
+        shares_of(prevalence)
+        return dict(prevalence)
+
+    @field_validator("words")
+    @classmethod
+    def _rising(cls, words: list[int]) -> list[int]:
+        check_words(words)
+        return words
+
+    @model_validator(mode="after")
+    def _enough_subtle_findings(self) -> PhantomSection:
+        check_hedges(self.hedge_share, self.severity)
+        return self
+
+    @model_validator(mode="after")
+    def _a_pool(self) -> PhantomSection:
+        if self.near_copies + self.normal_share > 1:
+            raise ValueError(
+                f"near_copies and normal_share are shares of the same training studies, together at most 1 "
+                f"(they are {self.near_copies:g} and {self.normal_share:g})"
+            )
+        return self
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    """Whether YAML has a number there, and no truth value."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+@takes(PhantomSection, drawn=True)
+def phantom(seed: int, image_size: int, **settings: Any) -> Source:
+    """Drawn films with reports, from one seed.
+
+    Args:
+        seed: of everything drawn.
+        image_size: of the films, in pixels.
+        **settings: further arguments of `radrl.data.sources.phantom.read`.
+    """
+    return Source(read(seed=seed, image_size=image_size, **settings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +251,8 @@ def _records(
     again: np.random.Generator | None,
 ) -> Iterator[Record]:
     """The films of one study; of a near copy, whose generator is `again`, those taken a second time."""
+    from radrl.data.phantom.film import Drawing  # scipy, which the section needs not
+
     report, rng = told.report, told.rng
     findings = print_section(report.findings, rng) if report.findings else None
     impression = print_section(report.impression, rng, numbered=True) if report.impression else None
@@ -256,3 +338,21 @@ def _check_pool(near_copies: float, normal_share: float) -> None:
             "near_copies and normal_share must be shares of the training studies, together at most 1, "
             f"got {near_copies} and {normal_share}"
         )
+
+
+def print_section(sentences: Sequence[Sentence], rng: np.random.Generator, *, numbered: bool = False) -> str:
+    """Set sentences as a section: running text, at times capitals, small letters, line breaks or a list.
+
+    Args:
+        sentences: the section.
+        rng: generator of the typing habits.
+        numbered: whether a section of several sentences may be a numbered list.
+    """
+    habit = rng.random()
+    texts = [s.text for s in sentences]
+    if numbered and len(texts) > 1 and rng.random() < 0.3:
+        texts = [f"{i}. {text}" for i, text in enumerate(texts, start=1)]
+    text = ("\n" if rng.random() < 0.1 else "  " if rng.random() < 0.15 else " ").join(texts)
+    if habit < 0.03:
+        return text.upper()
+    return text.lower() if habit < 0.08 else text

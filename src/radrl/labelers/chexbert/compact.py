@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from radrl.labelers.base import Labeler
-from radrl.labelers.chexbert.stored import stored
+from radrl.labelers import Labeler
 from radrl.parts.section import PositiveFloat, PositiveInt, Section, Share, takes
 
 
@@ -47,4 +46,6 @@ def chexbert_compact(models: Path | None, device: str, remembers: bool = True, *
         remembers: whether it keeps labels from call to call.
         **training: what it was trained with, which its weights hold.
     """
+    from radrl.labelers.chexbert.labeler import stored
+
     return stored(models, "chexbert_compact", device=device, key="labeler.compact", remembers=remembers)

@@ -2,7 +2,7 @@
 
 As stanfordmlgroup/CheXbert's ``label.py``: the class of an observation is the argmax of its head's logits.
 Departure: there an empty report goes through the model as [CLS] [SEP]; here a report without a token is blank
-throughout, as `radrl.labelers.base.Labeler` has it.
+throughout, as `radrl.labelers.Labeler` has it.
 
 Sums of floats depend on a batch's shape in their last digits. A label depends on the reports beside it only
 where two classes' logits are equal to within some 1e-6; a text's first label is kept while it is remembered.
@@ -20,11 +20,11 @@ import numpy.typing as npt
 import torch
 from transformers import BertTokenizer
 
-from radrl.labelers.base import LabelMatrix, check_texts
+from radrl.labelers import Labeler, LabelerError, LabelMatrix, check_texts
 from radrl.labelers.chexbert import folder as on_disk
-from radrl.labelers.chexbert.model import CheXbert
-from radrl.labelers.chexbert.text import MAX_TOKENS, Encoded, by_length, encode, pad
+from radrl.labelers.chexbert.model import MAX_TOKENS, CheXbert, Encoded, by_length, encode, pad
 from radrl.observations import BLANK, OBSERVATIONS
+from radrl.storage import pointers
 
 CPU_BATCH: Final = 1024
 """Tokens whose activations stay in a core's cache: 9 reports/s with bert-base's sizes, at 8192 tokens 6."""
@@ -41,7 +41,7 @@ class CheXbertLabeler:
 
     Args:
         model: on the device where it is to run.
-        tokenizer: of `radrl.labelers.chexbert.text.build_tokenizer`.
+        tokenizer: of `radrl.labelers.chexbert.model.build_tokenizer`.
         name: goes into every metric's name.
         batch_tokens: most tokens of a batch, padding included; by default `CPU_BATCH` or `GPU_BATCH`.
         cache_size: texts whose labels are remembered, the least recently asked dropped first; 0 for none.
@@ -177,3 +177,25 @@ def classes(logits: Sequence[torch.Tensor]) -> LabelMatrix:
         )
     found = torch.stack([head.argmax(dim=1) for head in logits], dim=1)  # (B, 14)
     return found.to(torch.int8).cpu().numpy()
+
+
+def stored(models: Path | None, name: str, *, device: str, key: str, remembers: bool = True) -> Labeler:
+    """Load a CheXbert.
+
+    Args:
+        models: what the stage `labeler` wrote.
+        name: of its folder in there, and of the labeler.
+        device: where it runs.
+        key: what in params.yaml gives it a model.
+        remembers: whether it keeps labels from call to call.
+
+    Raises:
+        LabelerError: when its model is not there.
+        FileNotFoundError: when a file of a model that is pointed at is gone.
+        ValueError: when one has changed since the stage `labeler` saw it.
+    """
+    if models is None or not (models / name).is_dir():
+        raise LabelerError(f"there is no model of {name}: set {key} and run the stage labeler")
+    weights = pointers.resolve(models / name, stage="labeler")
+    kept = {} if remembers else {"cache_size": 0}
+    return CheXbertLabeler.from_folder(weights, name=name, device=device, **kept)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from radrl.labelers.base import Labeler
-from radrl.labelers.chexbert.stored import stored
+from radrl.labelers import Labeler
 from radrl.parts.section import Nothing, takes
 
 
@@ -18,4 +17,6 @@ def chexbert(models: Path | None, device: str, remembers: bool = True) -> Labele
         device: where it runs.
         remembers: whether it keeps labels from call to call.
     """
+    from radrl.labelers.chexbert.labeler import stored
+
     return stored(models, "chexbert", device=device, key="labeler.chexbert", remembers=remembers)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from radrl.labelers.rules.items import (
+from radrl.labelers.rules import (
     AND,
     ASKED,
     ASKED_BACK,
@@ -40,9 +40,9 @@ from radrl.labelers.rules.items import (
     Entry,
     Item,
     Kind,
+    find,
+    tokens,
 )
-from radrl.labelers.rules.lexicon import find
-from radrl.labelers.rules.words import tokens
 from radrl.observations import BLANK, NEGATIVE, POSITIVE, UNCERTAIN
 
 Claim = tuple[int, int]

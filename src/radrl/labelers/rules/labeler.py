@@ -47,7 +47,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from radrl.labelers.base import LabelMatrix, check_texts, says_nothing
+from radrl.labelers import LabelMatrix, check_texts, says_nothing
 from radrl.labelers.rules.assertion import claims
 from radrl.labelers.rules.text import sentences
 from radrl.observations import (

@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from radrl.labelers.rules import Item, find, raw_tokens, tokens
 from radrl.labelers.rules.assertion import statements
-from radrl.labelers.rules.items import Item
-from radrl.labelers.rules.lexicon import find
 from radrl.labelers.rules.text import sentences
-from radrl.labelers.rules.words import raw_tokens, tokens
 from radrl.observations import UNCERTAIN
 
 

@@ -1,4 +1,7 @@
-"""Sentences with other words in the places of theirs: more than any corpus says.
+"""Reports that no corpus holds, for a learner of the rules' labels: new sentences and words.
+
+What a sentence says of a finding hardly depends on its neighbours, so sentences drawn together at random are
+reports with more combinations, and more rare findings, than a corpus holds.
 
 The rules know thousands of phrases, most of which a corpus holds seldom or never. Put into the places of
 phrases of the same part they give sentences that read like its own, and that the rules can label. A learner
@@ -10,17 +13,36 @@ of one and the back of another.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from radrl.labelers.rules import findings
-from radrl.labelers.rules.cues import CUES
-from radrl.labelers.rules.items import Item, Kind
-from radrl.labelers.rules.lexicon import find, spelled
-from radrl.labelers.rules.words import fold, raw_tokens
+from radrl.labelers.rules import (
+    BORDERLINE_HEART,
+    CONGESTION,
+    CUES,
+    FINDINGS,
+    HEART_FAILURE,
+    ORGANS,
+    SHADOWED,
+    Item,
+    Kind,
+    find,
+    fold,
+    raw_tokens,
+    spelled,
+)
+
+_END: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
+_LONGEST_FROM: Final = 0.8
+"""Share of the texts after which they have their full length."""
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 
 _ALIKE: Final[tuple[tuple[Kind, ...], ...]] = (
     (Kind.MENTION, Kind.IGNORED),
@@ -40,6 +62,76 @@ _BLENDED: Final = 0.25
 _KINDS: Final = tuple(kind for kind in Kind if kind is not Kind.COMMA)
 _PLURAL: Final = 0.3
 """How likely a finding or organ gets a plural ending, which the lexicon leaves out."""
+
+
+def sentences(report: str) -> list[str]:
+    """Cut a report at ends of sentences and lines, runs of white space taken as one blank.
+
+    Args:
+        report: any text.
+
+    Returns:
+        Its sentences in order, none of them empty.
+
+    Example:
+        >>> sentences("No effusion. The heart is large.")
+        ['No effusion.', 'The heart is large.']
+    """
+    cut = (" ".join(part.split()) for part in _END.split(report))
+    return [sentence for sentence in cut if sentence]
+
+
+def rarity_weights(labels: npt.NDArray[np.int8], counts: npt.NDArray[np.int64]) -> FloatArray:
+    """How often each sentence should be drawn: frequent ones less than they occur, rare findings more.
+
+    A sentence that occurs n times and whose rarest (observation, class) occurs m times among all sentences
+    has the weight sqrt(n / m); one that mentions nothing counts as saying the most frequent thing.
+
+    Args:
+        labels: class indices of S sentences, shape (S, 14), 0 for what is not mentioned.
+        counts: how often each sentence occurs, shape (S,).
+
+    Returns:
+        Probabilities, shape (S,).
+    """
+    classes = int(labels.max(initial=0)) + 1
+    total = np.stack([((labels == said) * counts[:, np.newaxis]).sum(axis=0) for said in range(classes)])
+    said_as_often = np.take_along_axis(total, labels.astype(np.int64), axis=0)  # (S, 14)
+    rarest = np.where(labels == 0, counts.sum(), said_as_often).min(axis=1)
+    weights = np.sqrt(counts / rarest)
+    return np.asarray(weights / weights.sum(), dtype=np.float64)
+
+
+def draw_texts(
+    weights: FloatArray,
+    count: int,
+    *,
+    longest: int,
+    rng: np.random.Generator,
+    span: tuple[float, float] = (0.0, 1.0),
+) -> list[IntArray]:
+    """Draw texts as rows of sentence numbers, the first ones short, so that reading comes before counting.
+
+    Text i of n has 1 to L sentences, all lengths equally likely, where L grows from 2 to `longest` over the
+    first four fifths. Of a longer course of texts, a span of it can be drawn.
+
+    Args:
+        weights: probability of each sentence, shape (S,).
+        count: n.
+        longest: most sentences of a text, 2 or more.
+        rng: decides.
+        span: where the course is with the first text, and where after the last; (1, 1) for texts of full
+            length throughout.
+
+    Returns:
+        n arrays of sentence numbers, drawn with replacement.
+    """
+    start, end = span
+    progress = np.arange(count) / (_LONGEST_FROM * max(count, 1)) * (end - start) + start / _LONGEST_FROM
+    most = np.clip(np.ceil(longest * progress), 2, longest).astype(np.int64)
+    lengths = rng.integers(1, most + 1)
+    drawn = rng.choice(len(weights), size=int(lengths.sum()), p=weights)
+    return np.split(drawn, np.cumsum(lengths)[:-1]) if count else []
 
 
 class Place(NamedTuple):
@@ -164,10 +256,10 @@ def _groups(kinds: tuple[Kind, ...]) -> list[list[str]]:
 
 def _tables(kind: Kind) -> list[str]:
     if kind is Kind.MENTION:
-        implying = [findings.CONGESTION, findings.HEART_FAILURE, findings.BORDERLINE_HEART]
-        return [*findings.FINDINGS.values(), *implying]
+        implying = [CONGESTION, HEART_FAILURE, BORDERLINE_HEART]
+        return [*FINDINGS.values(), *implying]
     if kind is Kind.ORGAN:
-        return list(findings.ORGANS.values())
+        return list(ORGANS.values())
     if kind is Kind.IGNORED:
-        return [findings.SHADOWED, CUES[kind]]
+        return [SHADOWED, CUES[kind]]
     return CUES[kind].splitlines()

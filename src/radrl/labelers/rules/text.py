@@ -13,9 +13,7 @@ import re
 import unicodedata
 from typing import Final
 
-from radrl.labelers.rules.items import Kind
-from radrl.labelers.rules.lexicon import find
-from radrl.labelers.rules.words import fold, raw_tokens, tokens
+from radrl.labelers.rules import Kind, find, fold, raw_tokens, tokens
 
 __all__ = ["fold", "raw_tokens", "sentences", "tokens"]
 

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
-from radrl.labelers.base import Labeler, LabelerError
-from radrl.labelers.build import build as build_labeler
+from radrl.labelers import Labeler, LabelerError
+from radrl.labelers import build as build_labeler
 from radrl.observations import FINDINGS, OBSERVATIONS, POSITIVE
 
 if TYPE_CHECKING:

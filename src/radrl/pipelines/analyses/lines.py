@@ -6,9 +6,9 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from radrl.evaluation import SummedMetrics
 from radrl.evaluation.bootstrap import bootstrap_intervals
 from radrl.evaluation.paired import PairedDifference, holm, paired_differences
-from radrl.evaluation.summed import SummedMetrics
 
 
 def tabulate(

@@ -10,9 +10,9 @@ import pandas as pd
 
 from radrl.algorithms.f_measure import BoolArray, FloatArray, report_f1
 from radrl.algorithms.masking import Unit, label_modification_ratio, mask_text, top_tokens
+from radrl.evaluation import SummedMetrics, mean_metrics
 from radrl.evaluation.draws import Draw, generator
-from radrl.evaluation.summed import SummedMetrics, mean_metrics
-from radrl.labelers.base import Labeler, LabelMatrix
+from radrl.labelers import Labeler, LabelMatrix
 from radrl.pipelines.analyses import groups, lines
 from radrl.pipelines.analyses.groups import AnalysisSettings
 

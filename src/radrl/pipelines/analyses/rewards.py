@@ -15,8 +15,8 @@ import pandas as pd
 from radrl.algorithms.advantages import zero_variance_groups
 from radrl.algorithms.diversity import StandardDeviation, reward_std, unique_rewards
 from radrl.algorithms.f_measure import FloatArray
+from radrl.evaluation import SummedMetrics, mean_metrics
 from radrl.evaluation.draws import Draw, generator
-from radrl.evaluation.summed import SummedMetrics, mean_metrics
 from radrl.pipelines.analyses import groups, lines
 from radrl.pipelines.analyses.groups import AnalysisSettings
 

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
-from radrl.scoring.facts.base import Verdict
+from radrl.scoring.facts import FactS, Outcome, ReportFacts, Verdict
 from radrl.scoring.facts.rules import RulesEntailment, RulesExtractor
-from radrl.scoring.facts.score import FactS, Outcome, ReportFacts
 
 _STATED = {BLANK: "", POSITIVE: "present", NEGATIVE: "absent", UNCERTAIN: "uncertain"}
 
@@ -40,7 +39,7 @@ def by_label(report: ReportFacts, reference: Sequence[int]) -> list[LabelFacts]:
     """Set what a report's facts entail beside its reference's labels.
 
     Args:
-        report: of `radrl.scoring.facts.score.FactS.score`.
+        report: of `radrl.scoring.facts.FactS.score`.
         reference: 14 class indices, those that it was scored against.
 
     Returns:

@@ -94,7 +94,7 @@ def compare_arms(
     Raises:
         ValueError: when a metric is unknown or has no interval, listing the valid ones; or a system bears the
             name of another row.
-        radrl.scoring.base.ScoringError: when a scorer lacks what it needs.
+        radrl.scoring.ScoringError: when a scorer lacks what it needs.
     """
     from radrl.pipelines.compare import rows, scores, tables
     from radrl.pipelines.compare.rows import system_lines

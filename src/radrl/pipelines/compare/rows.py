@@ -20,18 +20,17 @@ import pandas as pd
 
 from radrl.algorithms.f_measure import BoolArray
 from radrl.data.spreadsheets import quoted
-from radrl.evaluation import baselines
+from radrl.evaluation import SummedMetrics, baselines
 from radrl.evaluation.bootstrap import Interval, bootstrap_intervals
 from radrl.evaluation.comparison import ComparisonRow, Pair, compare, drawn_alike, pair_errors
-from radrl.evaluation.summed import SummedMetrics
-from radrl.labelers.base import LabelMatrix
+from radrl.labelers import LabelMatrix
 from radrl.observations import OBSERVATIONS, POSITIVE
 from radrl.pages.page import NOT_OURS
 from radrl.params.messages import ParamsError
 from radrl.parts.choices import near
 from radrl.pipelines.scored_texts import texts_of
-from radrl.readers.names import READERS
-from radrl.scoring.base import Texts
+from radrl.readers import READERS
+from radrl.scoring import Texts
 from radrl.storage import json_files
 
 CEILING: Final = "reference_report"

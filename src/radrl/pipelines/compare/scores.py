@@ -16,17 +16,17 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from radrl.evaluation import FloatArray, Metrics, SummedMetrics, mean_metrics
 from radrl.evaluation.clinical_efficacy import clinical_efficacy, gold_labeler
 from radrl.evaluation.label_agreement import metric_name
 from radrl.evaluation.meteor import METEOR
-from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, mean_metrics
-from radrl.labelers.base import Labeler, LabelMatrix
-from radrl.labelers.build import build as build_labeler
+from radrl.labelers import Labeler, LabelMatrix
+from radrl.labelers import build as build_labeler
 from radrl.labelers.cached import Remembering
 from radrl.pipelines.compare.rows import CEILING, Row, RowScores
 from radrl.pipelines.scored_texts import LABEL_TEXTS, gold_of_reports, label_columns
-from radrl.readers.names import READERS
-from radrl.scoring.base import Scorer, Scores, Texts
+from radrl.readers import READERS
+from radrl.scoring import Scorer, Scores, Texts
 from radrl.scoring.build import build as build_scorers
 from radrl.scoring.clinical import ClinicalEfficacy, GoldEfficacy
 from radrl.scoring.names import unknown_metric
@@ -125,7 +125,7 @@ def score_rows(rows: Mapping[str, Row], group: Group, references: Texts) -> dict
 
     Raises:
         ValueError: when the scorer's figure is not the mean of its reports' values although it should be.
-        radrl.scoring.base.ScoringError: when the scorer fails.
+        radrl.scoring.ScoringError: when the scorer fails.
     """
     read = references.of(group.scorer)
     found = _stored_nlg(rows, group, read) if isinstance(group.scorer, Nlg) else {}

@@ -18,7 +18,7 @@ from radrl.pages.page import NOT_OURS, OVER_PATIENTS
 from radrl.pipelines.compare.inputs import Diagnosis
 from radrl.pipelines.compare.rows import CEILING, SYSTEM, TRIVIAL, System, row_titles
 from radrl.pipelines.compare.summary import over_seeds_in_words, too_few_patients
-from radrl.readers.names import READERS
+from radrl.readers import READERS
 
 HIGHER, LOWER, BEATEN = "▲", "▼", "†"
 CELL = len("10.000▲†")

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 from radrl.observations import OBSERVATIONS
-from radrl.scoring.facts.answers import AnswerError, read_facts, read_rulings
-from radrl.scoring.facts.base import Facts, Failure, Ruling, Rulings, Verdict
-from radrl.scoring.judge.base import Answer, Judge
+from radrl.scoring.facts import Facts, Failure, Ruling, Rulings, Verdict
+from radrl.scoring.facts.build import AnswerError, read_facts, read_rulings
+from radrl.scoring.judge import Answer, Judge
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ class JudgeExtractor:
     """A judge lists a report's facts; an empty report has none, and nobody is asked.
 
     Args:
-        judge: asked for JSON of `radrl.scoring.facts.answers.FACTS_SCHEMA`.
+        judge: asked for JSON of `radrl.scoring.facts.build.FACTS_SCHEMA`.
     """
 
     name = "judge"
@@ -75,11 +75,11 @@ class JudgeExtractor:
 
     @property
     def about(self) -> dict[str, str]:
-        """See `radrl.scoring.facts.base.Extractor`."""
+        """See `radrl.scoring.facts.Extractor`."""
         return self.judge.about | {"prompt_sha256": _digest(extraction_prompt(""))}
 
     def extract(self, reports: Sequence[str]) -> list[Facts | Failure]:
-        """See `radrl.scoring.facts.base.Extractor`; equal reports are asked about once."""
+        """See `radrl.scoring.facts.Extractor`; equal reports are asked about once."""
         prompts = {report: extraction_prompt(report) for report in reports if report.strip()}
         read = _ask(self.judge, list(prompts.values()), lambda _, answer: read_facts(answer))
         found: dict[str, Facts | Failure] = dict(zip(prompts, read, strict=True))
@@ -90,7 +90,7 @@ class JudgeEntailment:
     """A judge rules on all 14 labels in one answer; without facts all are silent, and nobody is asked.
 
     Args:
-        judge: asked for JSON of `radrl.scoring.facts.answers.RULINGS_SCHEMA`.
+        judge: asked for JSON of `radrl.scoring.facts.build.RULINGS_SCHEMA`.
         uncertain_as_positive: whether the judge is told that a fact in doubt supports its finding, or that it
             is silent.
     """
@@ -102,12 +102,12 @@ class JudgeEntailment:
 
     @property
     def about(self) -> dict[str, str]:
-        """See `radrl.scoring.facts.base.Entailment`."""
+        """See `radrl.scoring.facts.Entailment`."""
         prompt = entailment_prompt((), uncertain_as_positive=self.uncertain_as_positive)
         return self.judge.about | {"prompt_sha256": _digest(prompt)}
 
     def entail(self, facts: Sequence[Facts], reports: Sequence[str] = ()) -> list[Rulings | Failure]:
-        """See `radrl.scoring.facts.base.Entailment`; equal facts are asked about once."""
+        """See `radrl.scoring.facts.Entailment`; equal facts are asked about once."""
         prompts = {
             own: entailment_prompt(own, uncertain_as_positive=self.uncertain_as_positive)
             for own in facts

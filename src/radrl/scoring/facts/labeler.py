@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from radrl.labelers.base import Labeler
+from radrl.labelers import Labeler
 from radrl.observations import NEGATIVE, NO_FINDING, POSITIVE, SUPPORT_DEVICES, UNCERTAIN
-from radrl.scoring.facts.base import Facts, Failure, Ruling, Rulings, Verdict
+from radrl.scoring.facts import Facts, Failure, Ruling, Rulings, Verdict
 
 _SILENT: Final = Ruling(Verdict.SILENT)
 
@@ -37,11 +37,11 @@ class LabelerEntailment:
 
     @property
     def about(self) -> dict[str, str]:
-        """See `radrl.scoring.facts.base.Entailment`."""
+        """See `radrl.scoring.facts.Entailment`."""
         return {"labeler": self.labeler.name}
 
     def entail(self, facts: Sequence[Facts], reports: Sequence[str]) -> list[Rulings | Failure]:
-        """See `radrl.scoring.facts.base.Entailment`; rulings name no fact."""
+        """See `radrl.scoring.facts.Entailment`; rulings name no fact."""
         return [self._rulings(row) for row in self.labeler.label(reports).tolist()]
 
     def _rulings(self, row: Sequence[int]) -> Rulings:

@@ -16,11 +16,10 @@ from typing import Final
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.labelers.rules.text import raw_tokens, sentences
 from radrl.observations import NEGATIVE, NO_FINDING, POSITIVE, SUPPORT_DEVICES, UNCERTAIN
-from radrl.scoring.facts.base import Facts, Failure, Ruling, Rulings, Verdict
-from radrl.scoring.rules.attributes import RESOLVED
-from radrl.scoring.rules.mention import Mention
+from radrl.scoring.facts import Facts, Failure, Ruling, Rulings, Verdict
 from radrl.scoring.rules.reading import STUDY, Finding, read
 from radrl.scoring.rules.sentence import parse
+from radrl.scoring.rules.vocabulary import RESOLVED, Mention
 
 CACHED: Final = 32_768
 """Sentences, and facts, remembered; rollouts of one film repeat theirs."""
@@ -47,7 +46,7 @@ class RulesExtractor:
     about: Final[dict[str, str]] = {}
 
     def extract(self, reports: Sequence[str]) -> list[Facts | Failure]:
-        """See `radrl.scoring.facts.base.Extractor`; rules read every text, so none fails."""
+        """See `radrl.scoring.facts.Extractor`; rules read every text, so none fails."""
         return [tuple(dict.fromkeys(_facts(report))) for report in reports]
 
 
@@ -115,7 +114,7 @@ class RulesEntailment:
         self.uncertain_as_positive = uncertain_as_positive
 
     def entail(self, facts: Sequence[Facts], reports: Sequence[str] = ()) -> list[Rulings | Failure]:
-        """See `radrl.scoring.facts.base.Entailment`; rules judge every fact, so none fails."""
+        """See `radrl.scoring.facts.Entailment`; rules judge every fact, so none fails."""
         return [self._rulings(own) for own in facts]
 
     def _rulings(self, facts: Facts) -> Rulings:

@@ -1,4 +1,4 @@
-"""A judge behind an OpenAI-compatible endpoint: vLLM, llama.cpp, Ollama or a hosted one.
+"""The judge `endpoint`, an OpenAI-compatible endpoint: vLLM, llama.cpp, Ollama or a hosted one.
 
 Prompts hold patient text, so this client sends them to hosts that a parameter names and to no other: it
 follows no redirect, and it ignores the environment's proxies, netrc and keys. Those rules are the reason to
@@ -16,20 +16,44 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import httpx2
-
-from radrl.scoring.base import ScoringError
-from radrl.scoring.judge.base import Answer, Check, Keep, answer_through_cache
-from radrl.scoring.judge.cache import AnswerCache, cache_key
+from radrl.parts.section import takes
+from radrl.scoring import ScoringError
+from radrl.scoring.judge import (
+    Answer,
+    AnswerCache,
+    Check,
+    EndpointSection,
+    Judge,
+    Keep,
+    answer_through_cache,
+    cache_key,
+)
 from radrl.storage import json_files
 
-_PASSING: Final = (httpx2.TimeoutException, httpx2.NetworkError, httpx2.RemoteProtocolError)
+if TYPE_CHECKING:
+    import httpx2  # which takes a while, and settings are checked without
+
 _PASSING_STATUS: Final = frozenset({408, 429})  # and every 5xx
 _HOPELESS_STATUS: Final = frozenset({401, 403, 404, 405})
 """Wrong key, path or model: the next prompt would fare no better."""
 _MESSAGE_LENGTH: Final = 300
+
+
+@takes(EndpointSection)
+def endpoint(
+    structured: Mapping[str, Any] | None = None, *, cache: str | Path | None = None, **settings: Any
+) -> Judge:
+    """A server that speaks OpenAI's protocol.
+
+    Args:
+        structured: JSON schema of the answers.
+        cache: file of answers.
+        **settings: further arguments of `radrl.scoring.judge.endpoint.EndpointJudge`.
+    """
+    kept = None if cache is None else Path(cache)
+    return EndpointJudge(structured=structured, cache=kept, **settings)
 
 
 class EndpointJudge:
@@ -107,7 +131,7 @@ class EndpointJudge:
         }
 
     def answer(self, prompts: Sequence[str], *, check: Check | None = None) -> list[Answer]:
-        """See `radrl.scoring.judge.base.Judge`."""
+        """See `radrl.scoring.judge.Judge`."""
         return answer_through_cache(
             prompts,
             key=lambda prompt: cache_key({"judge": "endpoint", "body": self._body(prompt)}),
@@ -121,6 +145,8 @@ class EndpointJudge:
         return self._settings | {"messages": [{"role": "user", "content": prompt}]}
 
     def _ask(self, prompts: Sequence[str], keep: Keep) -> Iterator[tuple[str, Answer]]:
+        import httpx2
+
         stop = threading.Event()
 
         def ask_one(prompt: str) -> Answer:
@@ -149,6 +175,9 @@ class EndpointJudge:
                 pool.shutdown(cancel_futures=True)
 
     def _ask_one(self, client: httpx2.Client, prompt: str, stop: threading.Event) -> Answer:
+        import httpx2
+
+        passing = (httpx2.TimeoutException, httpx2.NetworkError, httpx2.RemoteProtocolError)
         problem, wait, unreachable = "", 0.0, False
         for attempt in range(1 + self._retries):
             stop.wait(min(wait, self._longest_wait))
@@ -157,7 +186,7 @@ class EndpointJudge:
             wait = self._backoff * 2**attempt
             try:
                 response = client.post(self._url, content=json.dumps(self._body(prompt)))
-            except _PASSING as error:
+            except passing as error:
                 problem, unreachable = _name(error), isinstance(error, httpx2.ConnectError)
             except httpx2.HTTPError as error:
                 return Answer("", _name(error))
@@ -208,6 +237,8 @@ def allowed(url: str, allowed_hosts: Sequence[str]) -> httpx2.URL:
     Raises:
         ScoringError: it is none, or its host is not allowed.
     """
+    import httpx2
+
     try:
         parsed = httpx2.URL(url)  # the parser that will also connect: two parsers can see two hosts
     except httpx2.InvalidURL as error:

@@ -1,4 +1,4 @@
-"""A judge in a local Hugging Face folder, such as GREEN-radllama2-7b's."""
+"""The judge `folder`, a model in a local Hugging Face folder, such as GREEN-radllama2-7b's."""
 
 from __future__ import annotations
 
@@ -7,17 +7,50 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig, PreTrainedTokenizerFast
-
+from radrl.evaluation.green import CHAT_TEMPLATE
+from radrl.parts.section import takes
 from radrl.process.devices import place
-from radrl.scoring.base import ScoringError
-from radrl.scoring.judge.base import Answer, Check, Keep, answer_through_cache
-from radrl.scoring.judge.cache import AnswerCache, cache_key
-from radrl.storage import complete_weights
+from radrl.scoring import ScoringError
+from radrl.scoring.judge import (
+    Answer,
+    AnswerCache,
+    Check,
+    FolderSection,
+    Judge,
+    Keep,
+    answer_through_cache,
+    cache_key,
+)
 from radrl.storage.digests import sha256
 
-DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+CHATS: Final[dict[str, dict[str, Any]]] = {
+    "own": {"chat_template": None, "add_bos": False},
+    "green": {"chat_template": CHAT_TEMPLATE, "add_bos": True},
+}
+"""How a local model is addressed: as its tokenizer says, or as GREEN's package addresses GREEN's model."""
+
+DTYPES: Final = ("float32", "bfloat16", "float16")
+
+
+@takes(FolderSection)
+def folder(
+    *, folder: str | Path, chat: str = "own", cache: str | Path | None = None, **settings: Any
+) -> Judge:
+    """A language model on this machine.
+
+    Args:
+        folder: holds the model.
+        chat: a key of `CHATS`.
+        cache: file of answers.
+        **settings: further arguments of `radrl.scoring.judge.folder.FolderJudge`.
+
+    Raises:
+        ScoringError: for an unknown `chat`.
+    """
+    if chat not in CHATS:
+        raise ScoringError(f"unknown chat {chat!r}; valid: {', '.join(CHATS)}")
+    kept = None if cache is None else Path(cache)
+    return FolderJudge(Path(folder), cache=kept, **settings, **CHATS[chat])
 
 
 class FolderJudge:
@@ -32,7 +65,7 @@ class FolderJudge:
             decides between two tokens.
         max_new_tokens: an answer may have; one that needs more is cut off, and fails.
         device: where it computes, as `radrl.process.devices.place` takes it.
-        dtype: a key of `DTYPES`. GREEN's authors use float16 on a GPU.
+        dtype: of `DTYPES`. GREEN's authors use float16 on a GPU.
         chat_template: Jinja, in place of the tokenizer's own (`radrl.evaluation.green.CHAT_TEMPLATE`).
         add_bos: whether a beginning of sequence goes before the chat; not for a template that writes one.
         cache: file of `AnswerCache`; nothing to keep no answers.
@@ -72,7 +105,7 @@ class FolderJudge:
         }
 
     def answer(self, prompts: Sequence[str], *, check: Check | None = None) -> list[Answer]:
-        """See `radrl.scoring.judge.base.Judge`."""
+        """See `radrl.scoring.judge.Judge`."""
         return answer_through_cache(
             prompts, key=self._key, cache=self._cache, ask=self._ask, name=self.name, check=check
         )
@@ -82,6 +115,8 @@ class FolderJudge:
 
     @cached_property
     def _tokenizer(self) -> Any:
+        from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
         # AutoTokenizer of transformers 5 builds Llama's anew from its parts, and after a special token come
         # other tokens than with version 4; so the file is read as it stands
         given = (self._folder / "tokenizer.json").is_file()
@@ -98,9 +133,17 @@ class FolderJudge:
 
     @cached_property
     def _model(self) -> Any:
+        import torch
+        from transformers import AutoModelForCausalLM, GenerationConfig
+
+        from radrl.storage import complete_weights
+
         try:
             model = complete_weights.load(
-                AutoModelForCausalLM, self._folder, device=place(self._device), dtype=DTYPES[self._dtype]
+                AutoModelForCausalLM,
+                self._folder,
+                device=place(self._device),
+                dtype=getattr(torch, self._dtype),
             )
         except complete_weights.WeightsError as error:
             raise ScoringError(str(error)) from None
@@ -146,17 +189,19 @@ class FolderJudge:
             for (prompt, _), answer in zip(batch, answers, strict=True):
                 yield prompt, keep(prompt, answer)
 
-    @torch.inference_mode()
     def _generate(self, batch: Sequence[list[int]]) -> list[Answer]:
         """Answers to B prompts of token ids, padded on the left so that all end together."""
+        import torch
+
         settings = self._model.generation_config
         longest = max(len(ids) for ids in batch)
         padded = [[settings.pad_token_id] * (longest - len(ids)) + ids for ids in batch]
         mask = [[0] * (longest - len(ids)) + [1] * len(ids) for ids in batch]
-        written = self._model.generate(
-            input_ids=torch.tensor(padded, device=self._model.device),  # (B, L)
-            attention_mask=torch.tensor(mask, device=self._model.device),
-        )[:, longest:].tolist()  # (B, at most max_new_tokens)
+        with torch.inference_mode():
+            written = self._model.generate(
+                input_ids=torch.tensor(padded, device=self._model.device),  # (B, L)
+                attention_mask=torch.tensor(mask, device=self._model.device),
+            )[:, longest:].tolist()  # (B, at most max_new_tokens)
         return [self._read(ids, settings.eos_token_id) for ids in written]
 
     def _read(self, ids: list[int], ends: Sequence[int]) -> Answer:

@@ -43,11 +43,10 @@ from typing import Final, NamedTuple, TypeVar
 from radrl.evaluation.green import ERRORS, GreenCounts
 from radrl.evaluation.green import score as green_of
 from radrl.parts.section import Nothing
-from radrl.scoring.base import Scores, means_of, require_pairs
+from radrl.scoring import Scores, means_of, require_pairs
 from radrl.scoring.by_parts import Course, OfSums
-from radrl.scoring.rules.attributes import BILATERAL, LEFT, RANKS, RIGHT, UNCHANGED
 from radrl.scoring.rules.reading import STUDY, Finding, read
-from radrl.scoring.rules.vocabulary import DEVICES, FAMILIES
+from radrl.scoring.rules.vocabulary import BILATERAL, DEVICES, FAMILIES, LEFT, RANKS, RIGHT, UNCHANGED
 
 T = TypeVar("T")
 
@@ -116,7 +115,7 @@ class GreenRules:
         self._summary_of = lru_cache(maxsize=cache_size)(lambda report: _summary(read(report)))
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.base.Scorer`; a report that states nothing known scores 0.
+        """See `radrl.scoring.Scorer`; a report that states nothing known scores 0.
 
         Returns:
             ``green_rules``, ``green_rules_matched`` and one count a category of errors.

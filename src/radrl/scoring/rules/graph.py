@@ -24,12 +24,11 @@ from radrl.evaluation.radgraph_rewards import RadGraphRewards, radgraph_rewards
 from radrl.labelers.rules.text import sentences
 from radrl.observations import NEGATIVE, POSITIVE, UNCERTAIN
 from radrl.parts.section import Nothing
-from radrl.scoring.base import Scores, means_of, require_pairs
+from radrl.scoring import Scores, means_of, require_pairs
 from radrl.scoring.by_parts import Course, OfSums
-from radrl.scoring.rules import attributes as known
-from radrl.scoring.rules.attributes import Role
-from radrl.scoring.rules.mention import Attribute, Mention
+from radrl.scoring.rules import vocabulary as known
 from radrl.scoring.rules.sentence import CACHED_SENTENCES, Sentence, parse
+from radrl.scoring.rules.vocabulary import Attribute, Mention, Role
 
 ANATOMY: Final = "Anatomy::definitely present"
 OBSERVATION: Final[dict[int, str]] = {
@@ -93,7 +92,7 @@ class RadGraphRules:
         self._graph_of = lru_cache(maxsize=cache_size)(graph_of)
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.base.Scorer`; a text without any entity scores 0.
+        """See `radrl.scoring.Scorer`; a text without any entity scores 0.
 
         Returns:
             ``radgraph_rules_simple``, ``radgraph_rules_partial`` and ``radgraph_rules_complete``.

@@ -11,11 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from radrl.labelers.rules.items import Item, Kind
-from radrl.scoring.rules import attributes as known
-from radrl.scoring.rules.attributes import Role
-from radrl.scoring.rules.mention import Attribute, Mention
-from radrl.scoring.rules.vocabulary import PLACELESS, SIDELESS
+from radrl.labelers.rules import Item, Kind
+from radrl.scoring.rules import vocabulary as known
+from radrl.scoring.rules.vocabulary import PLACELESS, SIDELESS, Attribute, Mention, Role
 
 _JOINTS: Final = frozenset({Kind.COMMA, Kind.AND, Kind.EITHER})
 _BLOCKS: Final = _JOINTS | {Kind.VERB, Kind.SEEN, Kind.STOP, Kind.DENY}

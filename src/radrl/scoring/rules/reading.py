@@ -19,11 +19,9 @@ from typing import Final, Literal, NamedTuple
 
 from radrl.labelers.rules.text import sentences
 from radrl.observations import NEGATIVE, POSITIVE, UNCERTAIN
-from radrl.scoring.rules import attributes as known
-from radrl.scoring.rules.attributes import Role
-from radrl.scoring.rules.mention import Attribute, Mention
+from radrl.scoring.rules import vocabulary as known
 from radrl.scoring.rules.sentence import CACHED_SENTENCES, parse
-from radrl.scoring.rules.vocabulary import DENSITIES, PLACELESS, SIDELESS
+from radrl.scoring.rules.vocabulary import DENSITIES, PLACELESS, SIDELESS, Attribute, Mention, Role
 
 Polarity = Literal["present", "absent", "uncertain"]
 _POLARITY: Final[dict[int, Polarity]] = {POSITIVE: "present", NEGATIVE: "absent", UNCERTAIN: "uncertain"}

@@ -12,16 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, Generic, NamedTuple, TypeVar
 
+from radrl.labelers.rules import Entry, Item, Kind, find
 from radrl.labelers.rules.assertion import statements
-from radrl.labelers.rules.items import Entry, Item, Kind
-from radrl.labelers.rules.lexicon import find
 from radrl.labelers.rules.text import fold, tokens
 from radrl.observations import NEGATIVE, OBSERVATIONS, POSITIVE
-from radrl.scoring.rules import attributes as attributive
 from radrl.scoring.rules import vocabulary as known
-from radrl.scoring.rules.attributes import Role
-from radrl.scoring.rules.mention import Attribute, Mention
 from radrl.scoring.rules.owners import Owners
+from radrl.scoring.rules.vocabulary import Attribute, Mention, Role
 
 T = TypeVar("T")
 
@@ -137,11 +134,11 @@ _NAMED: Final = Phrases(_named())
 _ATTRIBUTES: Final = tuple(
     (role, Phrases(written(table)))
     for role, table in (
-        (Role.SIDE, attributive.SIDES),
-        (Role.PLACE, attributive.PLACES),
-        (Role.SEVERITY, attributive.SEVERITIES),
-        (Role.CHANGE, attributive.CHANGES),
-        (Role.DESCRIPTOR, {word: word for word in attributive.DESCRIPTORS}),
+        (Role.SIDE, known.SIDES),
+        (Role.PLACE, known.PLACES),
+        (Role.SEVERITY, known.SEVERITIES),
+        (Role.CHANGE, known.CHANGES),
+        (Role.DESCRIPTOR, {word: word for word in known.DESCRIPTORS}),
     )
 )
 
@@ -186,9 +183,9 @@ def _items(folded: list[str]) -> tuple[list[Item], _Names]:
 def _is_place(words: Sequence[str], start: int) -> bool:
     """Whether an organ is the place of something else, after a preposition."""
     before = start - 1
-    while before >= 0 and words[before] in attributive.BEFORE_ORGANS:
+    while before >= 0 and words[before] in known.BEFORE_ORGANS:
         before -= 1
-    return before >= 0 and words[before] in attributive.PREPOSITIONS
+    return before >= 0 and words[before] in known.PREPOSITIONS
 
 
 def _looks_at_a_mention(items: list[Item], i: int, names: _Names) -> bool:
@@ -271,20 +268,20 @@ def _without_parts(words: list[str], items: list[Item], mentions: list[Mention])
 
 
 def _attributes(words: list[str], items: list[Item]) -> Iterator[Attribute]:
-    compares = not attributive.COMPARISONS.isdisjoint(words)
+    compares = not known.COMPARISONS.isdisjoint(words)
     for role, phrases in _ATTRIBUTES:
         for value, start, end in phrases.find(words):
-            value = attributive.INCREASED if compares and value == attributive.RAISED else value
+            value = known.INCREASED if compares and value == known.RAISED else value
             attribute = Attribute(role, value, start, end)
             if role is Role.CHANGE and _is_denied(attribute, items):
-                yield attribute._replace(value=attributive.UNCHANGED, denied=True)
-            elif value not in (attributive.NOTHING, attributive.CHANGED):
+                yield attribute._replace(value=known.UNCHANGED, denied=True)
+            elif value not in (known.NOTHING, known.CHANGED):
                 yield attribute
 
 
 def _is_denied(change: Attribute, items: list[Item]) -> bool:
     """Whether a change is denied and not a finding ("no increase in the effusion", but "no new effusion")."""
-    if change.value not in attributive.DENIABLE:
+    if change.value not in known.DENIABLE:
         return False
     for item in reversed(items):
         if item.start >= change.start:
@@ -299,7 +296,7 @@ def _is_denied(change: Attribute, items: list[Item]) -> bool:
 def _links(words: list[str], items: list[Item], mentions: Sequence[Mention]) -> Iterator[tuple[int, int]]:
     """Which mention points to which: the last before a word of suggestion to those listed after it."""
     for k, word in enumerate(words):
-        if word not in attributive.LINKS:
+        if word not in known.LINKS:
             continue
         stop = next((item.start for item in items if item.kind is Kind.STOP and item.start > k), len(words))
         before = [i for i, m in enumerate(mentions) if m.end <= k and m.said != NEGATIVE]
@@ -311,5 +308,5 @@ def _links(words: list[str], items: list[Item], mentions: Sequence[Mention]) -> 
 def _neighbours(words: list[str], mentions: Sequence[Mention]) -> Iterator[tuple[int, int]]:
     """Mentions of which a word says that they lie beside the one before."""
     for i, (before, after) in enumerate(itertools.pairwise(mentions)):
-        if not attributive.BESIDE.isdisjoint(words[before.end : after.start]):
+        if not known.BESIDE.isdisjoint(words[before.end : after.start]):
             yield i, i + 1

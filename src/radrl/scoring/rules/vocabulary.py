@@ -1,420 +1,47 @@
-"""What the reading of a report knows by name: findings and organs.
+"""What the reading of a report knows by name: findings, organs, and attributes of findings.
 
-One phrase a line, ``a|b`` for alternative words, matched on the rule labeler's folded tokens (no plurals).
-A finding that is not here goes by the name of its observation (`OBSERVATION_NAMES`).
+Phrases of findings and organs stand in vocabulary.yml, one a line, ``a|b`` for alternative words, matched on
+the rule labeler's folded tokens (no plurals). A finding that is not there goes by the name of its observation
+(`OBSERVATION_NAMES`). Phrases of attributes (sides, places, severities, changes, and little words) are
+matched on the words as they stand: "bases" says more than "base".
 """
 
 from __future__ import annotations
 
-from typing import Final
+import enum
+from pathlib import Path
+from typing import Final, NamedTuple
 
-OBSERVATION_NAMES: Final[dict[str, str]] = {
-    "Enlarged Cardiomediastinum": "enlarged cardiomediastinum",
-    "Cardiomegaly": "cardiomegaly",
-    "Lung Opacity": "opacity",
-    "Lung Lesion": "nodule",
-    "Edema": "edema",
-    "Consolidation": "consolidation",
-    "Pneumonia": "pneumonia",
-    "Atelectasis": "atelectasis",
-    "Pneumothorax": "pneumothorax",
-    "Pleural Effusion": "pleural effusion",
-    "Pleural Other": "pleural thickening",
-    "Fracture": "fracture",
-    "Support Devices": "device",
-}
+from radrl.labelers.rules import Tables
+
+_TABLES: Final = Tables(
+    Path(__file__).with_name("vocabulary.yml"),
+    ("observation_names", "findings", "reversed", "organs", "normal_words", "denials"),
+)
+
+OBSERVATION_NAMES: Final = _TABLES.by_key("observation_names")
 """Names of what the labeler's lexicon alone knows."""
 
 GENERIC: Final = "acute abnormality"
 """Stands for its subject's abnormality ("the bones show no acute abnormality"), alone for the chest's."""
 WHOLE_CHEST: Final = "acute cardiopulmonary abnormality"
 
-FINDINGS: Final[dict[str, str]] = {
-    "pleural effusion": """
-        pleural effusion|fluid
-        pleural fluid collection
-        pleural effusion collection
-        parapneumonic effusion""",
-    "blunted costophrenic angle": """
-        blunting|blunted
-        blunting of the costophrenic angle|sulcus|recess
-        blunting of the left|right|lateral|posterior costophrenic angle|sulcus|recess
-        costophrenic angle|sulcus blunting|blunted
-        costophrenic angle|sulcus is|are|appear blunted""",
-    "opacity": """
-        airspace|alveolar|parenchymal|lung|pulmonary opacity|opacification
-        air space opacity|opacification|disease|process
-        density
-        increased|abnormal|hazy|patchy|vague|focal|streaky|linear|basilar|increased density""",
-    "interstitial opacity": """
-        interstitial disease|process|thickening|pattern|change|infiltrate|opacity|prominence|density
-        interstitial lung disease
-        interstitial marking
-        increased|prominent|coarse|coarsened|chronic|accentuated interstitial|lung|bronchovascular marking
-        chronic interstitial change|disease
-        interstitial marking are|is increased|prominent|coarse|coarsened|accentuated
-        prominence|coarsening of the interstitium|interstitial
-        prominence|coarsening of the interstitial|lung|bronchovascular marking
-        reticular|reticulonodular pattern|marking|change|opacity
-        reticulation
-        honeycombing""",
-    "consolidation": """
-        airspace|alveolar|parenchymal|lung|pulmonary|lobar consolidation
-        air space consolidation""",
-    "edema": """
-        pulmonary|interstitial|alveolar edema|oedema
-        pulmonary interstitial|alveolar edema
-        interstitial pulmonary edema""",
-    "heart failure": """
-        heart|cardiac failure
-        congestive heart|cardiac failure
-        chf
-        cardiac decompensation""",
-    "vascular congestion": """
-        vascular|venous|pulmonary congestion|engorgement|prominence|indistinctness|redistribution
-        pulmonary vascular|venous congestion|engorgement|prominence|redistribution|hypertension
-        central vascular|venous congestion|engorgement|prominence
-        central pulmonary vascular|venous congestion|engorgement|prominence
-        prominence|engorgement of the vasculature|vascularity
-        prominence|engorgement of the pulmonary vasculature|vascularity
-        prominence|engorgement of the central pulmonary vasculature|vascularity
-        congestion
-        cephalization
-        fluid|volume overload""",
-    "volume loss": "volume loss\nloss of volume",
-    "bronchovascular crowding": """
-        bronchovascular|vascular crowding
-        crowding of the bronchovascular|pulmonary|vascular structure|marking|vasculature
-        crowding""",
-    "mass": """
-        mass
-        lump
-        mass like|masslike opacity|density|consolidation|opacification
-        pulmonary|lung|hilar|mediastinal|paratracheal mass
-        mass lesion""",
-    "malignancy": """
-        carcinoma|neoplasm|malignancy|tumor|tumour|metastasis|metastatic
-        neoplastic process
-        lung|bronchogenic cancer
-        metastatic disease""",
-    "nodule": """
-        pulmonary|lung|noncalcified|parenchymal nodule
-        noncalcified pulmonary|lung nodule
-        nodular opacity|density|lesion|focus|shadow|opacification
-        lesion
-        cystic|focal lesion""",
-    "granuloma": """
-        granuloma|granulomata|granulomatous
-        calcified granuloma|granulomata
-        calcified nodule
-        calcified pulmonary|lung|parenchymal nodule|granuloma
-        granulomatous disease|change|infection|process|calcification
-        calcified granulomatous disease|change
-        tuberculous|tuberculosis|histoplasmosis infection""",
-    "tuberculosis": "tuberculosis\ntuberculous disease|change\ntb",
-    "calcification": "calcification|calcified|calcific",
-    "calcified lymph node": """
-        calcified lymph node
-        calcified hilar|mediastinal|paratracheal|perihilar lymph node
-        calcified hilar|mediastinal|paratracheal|perihilar node
-        calcified hilar|mediastinal and mediastinal|hilar lymph node
-        lymph node calcification""",
-    "atherosclerosis": """
-        atherosclerosis|atherosclerotic
-        atherosclerotic disease|change|calcification|vascular
-        atherosclerotic vascular calcification|disease
-        aortic|vascular|arch|coronary calcification|atherosclerosis
-        aortic arch|knob calcification
-        coronary artery calcification
-        calcified|calcific aorta
-        calcified|calcific aortic arch|knob
-        calcified thoracic aorta
-        calcification of the aorta
-        calcification of the abdominal aorta
-        abdominal aortic calcification
-        calcification of the thoracic aorta
-        calcification of the aortic arch|knob
-        aortic disease""",
-    "tortuous aorta": """
-        tortuous|tortuosity|unfolded|unfolding|ectatic|ectasia
-        tortuous|ectatic|unfolded aorta
-        tortuous|ectatic thoracic|descending aorta
-        tortuosity|ectasia|unfolding of the aorta
-        tortuosity|ectasia|unfolding of the thoracic|descending aorta
-        aortic tortuosity|ectasia
-        tortuous and ectatic|calcified""",
-    "aneurysm": "aneurysm|aneurysmal\naortic aneurysm",
-    "scarring": """
-        scar|scarring
-        parenchymal|fibrotic|pulmonary|fibronodular scar|scarring
-        fibrotic change
-        fibrosis
-        pulmonary|parenchymal fibrosis""",
-    "pleural thickening": """
-        pleural thickening|scar|scarring
-        apical pleural thickening|capping|cap|scar|scarring
-        apical capping|cap
-        pleural based thickening
-        thickening of the pleura""",
-    "pleural plaque": """
-        plaque
-        pleural plaque|calcification
-        calcified pleural plaque
-        pleural based calcification""",
-    "fracture": """
-        rib|clavicle|clavicular|vertebral|humeral|scapular|sternal|compression fracture
-        compression fracture|deformity
-        vertebral compression fracture|deformity
-        wedge|compression|wedging deformity
-        vertebral body compression fracture|deformity
-        wedging
-        vertebral body wedging""",
-    "chronic change": "chronic change\nchronic lung|pulmonary change|disease",
-    "deformity": "deformity\nrib|posttraumatic|clavicular deformity",
-    "dislocation": "dislocation|subluxation",
-    "degenerative change": """
-        degenerative|degeneration
-        degenerative change|disease|spurring|osteophyte|osteophytosis|spondylosis
-        degenerative disc|joint|endplate disease|change
-        degenerative bony|osseous change
-        spondylosis|osteophyte|osteophytosis|arthropathy|arthritis|arthritic|osteoarthritis|spurring
-        osteoarthritic change
-        thoracic spondylosis
-        arthritic change
-        hypertrophic|productive|senescent change|spurring
-        disc disease
-        disc space narrowing""",
-    "osteopenia": "osteopenia|osteopenic|osteoporosis|osteoporotic|demineralization|demineralized",
-    "scoliosis": """
-        scoliosis|scoliotic|dextroscoliosis|levoscoliosis|dextrocurvature|levocurvature|curvature
-        dextro|levo scoliosis|curvature""",
-    "kyphosis": "kyphosis|kyphotic",
-    "emphysema": """
-        emphysema|emphysematous|bulla|bullous
-        emphysematous|bullous change|disease|emphysema
-        copd
-        obstructive lung|pulmonary|airway disease
-        chronic obstructive lung|pulmonary|airway disease""",
-    "subcutaneous emphysema": "subcutaneous emphysema|air|gas\nsoft tissue emphysema|gas",
-    "hyperinflation": """
-        hyperinflation|hyperinflated|hyperexpansion|hyperexpanded|hyperaeration|hyperaerated
-        overexpanded|overinflated|overexpansion|overinflation
-        flattening|flattened
-        flattening of the diaphragm|hemidiaphragm
-        flattened diaphragm|hemidiaphragm
-        air trapping""",
-    "low lung volumes": """
-        low|decreased|small|reduced|diminished|shallow lung volume
-        lung volume is|are|remain|appear low|decreased|small|reduced|diminished
-        lung volume low|decreased|small|reduced
-        hypoinflation|hypoinflated|hypoventilation|hypoventilated|hypoventilatory|underinflated|underinflation
-        hypoventilatory change
-        shallow|poor|low|decreased|suboptimal inspiration
-        shallow|poor|low|decreased|suboptimal inspiratory effort
-        decreased|poor|low inspiratory volume""",
-    "elevated diaphragm": """
-        elevation|elevated|eventration
-        elevation|eventration of the diaphragm|hemidiaphragm
-        elevated diaphragm|hemidiaphragm""",
-    "hernia": "hernia\nhiatal|hiatus|diaphragmatic hernia",
-    "free air": """
-        free air
-        free intraperitoneal|subdiaphragmatic|peritoneal air|gas
-        subdiaphragmatic free air
-        pneumoperitoneum""",
-    "pneumomediastinum": "pneumomediastinum",
-    "bronchiectasis": "bronchiectasis|bronchiectatic\nbronchiectatic change",
-    "bronchial thickening": """
-        peribronchial|bronchial thickening|cuffing
-        bronchial wall thickening
-        cuffing
-        bronchitis|bronchiolitis|bronchospasm|asthma
-        bronchitic change
-        airway disease
-        reactive|small airway disease""",
-    "cavity": "cavitary lesion|process\ncavitation|cavity|cavitary",
-    "inflammation": "inflammation|inflammatory\ninflammatory change|process",
-    "aspiration": "aspiration",
-    "contusion": "contusion\npulmonary contusion",
-    "hemorrhage": "hemorrhage|hematoma",
-    "pericardial effusion": "pericardial effusion",
-    "hilar enlargement": """
-        hilar|bihilar|perihilar enlargement|prominence|fullness|widening
-        prominence|enlargement|fullness of the hilum|hila
-        prominence|enlargement|fullness of the right|left hilum""",
-    "lymphadenopathy": """
-        adenopathy|lymphadenopathy
-        hilar|mediastinal adenopathy|lymphadenopathy
-        hilar|mediastinal lymph node enlargement
-        enlarged lymph node""",
-    "mediastinal shift": """
-        mediastinal|midline|tracheal shift|deviation
-        shift of the mediastinum|trachea
-        shift of mediastinal structure""",
-    "foreign body": "foreign body|object\nbullet\nbullet fragment",
-    "surgical change": """
-        postsurgical|postoperative|surgical|postop change
-        post surgical|operative change
-        cabg
-        bypass surgery
-        coronary artery bypass
-        coronary artery bypass graft|surgery
-        mastectomy|lobectomy|pneumonectomy|cholecystectomy""",
-    "surgical clips": """
-        clip
-        surgical|cholecystectomy|cabg|mediastinal|epigastric|axillary clip
-        surgical suture|staple|material
-        suture|staple""",
-    "sternotomy": """
-        sternotomy
-        median sternotomy
-        sternotomy|sternal|cerclage wire
-        median sternotomy wire
-        sternal cerclage wire""",
-    "endotracheal tube": "endotracheal|et|ett tube\nett",
-    "tracheostomy": "tracheostomy\ntracheostomy tube|cannula",
-    "enteric tube": """
-        nasogastric|enteric|orogastric|feeding|ng|og|dobbhoff|gastrostomy tube""",
-    "chest tube": "chest|thoracostomy|pleural tube|drain|catheter\npigtail catheter",
-    "central line": """
-        picc|portacath|mediport|chemoport
-        picc line|catheter
-        port a cath
-        chest port
-        central|venous|subclavian|jugular|ij|hemodialysis|dialysis line|catheter
-        central venous|vascular line|catheter
-        internal jugular line|catheter
-        internal jugular central line
-        internal jugular central venous line|catheter
-        internal jugular venous catheter
-        subclavian central line
-        subclavian central venous line|catheter
-        subclavian|jugular venous catheter
-        swan ganz
-        swan ganz catheter""",
-    "pacemaker": """
-        pacer|pacemaker|icd|aicd|defibrillator
-        pacemaker|pacer|defibrillator|icd|aicd lead|wire|generator|device
-        pacing wire|lead|device
-        cardiac|dual|lead|chamber|transvenous pacemaker
-        dual chamber|lead pacemaker
-        cardiac device
-        epicardial pacing wire|lead""",
-    "valve": """
-        prosthetic|replacement|mechanical|artificial|bioprosthetic valve
-        prosthetic aortic|mitral|cardiac valve
-        valve replacement""",
-    "stent": "stent\ncoronary|vascular stent",
-    "bone abnormality": """
-        bony|osseous|skeletal|bone|osseus|rib abnormality|finding|lesion|process|injury|change|disease
-        destructive bony|osseous lesion|process
-        bone destruction
-        acute|active bone|bony|osseous|skeletal abnormality|finding|lesion|process|injury|pathology""",
-    "acute cardiopulmonary abnormality": """
-        cardiopulmonary|cardiothoracic|intrathoracic|chest|thoracic|pulmonary|lung|cardiac abnormality|finding
-        cardiopulmonary|cardiothoracic|intrathoracic|chest|thoracic|cardiac process|disease|pathology
-        pulmonary|lung|pleural process|disease|pathology|abnormality
-        cardiopulmonary disease process
-        cardiopulmonary radiographic abnormality|finding|process|disease
-        radiographic cardiopulmonary abnormality|finding|process|disease
-        acute pulmonary|chest|cardiac|thoracic|intrathoracic|lung abnormality|finding|disease|process
-        acute cardiopulmonary|cardiothoracic abnormality|finding|disease|process|pathology|condition
-        active cardiopulmonary|cardiothoracic|pulmonary|intrathoracic|chest disease|process|abnormality
-        acute or active cardiac , pulmonary or pleural disease""",
-    GENERIC: """
-        acute|active|significant|preoperative disease|process|abnormality|finding|pathology
-        acute radiographic|preoperative|interval abnormality|finding""",
-    "soft tissue abnormality": """
-        soft tissue abnormality|mass|swelling|finding
-        soft tissue or bony|osseous abnormality|finding""",
-    "abdominal abnormality": "abdominal abnormality|process|finding",
-}
+FINDINGS: Final = _TABLES.by_key("findings")
 """Findings by name; a phrase of more than one word swallows the words around the head."""
 
-REVERSED: Final[dict[str, str]] = {
-    "low lung volumes": """
-        well|fully|normally|adequately inflated|expanded|aerated
-        well inspired
-        normal lung volume
-        normal inspiration|inflation
-        lung volume is|are normal
-        expanded""",
-    "acute cardiopulmonary abnormality": """
-        normal|negative|unremarkable|clear chest
-        normal|negative chest film|exam|examination|radiograph|xxxx|study
-        normal|negative frontal and lateral chest
-        normal|negative exam|examination|study
-        normal chest x xxxx|ray
-        negative chest x xxxx|ray
-        chest is|appear normal|unremarkable|negative|clear
-        normal heart and lung""",
-    "mediastinal shift": "trachea is midline\ntrachea midline\nmidline trachea\ntrachea appear midline",
-    "hyperinflation": "not hyperinflated",
-}
+REVERSED: Final = _TABLES.by_key("reversed")
 """Phrases whose assertion denies the finding ("well expanded")."""
 
-ORGANS: Final[dict[str, str]] = {
-    "lung abnormality": """
-        lung
-        lung field|zone|parenchyma
-        lung and pleural space
-        lung parenchyma
-        lung base|apex
-        remainder of the lung""",
-    "pleural abnormality": "pleural space|surface|margin|recess\npleura",
-    "blunted costophrenic angle": "costophrenic angle|sulcus|sulci|recess",
-    "hilar enlargement": "hilum|hila\nhilar structure|contour|silhouette|region|xxxx",
-    "vascular congestion": """
-        pulmonary vascularity|vasculature|vessel
-        pulmonary|central vascular marking|pattern|structure
-        vascular marking
-        vascularity|vasculature
-        pulmonary xxxx""",
-    "bone abnormality": """
-        bone
-        osseous|bony|skeletal|osseus structure
-        osseous|bony structure of the chest|thorax
-        bony|osseous thorax
-        skeleton
-        bony thoracic cage
-        rib cage
-        spine
-        thoracic|cervical|lumbar|thoracolumbar spine
-        bony skeleton""",
-    "soft tissue abnormality": "soft tissue\nsoft tissue structure",
-    "tortuous aorta": "aorta\nthoracic aorta\naortic contour|arch|knob|shadow",
-    "diaphragm abnormality": "diaphragm|hemidiaphragm",
-    "mediastinal shift": "trachea",
-    "abdominal abnormality": "upper abdomen\nabdomen\nvisualized abdomen\nbowel gas pattern",
-}
+ORGANS: Final = _TABLES.by_key("organs")
 """Organs whose normal or abnormal size or look is stated, by the finding that a normal one denies."""
 
 ENLARGEABLE: Final = frozenset({"hilar enlargement", "vascular congestion"})
 """Organs' findings that "prominent" or "enlarged" asserts; of the others only normality is read."""
 
-NORMAL_WORDS: Final = """
-    clear|intact|sharp|midline|preserved|maintained
-    clear and expanded
-    well expanded|aerated|inflated and clear
-    normally inflated|aerated|expanded and clear
-    expanded and clear
-    within normal xxxx
-    without acute|significant abnormality
-    without focal|acute|significant bony|osseous|bone abnormality
-    free of disease
-    show no acute abnormality
-    unchanged and normal
-    not engorged|enlarged"""
+NORMAL_WORDS: Final = _TABLES.text("normal_words")
 """Words that state an organ's normality besides the labeler's."""
 
-DENIALS: Final = """
-    clear bilaterally of
-    well|fully|normally expanded|aerated|inflated and clear of
-    expanded and clear of
-    free of any
-    free of evidence of
-    without evidence for
-    xxxx negative for"""
+DENIALS: Final = _TABLES.text("denials")
 """Denials besides the labeler's."""
 
 FAMILIES: Final[tuple[frozenset[str], ...]] = (
@@ -482,3 +109,284 @@ DENSITIES: Final = frozenset({"opacity", "interstitial opacity", "consolidation"
 CALCIFIED: Final = (["calcified"], ["calcific"])
 """Findings of their own, but before another one its description."""
 WHEN_CALCIFIED: Final = {"nodule": "granuloma"}
+
+
+LEFT: Final = "left"
+RIGHT: Final = "right"
+BILATERAL: Final = "bilateral"
+NOTHING: Final = ""
+"""What a phrase stands for that only looks like an attribute."""
+SIDES: Final[dict[str, str]] = {
+    NOTHING: """
+        left|right atrium|atrial|ventricle|ventricular|heart|cardiac|main
+        compared|relative to|with left|right
+        compared|relative to|with the left|right""",
+    LEFT: "left|leftward\nleft sided\nlul|lll",
+    RIGHT: "right|rightward\nright sided\nrul|rml|rll",
+    BILATERAL: """
+        bilateral|bilaterally|both|bibasilar|bibasal|biapical|bihilar
+        bi basilar|apical
+        right|left greater|worse|more than right|left
+        right|left larger than right|left
+        right and|or left
+        left and|or right
+        bases|apices|hila
+        lower|upper lobes""",
+}
+PLACES: Final[dict[str, str]] = {
+    "base": "base|bases|basilar|basal|bibasilar|bibasal\nbi basilar\nlung base|bases",
+    "apex": "apex|apices|apical|biapical\nbi apical\nlung apex|apices",
+    "upper": """
+        upper lobe|lobes|lung|lungs|zone|zones|field|fields
+        upper lung zone|zones|field|fields
+        upper
+        rul|lul""",
+    "middle": """
+        middle|mid lobe|lung|lungs|zone|zones|field|fields
+        mid|middle lung zone|zones|field|fields
+        midlung|mid|middle|rml""",
+    "lower": """
+        lower lobe|lobes|lung|lungs|zone|zones|field|fields
+        lower lung zone|zones|field|fields
+        lower
+        rll|lll""",
+    "lingula": "lingula|lingular",
+    "hilum": "hilar|hilum|hila|perihilar|suprahilar|infrahilar|parahilar|bihilar",
+    "retrocardiac": "retrocardiac\nbehind the heart\nleft retrocardiac",
+    "costophrenic angle": "costophrenic\ncostophrenic angle|angles|sulcus|sulci|recess|recesses",
+    "fissure": "fissure|fissures|fissural",
+    "mediastinum": "mediastinum|mediastinal|paratracheal",
+    "aorta": "aorta|aortic",
+    "rib": "rib|ribs",
+    "spine": """
+        spine|spinal|vertebral|vertebra|vertebrae|thoracolumbar|midthoracic
+        thoracic|lumbar|cervical spine""",
+    "clavicle": "clavicle|clavicles|clavicular|acromioclavicular",
+    "shoulder": "shoulder|shoulders|humerus|humeral|glenohumeral|glenoid|scapula",
+    "sternum": "sternum|sternal",
+    "diaphragm": "diaphragm|hemidiaphragm|hemidiaphragms|diaphragms",
+}
+SEVERITIES: Final[dict[str, str]] = {
+    NOTHING: """
+        small bowel|airway|airways
+        small calibre|caliber
+        minimally|mildly|slightly|markedly displaced|rotated""",
+    "trace": "trace|tiny|minimal|minimally|subtle",
+    "small": "small|slight|slightly",
+    "mild": "mild|mildly",
+    "mild to moderate": "mild|mildly|small to moderate|moderately\nmild|small moderate",
+    "moderate": "moderate|moderately\nmoderate in size\nmoderate sized",
+    "moderate to severe": "moderate|moderately to severe|large|severely\nmoderate large",
+    "large": "large|massive|gross\nvery large",
+    "severe": "severe|severely|marked|markedly|extensive|extensively",
+}
+RANKS: Final[dict[str, frozenset[int]]] = {
+    "trace": frozenset({1}),
+    "small": frozenset({1}),
+    "mild": frozenset({1}),
+    "mild to moderate": frozenset({1, 2}),
+    "moderate": frozenset({2}),
+    "moderate to severe": frozenset({2, 3}),
+    "large": frozenset({3}),
+    "severe": frozenset({3}),
+}
+"""Ranks that a severity may stand for; trace, small and mild are one, as reports use them for the same."""
+NEW: Final = "new"
+INCREASED: Final = "increased"
+DECREASED: Final = "decreased"
+RESOLVED: Final = "resolved"
+UNCHANGED: Final = "unchanged"
+CHANGED: Final = "changed"
+"""A change whose direction is not said; counts only where it is denied."""
+RAISED: Final = "raised"
+"""What "increased" says: a comparison, or before a density its presence ("increased opacity")."""
+DENIABLE: Final = frozenset({INCREASED, DECREASED, CHANGED, RAISED})
+"""Changes whose denial is "unchanged"."""
+CHANGES: Final[dict[str, str]] = {
+    NOTHING: """
+        left|right worse|larger than right|left
+        ensure|document|confirm|demonstrate|show|until resolution|clearing|improvement|stability
+        ensure|document|confirm|demonstrate|show|until complete resolution|clearing""",
+    NEW: "new|newly|developed|developing\ninterval development\ndevelopment of",
+    INCREASED: """
+        increasing|increase|worsening|worsened|worse|progressed|progression|enlarging|larger
+        more prominent|conspicuous|pronounced|extensive
+        interval increase|increased|worsening|progression|enlargement""",
+    RAISED: "increased",
+    DECREASED: """
+        decreased|decreasing|decrease|improved|improving|improvement|smaller|diminished|resolving|clearing
+        less prominent|conspicuous|pronounced|extensive
+        partially|nearly|mostly|largely|incompletely resolved|cleared
+        near|nearly complete resolution|clearing
+        partial resolution|clearing
+        interval decrease|improvement|clearing
+        interval partial resolution|clearing""",
+    RESOLVED: """
+        resolved|cleared|resolution|removed|removal
+        interval resolution|removal
+        interval complete resolution
+        no longer""",
+    UNCHANGED: """
+        unchanged|stable|persistent|persistently|persists|persist|similar|again|constant
+        redemonstrated|redemonstration
+        continued|continues
+        essentially|grossly unchanged|stable
+        xxxx unchanged""",
+    CHANGED: "change|changed",
+}
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+class Role(enum.IntEnum):
+    """What an attribute says of a finding."""
+
+    SIDE = enum.auto()
+    PLACE = enum.auto()
+    SEVERITY = enum.auto()
+    CHANGE = enum.auto()
+    DESCRIPTOR = enum.auto()
+
+
+COMPARISONS: Final = _words(
+    """
+    compared comparison prior previous previously since interval interim
+    """
+)
+"""Words that make any "increased" of their sentence a comparison."""
+
+DESCRIPTORS: Final = _words(
+    """
+    acute active chronic focal multifocal diffuse scattered patchy hazy streaky linear bandlike platelike
+    discoid subsegmental segmental lobar rounded round ovoid nodular dense faint vague ill irregular confluent
+    old healed healing remote displaced nondisplaced comminuted calcified noncalcified loculated layering
+    multiple numerous several few multilevel anterior posterior lateral medial dependent residual coarse
+    suspicious definite visible overt prominent atypical nonspecific superimposed central venous significant
+    interval
+    """
+)
+"""Words that describe a finding and enter the graph alone."""
+
+ANATOMY: Final = _words(
+    """
+    lung lungs pulmonary pleural pleura heart cardiac mediastinum mediastinal cardiomediastinal hilar
+    hilum hila airspace alveolar interstitial parenchymal parenchyma bronchial peribronchial
+    bronchovascular cardiopulmonary cardiothoracic intrathoracic chest thoracic thorax lobe lobes lobar
+    lobules fissure fissures costophrenic angle angles sulcus sulci base bases apex apices rib ribs bone
+    bones bony osseous skeletal skeleton spine vertebral body bodies disc endplate clavicle shoulder
+    humerus sternum aorta aortic arch knob vascular vasculature vascularity vessels trachea tracheal
+    midline diaphragm hemidiaphragm hemidiaphragms abdomen abdominal soft tissue tissues lymph node
+    nodes space spaces zone zones field fields surface surfaces wall artery coronary venous airway
+    airways bowel cavoatrial pericardial subdiaphragmatic intraperitoneal peritoneal hiatal hiatus
+    lingula contour contours silhouette silhouettes size structure structures shadow volume volumes air
+    """
+)
+"""Words of a finding's or an organ's phrase that name anatomy."""
+
+SHAPES: Final = _words(
+    """
+    size contour contours silhouette silhouettes structure structures shadow surface surfaces space
+    spaces angle angles marking markings volume volumes
+    """
+)
+"""Anatomy that modifies the anatomy before it ("heart size") and heads no place."""
+
+FUNCTION_WORDS: Final = _words(
+    """
+    of the a an in is are was were to with without and or at for within on by than has have been be no
+    not s from limit limits appear appears show shows , : / ( ) ?
+    """
+)
+"""Words of a phrase that are no entity."""
+
+COPULAS: Final = _words(
+    """
+    is are was were appear appears remain remains
+    """
+)
+"""Verbs that join an organ to what is said of it."""
+
+LINKS: Final = _words(
+    """
+    represent represents representing reflect reflects reflecting suggest suggests suggesting suggestive
+    indicate indicates indicating consistent compatible concerning suspicious worrisome likely probably
+    possibly
+    """
+)
+"""Words by which one finding points to another."""
+
+BESIDE: Final = _words(
+    """
+    adjacent overlying underlying associated accompanying
+    """
+)
+"""Words before a finding that lies where the one before it does."""
+
+PREPOSITIONS: Final = _words(
+    """
+    in at of within over overlying along near throughout on to from by into above below under adjacent
+    """
+)
+"""Words that end a noun phrase."""
+
+LOCATIVES: Final = _words(
+    """
+    in at within over overlying along near throughout on
+    """
+)
+"""Prepositions whose side or place belongs to what precedes."""
+
+BEFORE_ORGANS: Final = _words(
+    """
+    the both left right bilateral visualized upper mid middle lower anterior posterior lateral medial
+    """
+)
+"""Words between a preposition and an organ."""
+
+FILLERS: Final = _words(
+    """
+    the a an lung lungs xxxx aspect aspects portion portions side
+    """
+)
+"""Words that part neither a list nor a place."""
+
+AMOUNTS: Final = _words(
+    """
+    amount amounts degree degrees area areas focus foci region regions collection collections evidence
+    """
+)
+"""Nouns whose "of" leads to the finding ("small amount of pleural fluid")."""
+
+
+class Attribute(NamedTuple):
+    """What tokens ``start`` to ``end`` (exclusive) say of a finding; ``denied`` where a "no" makes it so."""
+
+    role: Role
+    value: str
+    start: int
+    end: int
+    denied: bool = False
+
+
+class Mention(NamedTuple):
+    """A finding named in a sentence, or an organ of which the sentence states no look.
+
+    Args:
+        name: of the finding; empty for an organ.
+        said: its class (positive, negative or uncertain).
+        start: first token of its phrase, or of the organ whose look is stated.
+        end: the token after its last.
+        look: tokens that state an organ's look ("normal", "clear"), as (start, end).
+        normal: whether its words state normality, so that asserting them denies the finding.
+        attributes: in the order of the sentence.
+    """
+
+    name: str
+    said: int
+    start: int
+    end: int
+    look: tuple[int, int] | None = None
+    normal: bool = False
+    attributes: tuple[Attribute, ...] = ()

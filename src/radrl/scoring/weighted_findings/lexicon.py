@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from radrl.labelers.rules import lexicon as labeler
-from radrl.labelers.rules.items import Entry, Kind
-from radrl.labelers.rules.words import fold
+from radrl.labelers import rules as labeler
+from radrl.labelers.rules import Entry, Kind, fold
 from radrl.observations import OBSERVATIONS
-from radrl.scoring.weighted_findings import phrases, qualities
-from radrl.scoring.weighted_findings.finding import Change, Side
+from radrl.scoring.weighted_findings import Change, Side, vocabulary
 
 _NONE: Final[frozenset[Any]] = frozenset()
 _PLAIN: Final = Entry(Kind.MENTION)
@@ -43,7 +41,7 @@ class Meaning:
         reversed: whether asserting it denies its concept ("well expanded").
         sides: left, right, or both.
         regions: by their names in `regions.csv`.
-        hints: of `radrl.scoring.weighted_findings.qualities.HINTS`.
+        hints: of `radrl.scoring.weighted_findings.vocabulary.HINTS`.
         severity: its rank.
         change: against an earlier film.
         tip: place where a line or tube may end.
@@ -147,23 +145,23 @@ def _qualities() -> _Table:
     """The words of qualities alone."""
     table = _Table()
     named = frozenset[Side]
-    for sides, lines in qualities.SIDES.items():
+    for sides, lines in vocabulary.SIDES.items():
         for words in written(lines):
             table[words].sides = named(sides.split())  # type: ignore[arg-type]
-    for (sides, regions), lines in qualities.REGIONS.items():
+    for (sides, regions), lines in vocabulary.REGIONS.items():
         for words in written(lines):
             table[words].sides = named(sides.split())  # type: ignore[arg-type]
             table[words].regions = frozenset(regions.split())
-    for hint, lines in qualities.HINTS.items():
+    for hint, lines in vocabulary.HINTS.items():
         for words in written(lines):
             table[words].hints |= {hint}
-    for severity, lines in qualities.SEVERITIES.items():
+    for severity, lines in vocabulary.SEVERITIES.items():
         for words in written(lines):
             table[words].severity = severity
-    for change, lines in qualities.CHANGES.items():
+    for change, lines in vocabulary.CHANGES.items():
         for words in written(lines):
             table[words].change = change or None  # type: ignore[assignment]
-    for tip, lines in qualities.TIPS.items():
+    for tip, lines in vocabulary.TIPS.items():
         for words in written(lines):
             table[words].tip = tip
     return table
@@ -179,13 +177,13 @@ def _labelers(node: labeler.Node, before: Words = ()) -> Iterator[tuple[Words, E
 
 def _concept_of(entry: Entry) -> str:
     """The concept of a phrase that the labeler's lexicon alone knows."""
-    return phrases.OF_OBSERVATION.get(OBSERVATIONS[entry.observations[0]], "")
+    return vocabulary.OF_OBSERVATION.get(OBSERVATIONS[entry.observations[0]], "")
 
 
 def _names(table: _Table) -> None:
     """Enter concepts, organs and reversed phrases; the first entry of a phrase stays."""
     taken: set[Words] = set()
-    for reverse, names in ((True, phrases.REVERSED), (False, phrases.CONCEPTS)):
+    for reverse, names in ((True, vocabulary.REVERSED), (False, vocabulary.CONCEPTS)):
         for concept, lines in names.items():
             for words in written(lines):
                 if words not in taken:
@@ -193,12 +191,12 @@ def _names(table: _Table) -> None:
                     meaning = table[words]
                     meaning.entry, meaning.concept, meaning.reversed = _PLAIN, concept, reverse
                     meaning.severity = meaning.change = None
-    for concept, lines in phrases.ORGANS.items():
+    for concept, lines in vocabulary.ORGANS.items():
         for words in written(lines):
             if words not in taken:
                 taken.add(words)
                 table[words].entry, table[words].concept = _ORGAN, concept
-    for words in written(phrases.SHADOWED):
+    for words in written(vocabulary.SHADOWED):
         table[words] = Meaning()
 
 
@@ -212,24 +210,24 @@ def _cues(table: _Table) -> None:
             entry, meaning.concept = borderline, _concept_of(entry)
             meaning.severity = meaning.change = None
         elif entry.kind is Kind.ORGAN:
-            first, *others = (phrases.OF_OBSERVATION[OBSERVATIONS[i]] for i in entry.observations)
+            first, *others = (vocabulary.OF_OBSERVATION[OBSERVATIONS[i]] for i in entry.observations)
             meaning.concept, meaning.also = first, others[0] if others else ""
         meaning.entry = entry
     for kind, lines in (
-        (Kind.NORMAL, qualities.NORMAL_WORDS),
-        (Kind.ENLARGED, qualities.ENLARGED_WORDS),
-        (Kind.DENY, qualities.DENIALS),
-        (Kind.DENY_BACK, qualities.REMOVALS),
-        (Kind.HEDGE, qualities.HEDGES),
-        (Kind.HEDGE_BACK, qualities.HEDGES_BACK),
-        (Kind.IGNORED, qualities.NO_DENIALS),
+        (Kind.NORMAL, vocabulary.NORMAL_WORDS),
+        (Kind.ENLARGED, vocabulary.ENLARGED_WORDS),
+        (Kind.DENY, vocabulary.DENIALS),
+        (Kind.DENY_BACK, vocabulary.REMOVALS),
+        (Kind.HEDGE, vocabulary.HEDGES),
+        (Kind.HEDGE_BACK, vocabulary.HEDGES_BACK),
+        (Kind.IGNORED, vocabulary.NO_DENIALS),
     ):
         for words in written(lines):
             table[words].entry = Entry(kind)
     for word, lines in (
-        (ENDING, qualities.ENDINGS),
-        (LOCATIVE, qualities.PREPOSITIONS),
-        (LINK, qualities.LINKS),
+        (ENDING, vocabulary.ENDINGS),
+        (LOCATIVE, vocabulary.PREPOSITIONS),
+        (LINK, vocabulary.LINKS),
     ):
         for words in written(lines):
             table[words].word = word
@@ -263,7 +261,7 @@ def _add_parts(words: Words, meaning: Meaning, alone: Trie, table: _Table) -> No
     for part, start, end in find(list(words), alone):
         if end - start < len(words):
             meaning.take(part, changes=not named)
-            if named and words[start] in qualities.DEGREES and meaning.severity is None:
+            if named and words[start] in vocabulary.DEGREES and meaning.severity is None:
                 meaning.severity = part.severity
     points = any(table[(word,)].word == LINK for word in words if (word,) in table)
     if entry.kind is Kind.HEDGE_LIST or (points and entry.kind in (Kind.HEDGE, Kind.IGNORED)):

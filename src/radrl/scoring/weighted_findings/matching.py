@@ -23,25 +23,25 @@ states something, and so scores 0: silence is no normal report.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from radrl.scoring.weighted_findings import regions
-from radrl.scoring.weighted_findings.conditions import UNKNOWN, Context
-from radrl.scoring.weighted_findings.entities import Entity, entities, spread, together
-from radrl.scoring.weighted_findings.finding import Finding
-from radrl.scoring.weighted_findings.tables import Tables
+from radrl.scoring.weighted_findings import Finding
+from radrl.scoring.weighted_findings.entities import (
+    Entity,
+    differing,
+    entities,
+    same,
+    spread,
+    together,
+    unless_same,
+)
+from radrl.scoring.weighted_findings.tables import UNKNOWN, Context, Tables
 
 Kind = Literal["matched", "missed", "false", "silent"]
-
-_CHANGES: Final = {"resolved": -2.0, "decreased": -1.0, "unchanged": 0.0, "increased": 1.0, "new": 1.5}
-"""Changes on a line; two steps apart is as wrong as can be."""
-
-_ALIKE_MM: Final = math.log2(8 / 7)
-"""Sizes within a seventh of each other are one."""
 
 _SIDES: Final = ("left", "right")
 
@@ -271,85 +271,14 @@ def _faults(
         costs: by name.
     """
     a, b = one.finding, other.finding
-    if close == 1.0 and one.side == other.side and _same(a, b):
+    if close == 1.0 and one.side == other.side and same(a, b):
         return ()
     heavy = close * max(one.weight, other.weight)
-    parts = {
-        "side": _unless_same(one.side, other.side, costs["unstated"]),
-        "region": _of_regions(a, b, costs["unstated"]),
-        "severity": _of_numbers(a.severity, b.severity, costs["unstated"], _of_ranks),
-        "size": _of_numbers(a.size_mm, b.size_mm, costs["unstated"], _of_sizes),
-        "change": _of_changes(a.change, b.change, costs["unstated"]),
-        "tip": _of_tips(a, b, costs["unstated"]),
-        "certainty": float(a.certainty != b.certainty),
-    }
+    unstated = costs["unstated"]
+    parts = {"side": unless_same(one.side, other.side, unstated), **differing(a, b, unstated)}
     faults = [Fault("name", (1 - close) * whole)] if close < 1 else []
     faults += [Fault(what, costs[what] * part * heavy) for what, part in parts.items() if part]
     return tuple(fault for fault in faults if fault.cost)
-
-
-def _same(a: Finding, b: Finding) -> bool:
-    """Whether two findings differ in nothing but their names and sides."""
-    return (
-        a.regions == b.regions
-        and a.severity == b.severity
-        and a.size_mm == b.size_mm
-        and a.change == b.change
-        and a.tip == b.tip
-        and a.tip_mm == b.tip_mm
-        and a.certainty == b.certainty
-    )
-
-
-def _unless_same(one: str, other: str, unstated: float) -> float:
-    if one == other:
-        return 0.0
-    return 1.0 if one and other else unstated
-
-
-def _of_regions(a: Finding, b: Finding, unstated: float) -> float:
-    if a.regions == b.regions:
-        return 0.0
-    told = regions.say_where(a.regions), regions.say_where(b.regions)
-    if all(told):
-        return regions.disagreement(a.regions, b.regions)
-    return unstated if any(told) else 0.0
-
-
-def _of_numbers(
-    a: float | None, b: float | None, unstated: float, differ: Callable[[float, float], float]
-) -> float:
-    if a is None or b is None:
-        return 0.0 if a == b else unstated
-    return differ(a, b)
-
-
-def _of_ranks(a: float, b: float) -> float:
-    return abs(a - b) / 3
-
-
-def _of_sizes(a: float, b: float) -> float:
-    if a <= 0 or b <= 0:
-        return float(a != b)
-    return min(1.0, max(0.0, (abs(math.log2(a / b)) - _ALIKE_MM) / (1 - _ALIKE_MM)))
-
-
-def _of_changes(a: str | None, b: str | None, unstated: float) -> float:
-    """Nothing where one says that nothing has changed and the other compares nothing."""
-    if a is None or b is None:
-        return unstated if (a or b) not in (None, "unchanged") else 0.0
-    return min(1.0, abs(_CHANGES[a] - _CHANGES[b]) / 2)
-
-
-def _of_tips(a: Finding, b: Finding, unstated: float) -> float:
-    """Where a tube ends, and how far from there: the first centimetre apart is none, three are all."""
-    if a.tip is None or b.tip is None:
-        return 0.0 if a.tip == b.tip else unstated
-    if regions.tips_differ(a.tip, b.tip):
-        return 1.0
-    if a.tip_mm is None or b.tip_mm is None:
-        return 0.0
-    return min(1.0, max(0.0, (abs(a.tip_mm - b.tip_mm) - 10) / 20))
 
 
 def _best(gains: dict[tuple[int, int], float]) -> list[tuple[int, int]]:

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from radrl.labelers.rules.items import BORDERLINE, ENLARGED, NORMAL, Entry, Kind
-from radrl.scoring.weighted_findings.finding import Change
+from radrl.labelers.rules import BORDERLINE, ENLARGED, NORMAL, Entry, Kind
+from radrl.scoring.weighted_findings import Change
 from radrl.scoring.weighted_findings.lexicon import Meaning
 
 _NUMBERS: Final = {
@@ -183,7 +183,7 @@ def degree(concept: str, percent: float | None, angle: float | None) -> int | No
         angle: in degrees.
 
     Returns:
-        1, 2 or 3 of `radrl.scoring.weighted_findings.finding.SEVERITIES`; nothing where it measures nothing.
+        1, 2 or 3 of `radrl.scoring.weighted_findings.SEVERITIES`; nothing where it measures nothing.
     """
     for value, bounds in ((percent, PERCENT.get(concept)), (angle, ANGLES.get(concept))):
         if value is not None and bounds is not None:

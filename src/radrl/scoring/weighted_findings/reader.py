@@ -22,12 +22,12 @@ from typing import Final
 
 from radrl.labelers.rules.text import sentences
 from radrl.observations import NEGATIVE, UNCERTAIN
-from radrl.scoring.weighted_findings import qualities
-from radrl.scoring.weighted_findings.finding import Change, Finding, Side
+from radrl.scoring.weighted_findings import Change, Finding, Side, vocabulary
+from radrl.scoring.weighted_findings.assertions import Draft
 from radrl.scoring.weighted_findings.lexicon import Meaning
 from radrl.scoring.weighted_findings.measures import degree
-from radrl.scoring.weighted_findings.phrases import ENLARGED, STATED_ABSENT_ONLY
-from radrl.scoring.weighted_findings.sentence import Draft, read, tokens
+from radrl.scoring.weighted_findings.sentence import read, tokens
+from radrl.scoring.weighted_findings.vocabulary import ENLARGED, STATED_ABSENT_ONLY
 
 _PIECE: Final = re.compile(r"[a-z0-9]+|[^a-z0-9]+")
 _MARKS: Final = frozenset(",:/?()")
@@ -35,9 +35,9 @@ _BOTH: Final[frozenset[Side]] = frozenset({"left", "right"})
 _NOWHERE: Final[frozenset[str]] = frozenset()
 _NO_SIDE: Final[frozenset[Side]] = frozenset()
 _REFINED: Final[dict[str, list[tuple[str, str]]]] = {}
-for _concept, _sign, _name in qualities.REFINED:
+for _concept, _sign, _name in vocabulary.REFINED:
     _REFINED.setdefault(_concept, []).append((_sign, _name))
-_IMPLIED: Final = {concept: frozenset(regions.split()) for concept, regions in qualities.IMPLIED.items()}
+_IMPLIED: Final = {concept: frozenset(regions.split()) for concept, regions in vocabulary.IMPLIED.items()}
 _MASS_MM: Final = 30
 """A nodule of this size is a mass."""
 
@@ -92,7 +92,7 @@ def statements_of(report: str, *, brief: bool = False) -> list[Finding]:
     return stated
 
 
-_DEVICES: Final = qualities.WITH_TIPS | {"sternotomy_wires"}
+_DEVICES: Final = vocabulary.WITH_TIPS | {"sternotomy_wires"}
 
 
 def _without_leads(drafts: list[Draft]) -> list[Draft]:
@@ -196,7 +196,7 @@ def _besides(draft: Draft, finding: Finding, drafts: Sequence[Draft]) -> Iterato
 
 def _misplaced(finding: Finding) -> bool:
     """Whether a tube ends where it must not; a place that has a distance is a landmark alone."""
-    places = qualities.MISPLACED.get(finding.concept, frozenset())
+    places = vocabulary.MISPLACED.get(finding.concept, frozenset())
     return finding.present and finding.tip in places and finding.tip_mm is None
 
 
@@ -255,21 +255,21 @@ def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Findi
         sides, regions = host.sides, host.regions
     if not sides and draft.plural:
         sides = _BOTH
-    if concept == "support_device" and said.tip in qualities.VENOUS:
+    if concept == "support_device" and said.tip in vocabulary.VENOUS:
         concept = "central_line"
     tip = tip_mm = None
     size_mm = said.size_mm
-    if concept in qualities.WITH_TIPS:
+    if concept in vocabulary.WITH_TIPS:
         tip = said.tip or _landmark(concept, regions)
         tip_mm, size_mm = size_mm, None
         if tip == "below_carina":
-            tip, tip_mm = qualities.BELOW_CARINA.get(concept, "superior_vena_cava"), None
-        elif tip in qualities.WIDE:
+            tip, tip_mm = vocabulary.BELOW_CARINA.get(concept, "superior_vena_cava"), None
+        elif tip in vocabulary.WIDE:
             tip_mm = None
         regions = _NOWHERE if tip else regions
-    if concept in qualities.SIDELESS:
+    if concept in vocabulary.SIDELESS:
         sides = _NO_SIDE
-    if concept in qualities.PLACELESS:
+    if concept in vocabulary.PLACELESS:
         regions = _NOWHERE
     elif implied := _IMPLIED.get(concept):
         regions = regions - implied
@@ -277,7 +277,7 @@ def _finding(draft: Draft, host: Finding | None, span: tuple[int, int]) -> Findi
         concept = "mass"
     if concept == "vertebral_fracture" and "old" in said.hints:
         said.changes.add("unchanged")
-    if "raised" in said.hints and draft.raised(described=concept in qualities.DENSITIES):
+    if "raised" in said.hints and draft.raised(described=concept in vocabulary.DENSITIES):
         said.changes.add("increased")
     return Finding(
         concept,

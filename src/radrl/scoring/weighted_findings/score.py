@@ -1,4 +1,4 @@
-"""Findings weighed by what they mean for the patient, as a metric (`radrl.scoring.base.Scorer`).
+"""Findings weighed by what they mean for the patient, as a metric (`radrl.scoring.Scorer`).
 
 A metric of this project, which no paper has and which stands in for nobody's. Both reports are read by rules
 (`reader`), their findings matched one to one and weighed by tables (`matching`, `tables`).
@@ -13,14 +13,13 @@ from typing import Annotated, Any, Final, NamedTuple
 from pydantic import Field
 
 from radrl.parts.section import LocalPath, PositiveFloat, Section
-from radrl.scoring.base import Scores, means_of, require_pairs
+from radrl.scoring import Scores, means_of, require_pairs
 from radrl.scoring.by_parts import Course, OfSums
-from radrl.scoring.weighted_findings.conditions import Context, context_of
+from radrl.scoring.weighted_findings import Finding
 from radrl.scoring.weighted_findings.explain import rows
-from radrl.scoring.weighted_findings.finding import Finding
 from radrl.scoring.weighted_findings.matching import Comparison, compare
 from radrl.scoring.weighted_findings.reader import findings_of
-from radrl.scoring.weighted_findings.tables import default, tables
+from radrl.scoring.weighted_findings.tables import Context, context_of, default, tables
 
 Weights = LocalPath | dict[str, str | Annotated[float, Field(ge=0)]]
 
@@ -128,7 +127,7 @@ class WeightedFindings:
         *,
         contexts: Sequence[Context | None] | None = None,
     ) -> Scores:
-        """See `radrl.scoring.base.Scorer`; a report that states nothing, where its reference does, scores 0.
+        """See `radrl.scoring.Scorer`; a report that states nothing, where its reference does, scores 0.
 
         Args:
             references: N reference reports.
@@ -147,7 +146,7 @@ class WeightedFindings:
     def explained(
         self, references: Sequence[str], hypotheses: Sequence[str]
     ) -> dict[str, list[list[dict[str, Any]]]]:
-        """What each score comes from (`radrl.scoring.base.Scorer`).
+        """What each score comes from (`radrl.scoring.Scorer`).
 
         Args:
             references: N reference reports.

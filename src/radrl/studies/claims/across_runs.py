@@ -18,7 +18,7 @@ from radrl.studies.claims.stated import Hypothesis
 from radrl.studies.execution import AGAIN, Experiment
 
 if TYPE_CHECKING:
-    from radrl.evaluation.summed import Metrics
+    from radrl.evaluation import Metrics
 
 SCORED: Final = "data/08_reporting/eval/{arm}/per_report.parquet"
 """What eval found of each report of an arm."""

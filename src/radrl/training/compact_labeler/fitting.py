@@ -4,7 +4,7 @@ As CheXbert (Smit et al. 2020, arXiv:2004.09167) was from CheXpert's labels. Dep
 
 - no pretrained BERT, and no radiologists' labels after the rules';
 - recombination in place of back-translation: texts are drawn from the corpus' sentences and from rewordings
-  of them (`radrl.reports.recombination`, `radrl.labelers.rules.rewording`), and labelled by the rules;
+  of them (`radrl.labelers.rules.rewording`), and labelled by the rules;
 - short texts first, rewordings that it misreads more often, the corpus' own language last, in long texts
   (`radrl.training.compact_labeler.texts`);
 - with rewordings the matrices of BERT's layers learn by Muon (`radrl.training.compact_labeler.muon`), which
@@ -30,10 +30,9 @@ from torch.nn import functional
 from tqdm import tqdm
 from transformers import BertConfig, BertTokenizer
 
-from radrl.labelers.base import Labeler, LabelMatrix
+from radrl.labelers import Labeler, LabelMatrix
 from radrl.labelers.chexbert.labeler import CheXbertLabeler
-from radrl.labelers.chexbert.model import CLASSES, CheXbert
-from radrl.labelers.chexbert.text import SPECIAL, Encoded, build_tokenizer, pad
+from radrl.labelers.chexbert.model import CLASSES, SPECIAL, CheXbert, Encoded, build_tokenizer, pad
 from radrl.observations import OBSERVATIONS
 from radrl.training.callbacks import Report, silent
 from radrl.training.compact_labeler.muon import Muon

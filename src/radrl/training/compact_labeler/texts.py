@@ -19,9 +19,8 @@ import numpy.typing as npt
 import torch
 from transformers import BertTokenizer
 
-from radrl.labelers.base import Labeler, LabelMatrix
-from radrl.labelers.rules.rewording import reword
-from radrl.reports.recombination import FloatArray, IntArray, draw_texts, rarity_weights, sentences
+from radrl.labelers import Labeler, LabelMatrix
+from radrl.labelers.rules.rewording import FloatArray, IntArray, draw_texts, rarity_weights, reword, sentences
 
 WINDOW: Final = 20
 """Batches whose texts are sorted by length together; the order of windows keeps short texts first."""

@@ -14,7 +14,7 @@ import pyarrow.dataset as ds
 
 from radrl.credit.build import build as build_credit
 from radrl.data import corpus as corpora
-from radrl.labelers.build import build as build_labeler
+from radrl.labelers import build as build_labeler
 from radrl.policy import folder
 from radrl.policy.folder import Policy
 from radrl.process.devices import pin, place

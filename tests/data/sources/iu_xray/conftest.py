@@ -12,7 +12,7 @@ from PIL import Image
 
 from radrl.data.ingest import ingest
 from radrl.data.quarantine import Refusal
-from radrl.data.sources.iu_xray import source as iu_xray
+from radrl.data.sources import iu_xray as iu_xray
 from radrl.data.study import Record
 
 COLUMNS = (

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from radrl.data.sources.iu_xray import source as iu_xray
-from radrl.data.sources.opening.iu_xray import IuXraySection
+from radrl.data.sources import iu_xray as iu_xray
+from radrl.data.sources.iu_xray import IuXraySection
 from radrl.data.tables import SourceError
 
 

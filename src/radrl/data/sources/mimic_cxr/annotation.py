@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, NoReturn
 
 from radrl.data.quarantine import Refusal, Refused
-from radrl.data.sources.mimic_cxr.layout import dicom_bytes, dicom_text
+from radrl.data.sources.mimic_cxr.tables import dicom_bytes, dicom_text
 from radrl.data.tables import SourceError
 from radrl.storage import json_files
 
