@@ -34,7 +34,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help env repro test test-slow test-storage lint types contracts pytest lowest smoke offline-check stages notebooks base ui viz format lock clean distclean tree docs scorers engines metrics seeds combinations rows
+.PHONY: help env gpu-check gpu-bundle repro test test-slow test-storage lint types contracts pytest lowest smoke offline-check stages notebooks base ui viz format lock clean distclean tree docs scorers engines metrics seeds combinations rows
 
 help:  ## this list
 	@echo "make TARGET [PYTHON=python3.11] [TORCH_INDEX=URL] [VENV=.venv]"
@@ -154,6 +154,12 @@ engines: $(ENGINES)  ## the environment of vLLM, which writes reports where para
 
 metrics: $(INSTALLED)  ## score docs/metric_checks.csv and docs/metric_scenarios.csv anew, into docs/metrics.md and its plot
 	python tools/metric_checks.py
+
+gpu-check: $(INSTALLED)  ## what is true on this machine's GPU, 25 minutes, into docs/bench/gpu.md; ONLY=speed-8,memory MINUTES=10
+	python bench/gpu_check $(if $(ONLY),--only $(ONLY)) $(if $(MINUTES),--minutes $(MINUTES))
+
+gpu-bundle: $(INSTALLED)  ## the same for a machine without a network that has torch and transformers: build/radrl-gpu.tar; IMAGE=3.12
+	python tools/gpu_bundle $(if $(IMAGE),--python $(IMAGE))
 
 seeds: $(INSTALLED)  ## the shipped arms once a seed, into docs/results/; SEEDS="10 11 12", JOBS=2
 	radrl study conf/recipes/study-phantom-arms.yaml --seeds "$(SEEDS)" $(if $(JOBS),--jobs $(JOBS)) --out docs/results/phantom-arms.md

@@ -49,7 +49,7 @@ from radrl.process import offline
 from radrl.process.runtime import pin
 from radrl.rewards.base import Part, RewardSum
 from radrl.rewards.ce_f1 import ClinicalF1
-from radrl.training import batches, placing
+from radrl.training import batches, device_placement
 from radrl.training.compact_labeler import fitting
 from radrl.training.reinforcement import grpo
 from radrl.training.reinforcement.oracle import Oracle
@@ -288,7 +288,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="write the page here, under its head")
     given = parser.parse_args()
     offline.apply()
-    pin(1, placing.CPU)
+    pin(1, device_placement.CPU)
     logging.disable(logging.WARNING)
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     params["labeler"]["compact"]["recombined"] = given.lessons

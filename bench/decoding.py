@@ -33,14 +33,13 @@ import yaml
 from PIL import Image
 from transformers import DynamicCache
 
-from radrl.data.sources import phantom
 from radrl.policy import decoding, folder, vision_chunks
 from radrl.policy.encoding import encode_prompts
 from radrl.policy.folder import Policy
 from radrl.policy.shared_prefill import by_row, write_on
 from radrl.process import offline
 from radrl.process.runtime import pin
-from radrl.training import placing
+from radrl.training import device_placement
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 SIZES: Final = (112, 224, 448)
@@ -115,6 +114,8 @@ WAYS: Final[dict[str, Way]] = {"rows": rows, "copies": copies, "radrl": shared}
 
 def prompts(policy: Policy, size: int, films: int, prompt: str) -> Mapping[str, torch.Tensor]:
     """Prompts on drawn films of a size in pixels."""
+    from radrl.data.sources import phantom  # here, for it needs scipy, and others import the ways alone
+
     policy.processor.image_processor.size = {"shortest_edge": size**2, "longest_edge": size**2}
     drawn = phantom.read(seed=0, studies={"test": films}, image_size=size, lateral_share=0)
     pictures = [[Image.fromarray(own.image()).convert("RGB")] for own in drawn]
@@ -315,7 +316,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="write the page here, under its head")
     given = parser.parse_args()
     offline.apply()
-    pin(1, placing.CPU)
+    pin(1, device_placement.CPU)
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     policy = folder.load(given.policy or ROOT / params["policy"]["path"])
     text = page(policy, given, params["prompts"]["plain"])

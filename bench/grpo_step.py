@@ -39,6 +39,7 @@ import torch  # noqa: E402
 from grpo_steps import count, measure, page, policies, scripts, ways  # noqa: E402
 from grpo_steps.measure import Cell, Job  # noqa: E402
 from grpo_steps.results import Results  # noqa: E402
+from transformers import AutoConfig  # noqa: E402
 from transformers.utils import logging  # noqa: E402
 from trl.trainer.utils import get_peak_flops  # noqa: E402
 
@@ -99,10 +100,10 @@ def options(given: Sequence[str] | None = None) -> argparse.Namespace:
 def job(bench: Bench, cell: Cell, start: Path, texts: Sequence[str], steps: int) -> Job:
     """A cell of the table as its processes are handed it."""
     films = bench.films or min(FILMS, ROLLOUTS // cell.group)
-    own = policies.load(start, cell.size)
+    processor = policies.reads(start, cell.size)
     told = measure.settings_of(cell, bench.params["training"], films=films, steps=steps)
     written = scripts.write(
-        own.processor.tokenizer, texts, tokens=cell.tokens, rows=films * cell.group, steps=steps
+        processor.tokenizer, texts, tokens=cell.tokens, rows=films * cell.group, steps=steps
     )
     told["max_new_tokens"] = max(len(script) for step in written for script in step)
     return Job(
@@ -121,9 +122,8 @@ def job(bench: Bench, cell: Cell, start: Path, texts: Sequence[str], steps: int)
 
 def counted(own: Job) -> dict[str, count.Operations]:
     """Operations of a cell's counted steps, by way."""
-    policy = policies.load(own.start, own.cell.size)
-    shapes = count.shapes(policy.model.config)
-    prompt = policies.prompt_tokens(policy.processor, own.prompts)
+    shapes = count.shapes(AutoConfig.from_pretrained(own.start))
+    prompt = policies.prompt_tokens(policies.reads(own.start, own.cell.size), own.prompts)
     at_once = measure.parts(own.settings).size
     by_way: dict[str, count.Operations] = {}
     for way in ways.WAYS:
@@ -165,13 +165,13 @@ def run(
     operations = {}
     bar = tqdm(total=len(cells) * own.rounds * len(own.ways), desc="grpo_step", file=sys.stderr)
     for cell in cells:
-        asked = job(bench, cell, start, texts, own.steps)
-        operations[cell] = counted(asked)
+        given = bench, cell, start, texts, own.steps
+        operations[cell] = counted(job(*given))
         for turn, way in product(range(own.rounds), own.ways):
             bar.set_postfix_str(f"{cell.size} px, G {cell.group}, {cell.tokens} tokens, {way}")
             key = (*cell, way, turn)
             if key not in kept.found:
-                kept.add(key, measure.in_a_process(way, asked))
+                kept.add(key, measure.made_in_a_process(way, bench.device, job, *given))
             bar.update()
     bar.close()
     asked_for = {

@@ -210,7 +210,7 @@ def lessons(size: int, at_once: int, tokens: int, tunes: str) -> tuple[float, fl
     drawn = policies.records(size, 2 * at_once)
     prompts = policies.prompts(drawn, params["prompts"]["plain"])
     reports = [own.findings for own in drawn]
-    measured = measure._apart("cpu", _taught, size, settings, policies.films(drawn), reports)
+    measured = measure.apart("cpu", _taught, size, settings, policies.films(drawn), reports)
     policy = policies.load(START, size)
     shape = shapes.of_folder(START)
     counted = shapes.count(shapes.model(shape), tunes, settings["lora"])

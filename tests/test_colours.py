@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgb
 
 import radrl.pipelines.compare
 from radrl.pages.colours import APART, APART_BY
-from radrl.pages.pictures import style
+from radrl.pages.figures import style
 
 DEUTERANOPIA = np.array(
     [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]

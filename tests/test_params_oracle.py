@@ -10,8 +10,8 @@ import yaml
 
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.params.base import ParamsError
-from radrl.params.rewards import clinical_names
 from radrl.params.schema import Params, validate
+from radrl.params.training import clinical_names
 from radrl.parts.find import names
 from radrl.rewards.build import build
 

@@ -17,6 +17,7 @@ import psutil
 import torch
 from datasets import Dataset
 from transformers import PrinterCallback
+from transformers.training_args import OptimizerNames
 from transformers.utils import logging
 
 from grpo_steps import policies, scripts, ways
@@ -24,7 +25,7 @@ from radrl.policy.processor import FilmProcessor
 from radrl.process import offline
 from radrl.process.runtime import pin
 from radrl.rewards.base import RewardSum
-from radrl.training import batches, placing, tuning
+from radrl.training import batches, device_placement, tuning
 from radrl.training.reinforcement.grpo import _arguments
 
 
@@ -55,6 +56,7 @@ class Job:
         settings: the keys of `radrl.params.training.Training`.
         device: where.
         dtype: of weights that do not train.
+        optimizer: transformers' name of another AdamW than the settings ask for; nothing for theirs.
     """
 
     cell: Cell
@@ -65,6 +67,7 @@ class Job:
     settings: Mapping[str, Any]
     device: str = "cpu"
     dtype: str = "float32"
+    optimizer: str | None = None
 
 
 def settings_of(cell: Cell, training: Mapping[str, Any], *, films: int, steps: int) -> dict[str, Any]:
@@ -74,13 +77,30 @@ def settings_of(cell: Cell, training: Mapping[str, Any], *, films: int, steps: i
 
 
 def in_a_process(way: str, job: Job) -> dict[str, Any]:
-    """What `train` finds, in a process of its own.
+    """What `train` finds, in a process of its own; of a CPU's cells alone, whose processes are forks.
 
     Raises:
         RuntimeError: when that process ends without a word.
     """
-    found: dict[str, Any] = _apart(job.device, train, way, job)
+    found: dict[str, Any] = apart(job.device, train, way, job)
     return found
+
+
+def made_in_a_process(way: str, device: str, make: Callable[..., Job], *given: Any) -> dict[str, Any]:
+    """As `in_a_process`, of a job that is made there: its rows and rewards cannot be handed over.
+
+    Args:
+        way: a key of `ways.WAYS`.
+        device: where.
+        make: of a module.
+        *given: what it is called with.
+    """
+    found: dict[str, Any] = apart(device, _made, way, make, given)
+    return found
+
+
+def _made(way: str, make: Callable[..., Job], given: Sequence[Any]) -> dict[str, Any]:
+    return train(way, make(*given))
 
 
 def build(shape: Mapping[str, Any], texts: Sequence[str], start: Path, *, device: str, dtype: str) -> None:
@@ -93,7 +113,7 @@ def build(shape: Mapping[str, Any], texts: Sequence[str], start: Path, *, device
         device: where its weights are drawn.
         dtype: of them.
     """
-    _apart(device, _build, shape, texts, start, device, dtype)
+    apart(device, _build, shape, texts, start, device, dtype)
 
 
 def _build(shape: Mapping[str, Any], texts: Sequence[str], start: Path, device: str, dtype: str) -> None:
@@ -105,7 +125,12 @@ def parts(settings: Mapping[str, Any]) -> batches.Parts:
     return batches.of_rollouts(settings)
 
 
-def _apart(device: str, work: Callable[..., Any], *given: Any) -> Any:
+def apart(device: str, work: Callable[..., Any], *given: Any) -> Any:
+    """What a function gives back in a process of its own; on an accelerator pickle must know both.
+
+    Raises:
+        RuntimeError: when that process ends without a word.
+    """
     context: Any = get_context("fork" if device == "cpu" else "spawn")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_send, args=(theirs, device, work, given))
@@ -147,7 +172,9 @@ def train(way: str, job: Job) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as workspace, play.directing():
         arguments = _arguments(job.settings, job.reward, 0, Path(workspace), device, job.dtype)
         arguments.disable_tqdm = True
-        placing.hold(arguments, device)
+        if job.optimizer is not None:
+            arguments.optim = OptimizerNames(job.optimizer)
+        device_placement.hold(arguments, device)
         trainer: Any = ways.make(
             way,
             play,

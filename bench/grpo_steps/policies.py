@@ -6,8 +6,9 @@ import io
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+import numpy as np
 import torch
 from datasets import Dataset
 from PIL import Image
@@ -15,7 +16,6 @@ from transformers import AutoTokenizer, Qwen2_5_VLConfig, Qwen2_5_VLForCondition
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 from transformers.processing_utils import ProcessorMixin
 
-from radrl.data.sources import phantom
 from radrl.labelers.rules.labeler import rules
 from radrl.policy import folder, tiny
 from radrl.policy.encoding import encode_prompts
@@ -27,14 +27,58 @@ from radrl.training.reinforcement.grpo import prompt_dataset
 
 STUDIES: Final = 800
 """Drawn for their reports; the first of them give the films."""
+CARRIED: Final = Path(__file__).with_name("carried")
+"""Where a bundle has its films and reports."""
 WINDOW: Final = 112
 """Pixels that the laptop's vision tower looks at together, as Qwen2.5-VL's."""
 
 
 def records(size: int, most: int = STUDIES) -> list[Any]:
-    """The first studies with findings, with films of a size; fewer than `most` where findings are missing."""
+    """The first studies with findings, with films of a size; fewer than `most` where findings are missing.
+
+    They are drawn, for which scipy is needed, or read where a bundle carries them (`carry`).
+    """
+    carried = CARRIED / f"{size}.npz"
+    if carried.is_file():
+        return read_carried(carried)[:most]
+    from radrl.data.sources import phantom
+
     drawn = phantom.read(seed=0, studies={"train": STUDIES}, image_size=size, lateral_share=0)
     return [own for own in islice(drawn, most) if own.findings]
+
+
+class Carried(NamedTuple):
+    """A study of a bundle: its report, its key and its film, where it has one."""
+
+    findings: str
+    key: str
+    film: np.ndarray | None
+
+    def image(self) -> np.ndarray:
+        """The film.
+
+        Raises:
+            LookupError: when the bundle carries none of it.
+        """
+        if self.film is None:
+            raise LookupError(f"the bundle carries no film of {self.key}; make it with more (--films)")
+        return self.film
+
+
+def carry(file: Path, size: int, films: int) -> None:
+    """Write the drawn studies of a size, every report and the first films, for where they cannot be drawn."""
+    drawn = records(size)
+    pictures = np.stack([own.image() for own in drawn[:films]])
+    texts = {name: np.array([getattr(own, name) for own in drawn]) for name in ("findings", "key")}
+    np.savez(file, films=pictures, **texts)
+
+
+def read_carried(file: Path) -> list[Carried]:
+    """What `carry` has written."""
+    with np.load(file) as own:
+        films, findings, keys = own["films"], own["findings"].tolist(), own["key"].tolist()
+    pictures = [*films, *[None] * (len(keys) - len(films))]
+    return [Carried(*one) for one in zip(findings, keys, pictures, strict=True)]
 
 
 def laptop(params: Mapping[str, Any], texts: Sequence[str]) -> Policy:
@@ -59,9 +103,14 @@ class EveryRow(FilmProcessor):  # type: ignore[misc]
 def load(start: Path, size: int, processor: type[FilmProcessor] = FilmProcessor) -> Policy:
     """A saved policy as transformers loads it, for films of a size; what radrl adds, its trainer adds."""
     model = Qwen2_5_VLForConditionalGeneration.from_pretrained(start, dtype=torch.float32)
+    return Policy(model.eval(), reads(start, size, processor))
+
+
+def reads(start: Path, size: int, processor: type[FilmProcessor] = FilmProcessor) -> FilmProcessor:
+    """The processor of a saved policy, for films of a size; no weights are read."""
     image_processor = Qwen2VLImageProcessorPil.from_pretrained(start)
     image_processor.size = {"shortest_edge": size**2, "longest_edge": size**2}
-    return Policy(model.eval(), processor(image_processor, AutoTokenizer.from_pretrained(start)))
+    return processor(image_processor, AutoTokenizer.from_pretrained(start))
 
 
 def films(own: Sequence[Any]) -> list[tuple[bytes]]:

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from radrl.labelers.base import Labeler, LabelMatrix, says_nothing
-from radrl.labelers.loading import RULES, load, needs_model, one
+from radrl.labelers.build import RULES, load, needs_model, one
 from radrl.observations import OBSERVATIONS
 from radrl.parts.checked import checked
+from radrl.parts.choices import hint
 from radrl.parts.find import find, own_names
-from radrl.parts.near import hint
 from radrl.reports.lists import require_equal, texts
 
 if TYPE_CHECKING:
@@ -138,8 +138,7 @@ def score(
     """
     from radrl.scoring.base import Scores, ScoringError
     from radrl.scoring.build import build
-    from radrl.scoring.names import WITHOUT_MODEL
-    from radrl.scoring.wanted import EVAL, Wanted
+    from radrl.scoring.names import EVAL, WITHOUT_MODEL, Wanted
 
     truth, generated = _pairs(references, hypotheses)
     asked = list(WITHOUT_MODEL) if metrics is None else texts("metrics", metrics)
@@ -276,7 +275,7 @@ def _pairs(references: Iterable[str], hypotheses: Iterable[str]) -> tuple[list[s
 @contextmanager
 def _of_metrics() -> Iterator[None]:
     """Say of a metric that is none which argument it stands in."""
-    from radrl.scoring.wanted import UnknownMetric
+    from radrl.scoring.names import UnknownMetric
 
     try:
         yield

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from radrl.algorithms.token_credit import content_tokens, token_advantages
+from radrl.algorithms.token_credit import token_advantages
 
 
 def test_by_hand():
@@ -40,19 +40,8 @@ def test_the_loss_they_give_agrees_with_the_vectors(rl_math, credit):
     assert by_limit == pytest.approx(expected[f"dr_grpo_beta0.0_{credit}"], abs=1e-12)
 
 
-def test_content_is_what_was_written_without_special_tokens():
-    ids = np.array([[7, 8, 2, 0], [9, 2, 0, 0]])
-    mask = np.array([[1, 1, 1, 0], [1, 1, 0, 0]])
-    assert content_tokens(ids, mask, [2]).tolist() == [
-        [True, True, False, False],
-        [True, False, False, False],
-    ]
-
-
 def test_refuses_what_does_not_fit():
     with pytest.raises(ValueError, match=r"\(2,\).*\(3, 4\)"):
         token_advantages(np.ones(2), np.ones((3, 4)))
     with pytest.raises(ValueError, match=r"weight at \(0, 1\) is nan"):
         token_advantages([1.0], [[1.0, np.nan]])
-    with pytest.raises(ValueError, match=r"token ids have shape \(2, 3\)"):
-        content_tokens(np.ones((2, 3), int), np.ones(3), [])

@@ -93,3 +93,10 @@ def test_the_page_is_what_the_command_writes(radrl, root, monkeypatch):
     result = radrl("plan", *[path.relative_to(root) for path in names], *shown.split())
     assert shown in (root / "docs/scale.md").read_text()
     assert result.stdout.strip() in (root / "docs/scale.md").read_text()
+
+
+def test_several_recipes_cannot_be_calibrated(radrl, root, monkeypatch):
+    monkeypatch.chdir(root)
+    result = radrl("plan", LAPTOP, ORAPO, "--calibrate")
+    assert result.exit_code == 2
+    assert "--calibrate takes one RECIPE" in result.stderr

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 import radrl
-from radrl.credit.other_trainers import DEFAULTS
+from radrl.credit.other_trainers import DEFAULTS, TokenCredit
+from radrl.credit.uniform import Uniform
 from radrl.parts.builtin import BUILTIN
 
 ROOT = Path(__file__).parents[2]
@@ -80,6 +81,10 @@ MISTAKES: list[tuple[Callable[[Any], Any], str]] = [
     (
         lambda given: radrl.credit.get("tf_idf", given)([[10], [11]], group=2, references=["a"]),
         "completion_ids has 2, references has 1",
+    ),
+    (
+        lambda given: TokenCredit("gradient", Uniform(), given, "plain")([[10], [11]], group=2),
+        "credit gradient reads references: give references=",
     ),
 ]
 

@@ -15,10 +15,9 @@ import pytest
 from click.testing import CliRunner
 
 from radrl.commands import doctor
-from radrl.doctor import installed, record
+from radrl.doctor import environment, record
 from radrl.doctor.findings import Finding
-from radrl.doctor.recipe import named
-from radrl.doctor.settings import settings
+from radrl.doctor.recipe import named, settings
 from radrl.params.schema import validate
 from radrl.storage import yaml_files
 
@@ -83,7 +82,7 @@ def test_parameters_that_the_schema_refuses_are_said(tmp_path: Path) -> None:
 
 def test_a_package_of_another_release_costs_the_numbers(tmp_path: Path) -> None:
     (tmp_path / "constraints.txt").write_text("pandas==0.1\npyarrow==1 ; python_version < '3.12'\n")
-    told = {one.name: one for one in installed.packages(tmp_path)}
+    told = {one.name: one for one in environment.packages(tmp_path)}
     assert told["pandas"].said.endswith("tested is 0.1")
     assert told["pandas"].state == "without"
     assert told["pyarrow"].state == "there"  # by platform: no one release was tested
@@ -93,7 +92,7 @@ def test_a_program_that_is_not_there_says_what_it_costs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    told = {one.name: one for one in installed.programs()}
+    told = {one.name: one for one in environment.programs()}
     assert told["Java"].state == "without"
     assert "METEOR" in told["Java"].costs
     assert told["git"].state == "lacking"

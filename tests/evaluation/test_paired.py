@@ -1,4 +1,5 @@
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radrl.algorithms.f_measure import ratio
-from radrl.evaluation.paired import FEWEST_PATIENTS, holm, paired_differences, randomisation_p
+from radrl.evaluation.paired import FEWEST_PATIENTS, holm, holm_within, paired_differences, randomisation_p
 from radrl.evaluation.summed import SummedMetrics, mean_metrics
 
 PATIENTS = [f"p{i // 2:02d}" for i in range(80)]
@@ -193,6 +194,12 @@ def test_so_many_patients_are_wanted_that_holm_over_25_arms_can_be_passed_by_swa
 def test_metrics_of_one_arm_only_are_named():
     with pytest.raises(ValueError, match="one arm only: a, b"):
         paired_differences([mean_metrics({"a": [1.0]})], [mean_metrics({"b": [1.0]})], ["p"], seed=0)
+
+
+def test_holm_within_families_counts_what_is_tested_alone():
+    # family a: 0.01 x 2, 0.04; family b: 0.04 x 1, for what has no p is no hypothesis
+    p = holm_within(["a", "b", "a", "b", "b"], [0.01, None, 0.04, 0.04, math.nan])
+    assert p == [pytest.approx(0.02), None, pytest.approx(0.04), pytest.approx(0.04), None]
 
 
 def test_holm_by_hand():

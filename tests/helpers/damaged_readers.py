@@ -495,9 +495,9 @@ SYSTEM = json.dumps(
 
 
 def _system(folder: Path, path: Path) -> None:
-    from radrl.pipelines.compare import systems
+    from radrl.pipelines.compare import rows
 
-    found = systems.read(folder, {"metrics": ["bleu_4", "rouge_l"], "systems": {"theirs": path.name}})
+    found = rows.read_systems(folder, {"metrics": ["bleu_4", "rouge_l"], "systems": {"theirs": path.name}})
     evaluation = {
         "labelers": ["rules"],
         "cleaning": "none",
@@ -506,9 +506,9 @@ def _system(folder: Path, path: Path) -> None:
     }
     films = pd.DataFrame({"reference_labels": [np.zeros(14)] * 3})
     for one in found.values():
-        list(systems.differences(one, films, evaluation, {"rules": {}}))
+        list(rows.system_differences(one, films, evaluation, {"rules": {}}))
         json.dumps(one.protocol)
-    systems.lines(found, ["bleu_4", "rouge_l"])
+    rows.system_lines(found, ["bleu_4", "rouge_l"])
 
 
 # Settings --------------------------------------------------------------------------------------------------
@@ -587,9 +587,9 @@ def _claims(folder: Path, path: Path) -> int:
 
 
 def _seal(folder: Path, path: Path) -> None:
-    from radrl.training import seals
+    from radrl.training import checkpoint_digests
 
-    assert isinstance(seals.altered(folder), list)
+    assert isinstance(checkpoint_digests.altered(folder), list)
 
 
 def _pointer(folder: Path, path: Path) -> None:
@@ -608,9 +608,9 @@ def _lay_pointer(folder: Path) -> Path:
 
 
 def _note(folder: Path, path: Path) -> None:
-    from radrl.data import drawn
+    from radrl.data import pretraining_seed
 
-    drawn.refuse_seen(folder, source="phantom", seed=1)
+    pretraining_seed.refuse_seen(folder, source="phantom", seed=1)
 
 
 def _origins(folder: Path, path: Path) -> None:
@@ -649,7 +649,7 @@ def _cache(folder: Path, path: Path) -> None:
 
 
 def _unfinished(folder: Path, path: Path) -> None:
-    from radrl.rexrank.unfinished import Unfinished
+    from radrl.rexrank.predictions import Unfinished
 
     with Unfinished(path, {"arm": "deer"}) as kept:
         assert all(isinstance(key, str) and isinstance(text, str) for key, text in kept.reports.items())
@@ -727,14 +727,14 @@ def _arrow_shards(folder: Path, path: Path) -> int:
 
 
 def _journal(folder: Path, path: Path) -> None:
-    from radrl.data.journal import Journal
+    from radrl.data.shards import Journal
 
     Journal(folder).read(0)
 
 
 def _lay_journal(folder: Path) -> Path:
-    from radrl.data.journal import Journal
     from radrl.data.quarantine import Refusal
+    from radrl.data.shards import Journal
 
     notes = [Refusal(f"k{n}", "missing_image", "no such file", f"s{n}") for n in range(20)]
     Journal(folder).write(0, pa.table({"a": [1]}), notes, studies=20, digest="ab")

@@ -20,7 +20,7 @@ from radrl.credit.base import Rollouts
 from radrl.evaluation import paired
 from radrl.params.base import ParamsError
 from radrl.params.schema import validate
-from radrl.pipelines.analyses import groups, lines, masking, page, published, rewards
+from radrl.pipelines.analyses import groups, lines, masking, page, rewards, table
 from radrl.pipelines.analyses.nodes import (
     draw_analyses,
     draw_pools,
@@ -304,8 +304,8 @@ def test_figure_has_a_panel_a_metric(
     figure = draw_analyses(mask(), measure(), results, SUMMARY)
     titles = [axes.get_title(loc="left") for part in figure.subfigs for axes in part.axes]
     assert len(titles) == len({*titles}) == 5
-    assert published.deer(results, 7, "DDSampling (20%)", "unique_rewards") == 3.6
-    assert published.deer(results, 7, None, "unique_rewards") is None
+    assert table.deer(results, 7, "DDSampling (20%)", "unique_rewards") == 3.6
+    assert table.deer(results, 7, None, "unique_rewards") is None
 
 
 def test_pieces_are_the_report_coloured_by_hand() -> None:

@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 import pytest
 import yaml
 
-from radrl.data.drawn import DRAWN_FROM
+from radrl.data.pretraining_seed import DRAWN_FROM
 from radrl.pipelines.base_card.nodes import FACTS, measure_base, write_card
 from radrl.pipelines.policy.nodes import make_base_policy
 from radrl.policy import folder

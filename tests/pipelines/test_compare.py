@@ -42,31 +42,24 @@ from radrl.params.base import ParamsError
 from radrl.params.data import Ingest
 from radrl.params.rows import row_digests
 from radrl.parts.builtin import BUILTIN
-from radrl.pipelines.compare import (
-    agreement,
-    curves,
-    figures,
-    nodes,
-    plots,
-    scores,
-    seeds,
-    training_data,
+from radrl.pipelines.compare import figures, nodes, scores, summary, training
+from radrl.pipelines.compare import inputs as gathering
+from radrl.pipelines.compare.inputs import ComparisonSettings
+from radrl.pipelines.compare.page import (
+    CONTENTS,
+    draw_films,
+    mark_case,
+    mark_phrases,
+    read_facts,
+    weigh_findings,
 )
-from radrl.pipelines.compare import arms as gathering
-from radrl.pipelines.compare.cases import case, marked
-from radrl.pipelines.compare.cells import described as describe_row
-from radrl.pipelines.compare.facts import facts_of
-from radrl.pipelines.compare.few import too_few, too_short
-from radrl.pipelines.compare.page import CONTENTS, draw_films
 from radrl.pipelines.compare.pipeline import DECIDING, create_pipeline
-from radrl.pipelines.compare.ranking import rank
-from radrl.pipelines.compare.rows import Row
-from radrl.pipelines.compare.settings import ComparisonSettings
-from radrl.pipelines.compare.summary import sentences
-from radrl.pipelines.compare.systems import System, lines
-from radrl.pipelines.compare.weighed import weighed_of
+from radrl.pipelines.compare.rows import Row, System, system_lines
+from radrl.pipelines.compare.summary import sentences, too_few_patients, too_few_updates
+from radrl.pipelines.compare.tables import describe_row as describe_row
+from radrl.pipelines.compare.tables import rank_rows
 from radrl.pipelines.eval.texts import label_columns, texts_of
-from radrl.scoring import meteor_counts
+from radrl.scoring import nlg
 from radrl.scoring.base import Scores
 from radrl.scoring.build import build as build_scorers
 from radrl.scoring.meteor import MeteorProcess
@@ -340,8 +333,8 @@ def reads(left: dict[str, Any]) -> Callable[..., dict[str, Any]]:
     return lambda *names: {name: left[name] for name in names if name in left}
 
 
-def counted_chosen(left: dict[str, Any], arms: dict[str, Any] = BOTH) -> list[training_data.Subset]:
-    return nodes.count_chosen(reads(left), dict.fromkeys(arms, history()), arms)
+def counted_chosen(left: dict[str, Any], arms: dict[str, Any] = BOTH) -> list[training.Subset]:
+    return nodes.count_selected_films(reads(left), dict.fromkeys(arms, history()), arms)
 
 
 def agreement_of(arms: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -351,7 +344,7 @@ def agreement_of(arms: dict[str, pd.DataFrame]) -> pd.DataFrame:
     rows["every_label_positive"] = Row(None, labels=baselines.every_label_positive(len(films)))
     (scorer,) = build_scorers(["ce"], EVAL, [build_labeler(LABELER)])
     group = scores.Group([], scorer, pooled=True)
-    return agreement.agree(rows, group, texts_of(films, "reference"), "rules")
+    return scores.tabulate_agreement(rows, group, texts_of(films, "reference"), "rules")
 
 
 def paired(comparison: pd.DataFrame) -> pd.DataFrame:
@@ -390,7 +383,7 @@ def page(
     histories = {"grpo": history() if curve is None else curve}
     chosen = counted_chosen(left=LEFT if diversity is None else LEFT | {"diversity": diversity})
     results = Path(__file__).parents[2] / "conf" / "base" / "published_results.csv"
-    beside = nodes.gather_beside(
+    beside = nodes.gather_page_context(
         pd.read_csv(results),
         over_seeds or [],
         INGESTED | (ingested or {}),
@@ -589,8 +582,8 @@ class TestTable:
                 row[[4, 5]], row[20] = len({*known} & {*said}), 1
             return table
 
-        # Java takes seconds a row; tests/scoring/test_meteor_counts.py asks the program itself
-        monkeypatch.setattr(meteor_counts, "meteor_missing", lambda: None)
+        # Java takes seconds a row; tests/scoring/test_meteor.py asks the program itself
+        monkeypatch.setattr(nlg, "meteor_missing", lambda: None)
         monkeypatch.setattr(MeteorProcess, "__enter__", lambda process: process)
         monkeypatch.setattr(MeteorProcess, "__exit__", lambda *_: None)
         monkeypatch.setattr(MeteorProcess, "counts", counts)
@@ -983,7 +976,7 @@ class TestFigures:
 
     def test_the_page_has_what_a_figure_of_its_own_would_give(self, comparison: pd.DataFrame) -> None:
         figure, drawn = nodes.draw_comparison(comparison, COMPARE)
-        alone, buffer = figures.forest(comparison, reference="sft"), io.StringIO()
+        alone, buffer = figures.draw_forest(comparison, reference="sft"), io.StringIO()
         with mpl.rc_context({"svg.hashsalt": "forest", "svg.fonttype": "none"}):
             plain = dict.fromkeys(("Creator", "Date", "Format", "Type"))
             alone.savefig(buffer, format="svg", transparent=True, metadata=plain)
@@ -998,7 +991,7 @@ class TestCurves:
     @staticmethod
     def panels(*arms: pd.DataFrame, rare: dict[str, int] | None = None) -> dict[str, Axes]:
         """The drawn panels by title."""
-        drawn = curves.curves({f"arm{i}": arm for i, arm in enumerate(arms)}, rare)
+        drawn = training.draw_curves({f"arm{i}": arm for i, arm in enumerate(arms)}, rare)
         return {panel.get_title(loc="left"): panel for panel in drawn.axes if panel.axison}
 
     def test_what_no_arm_logged_is_not_drawn(self) -> None:
@@ -1007,14 +1000,14 @@ class TestCurves:
         assert [len(panel.lines) for panel in drawn.values()] == [4, 2]  # each step and the running mean
 
     def test_panels_stand_in_rows_by_what_they_answer(self) -> None:
-        drawn = curves.curves({"grpo": watched()}, {"Fracture": 12})
+        drawn = training.draw_curves({"grpo": watched()}, {"Fracture": 12})
         assert [part.get_suptitle() for part in drawn.subfigs] == [
             "Reward",
             "Policy",
             "Watched films",
             "Signs of a hacked reward on the watched films",
         ]
-        assert len(drawn.subfigs[2].axes) == curves.COLUMNS  # so that columns of all rows are as wide
+        assert len(drawn.subfigs[2].axes) == training.COLUMNS  # so that columns of all rows are as wide
 
     def test_parts_of_a_reward_are_drawn_where_there_are_several(self) -> None:
         one = history().assign(**{"rewards/ce_f1/mean": 0.5})
@@ -1061,7 +1054,11 @@ class TestCurves:
         }
         labels = pd.DataFrame({"split": "train"} | columns)
         test = labels.assign(split="test", **dict.fromkeys(OBSERVATIONS, POSITIVE))
-        assert curves.rare_labels(pd.concat([labels, test])) == {"Fracture": 11, "Edema": 12, "Pneumonia": 30}
+        assert training.rare_labels(pd.concat([labels, test])) == {
+            "Fracture": 11,
+            "Edema": 12,
+            "Pneumonia": 30,
+        }
 
     def test_rare_labels_are_those_the_watched_films_have(self) -> None:
         rare = {"Pneumothorax": 10, "Fracture": 12, "Edema": 13, "Pneumonia": 14}
@@ -1262,7 +1259,7 @@ class TestPage:
         caption = "by rules, a label a line; in training by what the arm's reward names"
         assert text.count(caption) == COMPARE["examples"]
         shown = re.findall(r'<p class="id">(\w+)</p>', text)
-        found = facts_of(arms, ARMS, shown)
+        found = read_facts(arms, ARMS, shown)
         assert found.keys() == {"grpo"}
         lines = [line for own in found["grpo"].values() for line in own]
         assert {line.verdict for line in lines} > {"supported"}
@@ -1281,7 +1278,7 @@ class TestPage:
         text = page(comparison, {"sft": scored, "grpo": grpo}, corpus)
         shown = re.findall(r'<p class="id">(\w+)</p>', text)
         assert text.count(caption) == len(shown)  # of the one arm that was scored so
-        found = weighed_of({"sft": scored, "grpo": grpo}, shown)
+        found = weigh_findings({"sft": scored, "grpo": grpo}, shown)
         assert found.keys() == {"sft"}
         rows = [row for own in found["sft"].values() for row in own]
         assert {"matched", "missed"} & {row["kind"] for row in rows}
@@ -1385,7 +1382,7 @@ class TestFewPatients:
         assert line["difference_low"] > 0
         assert line[["p", "p_randomisation", "p_holm"]].isna().all()
         assert line["patients"] == 4
-        assert {place.mark for place in rank(comparison, [], COMPARE).places} == {""}
+        assert {place.mark for place in rank_rows(comparison, [], COMPARE).places} == {""}
         printed = " ".join(capsys.readouterr().out.split())
         assert f"{self.SAID}, so no difference has a mark or a p." in printed
 
@@ -1415,7 +1412,7 @@ class TestFewPatients:
         some = comparison.assign(
             patients=comparison["patients"].mask(more & comparison["patients"].notna(), 12)
         )
-        assert too_few(some).startswith("4 patients on nlg_bleu2: too few")
+        assert too_few_patients(some).startswith("4 patients on nlg_bleu2: too few")
 
 
 class TestFewUpdates:
@@ -1431,8 +1428,8 @@ class TestFewUpdates:
         ],
     )
     def test_where_no_arm_had_ten_it_is_said(self, updates: list[int], said: str) -> None:
-        assert too_short(updates).startswith(said)
-        assert bool(too_short(updates)) == bool(said)
+        assert too_few_updates(updates).startswith(said)
+        assert bool(too_few_updates(updates)) == bool(said)
 
     @pytest.mark.parametrize("steps", [5, 10])
     def test_it_stands_above_the_page_and_the_card(
@@ -1649,10 +1646,10 @@ class TestSeeds:
     def test_another_reference_and_one_seed_have_none(self, comparison: pd.DataFrame) -> None:
         given = {"metric": self.METRIC, "rows": ["sft", "grpo"], "corpus": SEEDS["corpus"].iloc[0]}
         given["settings"] = row_digests(SHIPPED)
-        assert len(seeds.of_shipped(SEEDS, reference="sft", **given)) == 2
-        assert seeds.of_shipped(SEEDS, reference="grpo", **given) == []
-        assert seeds.of_shipped(SEEDS.assign(seeds=1), reference="sft", **given) == []
-        assert seeds.of_shipped(SEEDS.iloc[:0], reference="sft", **given) == []
+        assert len(summary.shipped_over_seeds(SEEDS, reference="sft", **given)) == 2
+        assert summary.shipped_over_seeds(SEEDS, reference="grpo", **given) == []
+        assert summary.shipped_over_seeds(SEEDS.assign(seeds=1), reference="sft", **given) == []
+        assert summary.shipped_over_seeds(SEEDS.iloc[:0], reference="sft", **given) == []
 
     def test_the_shipped_table_is_told_of_arms_of_its_own_settings_alone(self, root: Path) -> None:
         table = pd.read_csv(root / "conf/base/seeds_results.csv")
@@ -1838,7 +1835,7 @@ class TestFirstScreen:
         assert self.METRIC in trivial.text
 
     def test_all_rows_stand_in_one_plot_the_highest_first(self, comparison: pd.DataFrame) -> None:
-        ranking = rank(comparison, SEEDS.iloc[:2].to_dict("records"), self.SETTINGS)
+        ranking = rank_rows(comparison, SEEDS.iloc[:2].to_dict("records"), self.SETTINGS)
         values = [place.line["value"] for place in ranking.places]
         assert values == sorted(values, reverse=True)
         assert {place.line["arm"] for place in ranking.places} == {*comparison["arm"]}
@@ -1941,8 +1938,8 @@ class TestAgreement:
         self, sft: pd.DataFrame, grpo: pd.DataFrame
     ) -> None:
         found = agreement_of({"sft": sft, "grpo": grpo})
-        look = plots.looks(found, ["grpo"])
-        (panel,) = plots.scatter(found, look).axes
+        look = figures.row_looks(found, ["grpo"])
+        (panel,) = figures.draw_agreement(found, look).axes
         drawn = {line.get_gid(): line.get_xydata()[0] for line in panel.lines if line.get_gid()}
         for row in found.to_dict("records"):
             assert drawn[f"row-{row['arm']}"] == pytest.approx([row["recall"], row["precision"]])
@@ -1962,7 +1959,7 @@ class TestAgreement:
                 for arm, (p, r) in values.items()
             ]
         )
-        (panel,) = plots.scatter(found, plots.looks(found, []), least="sft").axes
+        (panel,) = figures.draw_agreement(found, figures.row_looks(found, []), least="sft").axes
         (left, right), (low, high) = panel.get_xlim(), panel.get_ylim()
         seen = [arm for arm, (p, r) in values.items() if left < r < right and low < p < high]
         assert seen == ["sft", "grpo"]
@@ -1981,7 +1978,7 @@ class TestCases:
         frame = reference.assign(
             reference_labels=[labels] * len(reference), report=text, labels=[said] * len(reference)
         )
-        shown = case(examples.show("f0", [film("")], {"sft": frame}), alternatives=UNCERTAIN)
+        shown = mark_case(examples.show("f0", [film("")], {"sft": frame}), alternatives=UNCERTAIN)
         (reading,) = shown.readings
         assert "".join(piece.text for piece in reading.pieces) == text
         marks = {piece.text: piece.verdict for piece in reading.pieces if piece.verdict}
@@ -1990,12 +1987,12 @@ class TestCases:
         assert {piece.verdict for piece in shown.reference.pieces} == {"", "stated"}
 
     def test_a_report_of_several_arms_is_shown_once(self, sft: pd.DataFrame) -> None:
-        shown = case(examples.show("f0", [film("")], {"sft": sft, "same": sft}), alternatives=UNCERTAIN)
+        shown = mark_case(examples.show("f0", [film("")], {"sft": sft, "same": sft}), alternatives=UNCERTAIN)
         assert [reading.arms for reading in shown.readings] == [["sft", "same"]]
 
     def test_a_text_without_mentions_is_whole_and_an_empty_one_nothing(self) -> None:
-        assert [piece.text for piece in marked("Nothing here.", [], {})] == ["Nothing here."]
-        assert marked("", [], {}) == []
+        assert [piece.text for piece in mark_phrases("Nothing here.", [], {})] == ["Nothing here."]
+        assert mark_phrases("", [], {}) == []
 
     def test_texts_cannot_break_out_of_their_marks(
         self, comparison: pd.DataFrame, sft: pd.DataFrame, corpus: ds.Dataset
@@ -2074,7 +2071,7 @@ class TestHostileTexts:
     def test_the_name_of_a_scored_file_is_no_formula_in_the_table(self) -> None:
         source = {"file": "=cmd|x.csv", "sha256": "0" * 64, "reports": 8}
         one = System("maira.json", source, {"nlg_bleu2": {"value": 0.5}}, {}, {})
-        (line,) = lines({"MAIRA 2": one}, ["nlg_bleu2"])
+        (line,) = system_lines({"MAIRA 2": one}, ["nlg_bleu2"])
         assert line["source"].startswith("'=cmd|x.csv")
 
 
@@ -2110,13 +2107,13 @@ class TestChosen:
 
     def test_the_figure_has_a_line_a_subset(self) -> None:
         subsets = [own for own in counted_chosen(LEFT) if min(own.taken) < 1]
-        (panel,) = plots.taken(subsets).axes
+        (panel,) = figures.draw_selection_shares(subsets).axes
         assert [line.get_label() for line in panel.lines] == [own.name for own in subsets]
         assert panel.lines[1].get_ydata()[-1] == 1.0
 
     def test_reports_and_rollouts_are_counted(self, sft: pd.DataFrame) -> None:
         steps = pd.DataFrame({"step": range(20), "entropy": np.linspace(2, 1, 20)})
-        found = training_data.written({"sft": sft, "other": sft}, {"other": steps})
+        found = training.output_diversity({"sft": sft, "other": sft}, {"other": steps})
         assert found["sft"].distinct == 2 / 8
         assert found["sft"].commonest == 7 / 8
         assert found["sft"].course == {}

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from radrl.pipelines.eval.gold import gold_of_reports
+from radrl.pipelines.eval.texts import gold_of_reports
 from radrl.pipelines.generate.nodes import write_reports
 from radrl.pipelines.generate.pipeline import create_pipeline
 from radrl.pipelines.generate.speed import Measured, numbers

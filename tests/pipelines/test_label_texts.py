@@ -35,8 +35,8 @@ from radrl.pipelines.labeler.nodes import check_labelers
 from radrl.reports.cleaning import clean
 from radrl.rewards.bleu2 import Bleu2
 from radrl.rewards.build import build as build_reward
-from radrl.scoring.adapted import OfFunction
-from radrl.scoring.texts import Texts
+from radrl.scoring.base import Texts
+from radrl.scoring.build import OfFunction
 from radrl.training.watching.watch import draw_sample
 
 SLASHED: Final = "Right base scarring/atelectasis."

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-from radrl.data.drawn import SeenFilms, note_on
+from radrl.data.pretraining_seed import SeenFilms, note_on
 from radrl.pipelines.policy.nodes import make_base_policy
 from radrl.storage import pointers
 from radrl.training.resume import last_checkpoint

@@ -22,7 +22,7 @@ from radrl.pipelines.generate.nodes import write_reports
 from radrl.pipelines.label.nodes import label_reports
 from radrl.pipelines.rollouts.nodes import sample_rollouts
 from radrl.policy.sampling import Sampling, sample_shards
-from radrl.scoring import shared_out
+from radrl.scoring import parallel
 from radrl.wiring.datasets import ParquetShards
 
 Compute = dict[str, Any]
@@ -60,7 +60,7 @@ def two(request: pytest.FixtureRequest) -> Iterator[Compute]:
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mapped, "OF_FILES", 3)
     monkeypatch.setattr(mapped, "OF_TEXTS", 3)
-    monkeypatch.setattr(shared_out, "PAIRS", 2)
+    monkeypatch.setattr(parallel, "PAIRS", 2)
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from radrl.policy import decoding
-from radrl.policy.drawing import numbers
 from radrl.policy.encoding import decode_film, encode_prompts
 from radrl.policy.folder import Policy
 from radrl.policy.shared_prefill import write_on
+from radrl.policy.token_sampling import numbers
 
 OWNERS = torch.tensor([0, 0, 0, 0, 1, 1, 1, 1, 2, 2])
 TOKENS = 16

@@ -20,9 +20,9 @@ from radrl.policy import decoding, folder, processor, vision_chunks
 from radrl.policy.encoding import decode_film, encode_examples, encode_prompts, merged_tokens
 from radrl.policy.families import gemma, registry
 from radrl.policy.folder import Policy
-from radrl.policy.generation import write
 from radrl.policy.shared_prefill import sharing, write_on
 from radrl.policy.spans import ByteLevelSpans
+from radrl.policy.writers.hf import write
 
 GREEDY = {"do_sample": False, "max_new_tokens": 8}
 SAMPLED = {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 0.9, "max_new_tokens": 8}

@@ -21,7 +21,7 @@ from radrl.pipelines.generate.nodes import write_reports
 from radrl.pipelines.rollouts.nodes import sample_rollouts
 from radrl.policy import folder
 from radrl.process.devices import DeviceError, place
-from radrl.training import placing
+from radrl.training import device_placement
 
 Seen = dict[str, set[str]]
 RANK = 3
@@ -176,10 +176,10 @@ def test_towers_and_the_label_network_compute_where_params_say(
 def test_a_trainer_that_would_compute_elsewhere_is_stopped(tmp_path: Path, alone: None) -> None:
     from transformers import TrainingArguments
 
-    arguments = TrainingArguments(output_dir=str(tmp_path), **placing.arguments(torch.device("cpu")))
-    placing.hold(arguments, torch.device("cpu"))
+    arguments = TrainingArguments(output_dir=str(tmp_path), **device_placement.arguments(torch.device("cpu")))
+    device_placement.hold(arguments, torch.device("cpu"))
     with pytest.raises(DeviceError, match=rf"device is {NAME}:0, but training would run on cpu"):
-        placing.hold(arguments, place("auto"))
+        device_placement.hold(arguments, place("auto"))
 
 
 def test_what_lies_elsewhere_is_refused() -> None:

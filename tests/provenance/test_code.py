@@ -105,12 +105,12 @@ def test_writing_it_down_otherwise_runs_nothing(
     ("module", "again"),
     [
         # what watches, warns, names, draws or prints
-        ("training.watching.hacking", {"compare"}),
+        ("training.watching.reward_hacking", {"compare"}),
         ("training.watching.cannot_learn", {"compare"}),
         ("training.watching.mends", {"compare"}),
         ("training.watching.diagnosis", {"compare"}),
-        ("training.watching.spoken", set()),
-        ("pipelines.compare.curves", {"compare"}),
+        ("training.watching.progress", set()),
+        ("pipelines.compare.training", {"compare"}),
         ("pages.page", {"compare", "analyses"}),
         ("wiring.tracker", set()),
         ("commands.repro", set()),
@@ -250,6 +250,14 @@ def test_a_part_of_ones_own_that_asks_for_these_names_has_their_code(
     assert handed_on <= found
     assert bool(handed_on) == bool(found & {*code.FACES.values()})
     assert ("radrl.rewards.mccs" in found) == bool(handed_on)
+
+
+def test_a_module_of_ours_is_handed_nothing_by_a_package_it_names(tmp_path: Path) -> None:
+    file = tmp_path / "asks.py"
+    file.write_text("from radrl.rewards import get")
+    modules = {"radrl.rewards.asks": file}
+    assert code._handed_on(modules) == set()
+    assert code._handed_on(modules | {"mine.asks": file}) == {"radrl.rewards.other_trainers"}
 
 
 def test_stages_are_named_as_dvc_names_them() -> None:

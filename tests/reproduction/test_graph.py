@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from radrl.provenance.code import CODE_FILE
 from radrl.reproduction import graph
 from radrl.reproduction.graph import (
     DvcError,
@@ -18,6 +21,7 @@ from radrl.reproduction.graph import (
     said_by_dvc,
     stages,
     with_followers,
+    would_run,
 )
 
 DOT = 'strict digraph  {\n"code";\n"a@x";\n"b";\n"c";\n"a@x" -> "b";\n"b" -> "c";\n}\n'
@@ -93,6 +97,58 @@ def test_code_is_digested_only_where_it_is_a_stage(
     says["status", "--json"] = '{"a@x": ["changed command"]}'
     without = {stage: before for stage, before in GRAPH.items() if stage != "code"}
     assert out_of_date(tmp_path, without) == {"a@x", "b", "c"}
+
+
+DIGESTS = "of:\n  b: '1'\n  c: '1'\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "untrue", "digests", "expected"),
+    [
+        ("{}", [], DIGESTS, set()),
+        ('{"code": ["always changed"]}', [], DIGESTS, set()),
+        ('{"code": ["always changed"], "c": ["changed command"]}', [], DIGESTS, {"c", "code"}),
+        ('{"b": [{"changed deps": {"x": "modified"}}]}', [], DIGESTS, {"b", "c", "code"}),
+        ('{"b": [{"changed deps": "all"}]}', [], DIGESTS, {"b", "c", "code"}),
+        # DVC compares the digests that lie there, which are of an earlier look
+        (f'{{"b": [{{"changed deps": {{"{CODE_FILE}": "modified"}}}}]}}', [], DIGESTS, set()),
+        (
+            f'{{"b": [{{"changed deps": {{"{CODE_FILE}": "modified", "x": "new"}}}}]}}',
+            [],
+            DIGESTS,
+            {"b", "c", "code"},
+        ),
+        ("{}", [], DIGESTS.replace("c: '1'", "c: '2'"), {"c", "code"}),
+        ("{}", [], DIGESTS + "other: '2'\n", {"code"}),
+        ("{}", ["c"], DIGESTS, {"c", "code"}),
+        ('{"elsewhere": ["changed command"]}', ["gone"], DIGESTS, set()),
+    ],
+)
+def test_what_would_run_goes_by_the_digests_of_now(
+    says: dict[tuple[str, ...], Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    status: str,
+    untrue: list[str],
+    digests: str,
+    expected: set[str],
+) -> None:
+    read = {name: {"params": {str(CODE_FILE): {f"of.{name}": "1"}}} for name in ("b", "c")}
+    wrote = {"outs": [{"path": str(CODE_FILE), "md5": hashlib.md5(DIGESTS.encode()).hexdigest()}]}
+    (tmp_path / "dvc.lock").write_text(yaml.safe_dump({"schema": "2.0", "stages": {**read, "code": wrote}}))
+    monkeypatch.setattr(graph, "printed_digests", lambda root: digests)
+    says["status", "--json"] = status
+    assert would_run(tmp_path, GRAPH, untrue) == expected
+
+
+def test_what_would_run_needs_no_digests_where_no_stage_writes_them(
+    says: dict[tuple[str, ...], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph, "printed_digests", lambda root: pytest.fail("there is no such stage"))
+    says["status", "--json"] = '{"b": ["changed command"], "elsewhere": ["changed command"]}'
+    without = {stage: before for stage, before in GRAPH.items() if stage != "code"}
+    assert would_run(tmp_path, without) == {"b", "c"}
+    assert would_run(tmp_path, without, ["a@x"]) == {"a@x", "b", "c"}
 
 
 def test_changes_by_hand() -> None:

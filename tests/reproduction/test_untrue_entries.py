@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from radrl.provenance.ran import Ran, notes
-from radrl.reproduction.untrue import said, take_out
+from radrl.reproduction.untrue import find, said, take_out
 
 RUNS = ".dvc/cache/runs"
 
@@ -52,7 +52,7 @@ def stages(project: Path) -> list[str]:
 
 
 def test_nothing_is_looked_at_where_no_stage_has_ended(project: Path) -> None:
-    assert take_out(project) == {}
+    assert take_out(project) == find(project) == {}
     assert [*project.iterdir()] == []  # not even DVC's lock is taken
 
 
@@ -63,6 +63,19 @@ def test_untrue_entries_go_and_the_others_stay(project: Path) -> None:
     assert take_out(project) == {"a": said("a", ["n"])}
     assert stages(project) == ["b", "c"]
     assert [*notes(project)] == []
+
+
+def test_what_would_go_is_found_and_stays(project: Path) -> None:
+    file = lock(project, a=record(2, "00"), b=record(1, "11", "b"))
+    ran(project, 1, "00")
+    ran(project, 1, "11", "b")
+    before = file.read_text()
+    assert [*find(project)] == ["a"]
+    assert find(project)["a"].startswith("dvc.lock says of a what did not run: n changed before")
+    assert file.read_text() == before
+    assert len([*notes(project)]) == 2
+    file.unlink()
+    assert find(project) == {}
 
 
 def test_lock_without_an_entry_left_goes_itself(project: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from radrl.labelers.build import build as build_labeler
 from radrl.parts.find import PartError, names
 from radrl.rewards.base import InTheSum, Part
-from radrl.rewards.build import build
+from radrl.rewards.build import Adapted, build, of_function
 from radrl.rewards.format import Format
 
 CE_F1 = {"weight": 0.5, "uncertain_as_positive": False, "both_empty": 1.0}
@@ -92,3 +93,37 @@ def test_part_set_to_nothing_is_left_out(rules: Any) -> None:
 def test_unknown_part_is_refused_with_the_valid_ones(rules: Any) -> None:
     with pytest.raises(PartError, match=r"no reward 'bleu9'; did you mean 'bleu2'\? There are ce_f1, bleu2"):
         build({"bleu9": {"weight": 1.0}}, rules)
+
+
+ASKED = (["a", "bb"], ["c", "d"], ["x", "y"])  # reports, references, sample_ids
+
+
+def reward(function: Any, **settings: Any) -> Adapted:
+    part: Any = SimpleNamespace(object=function, name="own", settings=lambda given: dict(given))
+    return of_function(part, settings, "labeler")  # type: ignore[arg-type]
+
+
+def test_function_is_handed_what_it_names_and_its_settings() -> None:
+    def whole(reports: Any, references: Any, sample_ids: Any, labeler: Any, *, times: float) -> list[float]:
+        assert (reports, references, sample_ids, labeler) == (*ASKED, "labeler")
+        return [times * len(report) for report in reports]
+
+    assert reward(whole, times=1.5)(*ASKED) == [1.5, 3.0]
+    assert reward(lambda references: [len(references), 0])(*ASKED) == [2, 0]
+
+
+def test_what_a_reward_does_not_say_of_itself_is_that_of_wording() -> None:
+    plain = reward(lambda reports: [0.0, 0.0])
+    assert (plain.name, plain.clinical, plain.reads, plain.told) == ("own", False, "report", {})
+    plain(*ASKED)
+    assert plain.told == {}
+
+
+@pytest.mark.parametrize("clinical", [True, False])
+def test_what_it_says_of_itself_counts(clinical: bool) -> None:
+    told = {"words": 2.0}
+    of = SimpleNamespace(clinical=clinical, reads="output", told=told)
+    found = Adapted(lambda *_: [1.0, 2.0], "own", of)
+    assert (found.clinical, found.reads, found.told) == (clinical, "output", {})  # of the last call
+    assert found(*ASKED) == [1.0, 2.0]
+    assert found.told is told

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 
-from radrl.pages.pictures import png
+from radrl.pages.figures import png
 from radrl.studies.claims.figure import LOOKS, PAPERS_OWN, forest
 from radrl.studies.claims.verdict import Verdict
 

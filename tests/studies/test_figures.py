@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from radrl.pages.colours import APART
-from radrl.pages.pictures import png, style
+from radrl.pages.figures import png, style
 from radrl.studies import figures, pictures
 from radrl.studies.curves import averaged
 from radrl.studies.page import Described

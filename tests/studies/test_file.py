@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from radrl.data.sources.base import drawn
-from radrl.evaluation.gold import gold_labeler
+from radrl.evaluation.clinical_efficacy import gold_labeler
 from radrl.params.base import ParamsError
 from radrl.scoring.names import WITHOUT_MODEL, names
 from radrl.studies.budget import budgets, unequal

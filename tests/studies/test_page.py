@@ -12,9 +12,9 @@ from radrl.evaluation.paired import holm
 from radrl.evaluation.pooling import pool_differences, standard_error
 from radrl.pages.numbers import p_value
 from radrl.studies.budget import Budget
+from radrl.studies.film_exposure import Seen
 from radrl.studies.page import Described, page, table
 from radrl.studies.published import OtherRows, Published
-from radrl.studies.seen import Seen
 from radrl.studies.tables import pooled
 
 Make = Callable[..., Described]

@@ -24,10 +24,10 @@ from radrl.policy.writers.vllm import VllmWriter
 from radrl.rewards.base import Part, RewardSum
 from radrl.storage.complete_weights import WeightsError
 from radrl.training import resume, shards
+from radrl.training.checkpoint_digests import seal
 from radrl.training.reinforcement import grpo
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 from radrl.training.reinforcement.samplers import VllmSampler
-from radrl.training.seals import seal
 from radrl.training.supervised import fine_tuning
 from radrl.training.supervised.fine_tuning import Examples, fine_tune
 from radrl.training.tuning import lora_config

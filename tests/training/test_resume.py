@@ -16,8 +16,8 @@ from trl.trainer.utils import RepeatSampler
 from radrl.policy.folder import Policy
 from radrl.storage.workspaces import claim
 from radrl.training import resume
+from radrl.training.checkpoint_digests import SEAL, seal
 from radrl.training.resume import EpochOrder, RestoresDraws, last_checkpoint, writing
-from radrl.training.seals import SEAL, seal
 
 
 def checkpoint(workspace: Path, step: int, *, sealed: bool = True) -> Path:

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 Mode = Literal["token_truncate", "token_mask", "sequence_truncate", "sequence_mask"]
-MODES: Final = get_args(Mode)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def tf_idf(
 
     Args:
         token_ids: ids of the N rollouts of each image, shape (..., N, T).
-        counted: which tokens are text (`radrl.algorithms.token_credit.content_tokens`), same shape.
+        counted: which tokens are text and not special, same shape.
         tf: form of the term frequency.
         idf: form of the inverse document frequency.
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from radrl.algorithms.checks import finite
-from radrl.algorithms.f_measure import BoolArray, FloatArray
+from radrl.algorithms.f_measure import FloatArray
 
 TokenIds = npt.NDArray[np.integer[Any]]
 
@@ -37,23 +37,3 @@ def token_advantages(advantages: npt.ArrayLike, weights: npt.ArrayLike) -> Float
         )
     credit: FloatArray = report[..., np.newaxis] * token
     return credit
-
-
-def content_tokens(token_ids: TokenIds, mask: npt.ArrayLike, special_ids: npt.ArrayLike) -> BoolArray:
-    """Which tokens stand for text, and so may get another weight than 1.
-
-    Args:
-        token_ids: the policy's token ids, any shape.
-        mask: which of them the policy wrote, padding left out, same shape; booleans, or 1 and 0.
-        special_ids: ids of the special tokens, such as the one that ends a report.
-
-    Returns:
-        Booleans, same shape.
-
-    Raises:
-        ValueError: when the shapes differ.
-    """
-    written = np.asarray(mask).astype(np.bool_)
-    if written.shape != np.shape(token_ids):
-        raise ValueError(f"token ids have shape {np.shape(token_ids)}, their mask {written.shape}")
-    return written & ~np.isin(token_ids, np.asarray(special_ids, np.int64))

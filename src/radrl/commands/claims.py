@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from radrl.commands.marked import Marks
+from radrl.pages.markdown import Marks
 from radrl.storage import csv_files
 from radrl.storage.whole_files import whole_file
 
@@ -89,7 +89,7 @@ def _read(files: tuple[Path, ...]) -> DataFrame:
 
 
 def _draw(found: DataFrame, figure: Path) -> None:
-    from radrl.pages.pictures import png
+    from radrl.pages.figures import png
     from radrl.studies.claims.figure import forest
 
     figure.parent.mkdir(parents=True, exist_ok=True)

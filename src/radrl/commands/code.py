@@ -10,8 +10,8 @@ from typing import Final
 import click
 
 import radrl
-from radrl.commands.project import project
-from radrl.parts.near import near
+from radrl.commands.project import project_folder
+from radrl.parts.choices import near
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -29,7 +29,7 @@ def command(stage: str | None, prints: bool) -> None:
     A stage runs again when its digest changes: comments, docstrings and layout have no part in it, nor has a
     reward, credit, source, metric or judge that params.yaml does not name for the stage's arm.
     """
-    root = project(Path.cwd())
+    root = project_folder(Path.cwd())
     _be_of(root)
     from radrl.provenance.code import digests, split, stage_code, stages, write_digests, written
     from radrl.provenance.started import again

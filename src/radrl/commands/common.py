@@ -18,7 +18,7 @@ from radrl.commands.options import STD, Given
 from radrl.data.records import ENDINGS, FORMATS, BadRow, Record, Records, format_of, kind_of, open_records
 from radrl.data.writing import RowWriter, row_writer, whole_table
 from radrl.labelers.base import Labeler
-from radrl.labelers.loading import load, needs_model
+from radrl.labelers.build import load, needs_model
 from radrl.process.devices import DeviceError
 from radrl.storage.temporary import temporary_folder
 

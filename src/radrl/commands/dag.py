@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from radrl.commands.project import project
+from radrl.commands.project import project_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,7 @@ def command() -> None:
     """
     from dvc.repo import Repo
 
-    with Repo(project(Path.cwd())) as repo:
+    with Repo(project_folder(Path.cwd())) as repo:
         stages = repo.index.graph.nodes
         reads = [(after.addressing, before.addressing) for after, before in repo.index.graph.edges]
         click.echo(drawn([stage.addressing for stage in stages], reads))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from radrl.commands.project import project
+from radrl.commands.project import project_folder
 
 if TYPE_CHECKING:
     from radrl.doctor.findings import Finding
@@ -35,7 +35,7 @@ def command(recipe: Path | None, no_hash: bool, as_json: bool) -> None:
     Weights are hashed; nothing is loaded, and nothing sent but a question to the configured MLflow server.
     Ends with 1 when something lacks that the recipe asks for.
     """
-    root = project(Path.cwd())
+    root = project_folder(Path.cwd())
     found = _examined(root, recipe or root / "params.yaml", hashed=not no_hash)
     if as_json:
         told = {title: [asdict(one) for one in own] for title, own in found.items()}
@@ -52,15 +52,14 @@ def command(recipe: Path | None, no_hash: bool, as_json: bool) -> None:
 
 
 def _examined(root: Path, recipe: Path, *, hashed: bool) -> Mapping[str, list[Finding]]:
-    from radrl.doctor import installed, machine, record
-    from radrl.doctor.recipe import named
-    from radrl.doctor.settings import settings
+    from radrl.doctor import environment, record
+    from radrl.doctor.recipe import named, settings
 
     params, of_params = settings(recipe)
     return {
-        "Machine": list(machine.machine(root)),
-        "Packages": list(installed.packages(root)),
-        "Programs": list(installed.programs()),
+        "Machine": list(environment.machine(root)),
+        "Packages": list(environment.packages(root)),
+        "Programs": list(environment.programs()),
         str(recipe): [of_params, *(named(params, root, hashed=hashed) if params else [])],
         "Record": list(record.record(root)),
     }

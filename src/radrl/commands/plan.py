@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from radrl.commands.marked import Marks
+from radrl.pages.markdown import Marks
 
 if TYPE_CHECKING:
     from radrl.plan.report import Plan
@@ -21,6 +21,7 @@ _EXAMPLES: Final = """\b
 Examples:
   radrl plan conf/recipes/phantom-laptop.yaml
   radrl plan conf/recipes/deer-mimic_cxr.yaml --card h100 --devices 8
+  radrl plan params.yaml --calibrate
   radrl plan params.yaml --policy weights/Qwen2.5-VL-7B-Instruct --films 50000 --json
   radrl plan conf/recipes/orapo-mimic_cxr.yaml --card a100 --throughput layer_ms=0.4
   radrl plan conf/recipes/*-mimic_cxr.yaml --card h100 --devices 1,8,64 --workers 0 --into docs/scale.md"""
@@ -84,6 +85,11 @@ class _Counts(click.ParamType[tuple[int, ...]]):
 @click.option(
     "--throughput", "changed", multiple=True, metavar="KEY=VALUE", help="Another assumption (repeatable)."
 )
+@click.option(
+    "--calibrate",
+    is_flag=True,
+    help="Measure this machine's device for about two minutes and plan with that; of one RECIPE.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option(
     "--into",
@@ -109,6 +115,8 @@ def command(
     from radrl.plan import report
 
     throughputs = _throughputs(changed)
+    if asked["calibrate"] and (len(recipes) > 1 or len(devices or ()) > 1):
+        raise click.UsageError("--calibrate takes one RECIPE and one number of --devices")
     try:
         plans = [
             plan

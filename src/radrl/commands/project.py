@@ -1,17 +1,21 @@
-"""What the commands that run the project's stages share."""
+"""What the commands that run the project share: its folder, how they end, names that a shell completes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 import click
+from click.shell_completion import CompletionItem
+
+from radrl.pipelines.stages import LAST, ONCE, PER_ARM
 
 INTERRUPTED: Final = 130
 """The exit status after a SIGINT, as shells have it: 128 + the signal."""
 
 
-def project(start: Path) -> Path:
+def project_folder(start: Path) -> Path:
     """The project's folder, from anywhere within it.
 
     Args:
@@ -41,3 +45,35 @@ def stopped(end: KeyboardInterrupt | SystemExit) -> click.exceptions.Exit:
     click.echo("\nstopped: finished stages are kept; started again, it goes on where it was", err=True)
     code = getattr(end, "code", INTERRUPTED)
     return click.exceptions.Exit(code if isinstance(code, int) else 1)
+
+
+_ARMS = Path("data/06_models/arms")
+
+
+def complete_arms(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The arms that have a policy."""
+    return _items((folder.name for folder in sorted((_root() / _ARMS).glob("*"))), incomplete)
+
+
+def complete_stages(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The stages as DVC names them: those that run once, and STAGE@ARM."""
+    from radrl.storage import yaml_files
+
+    try:
+        params = yaml_files.read(_root() / "params.yaml")
+    except yaml_files.NoYaml:  # a shell is told nothing; the command itself says what is wrong
+        params = {}
+    arms = params.get("arms") if isinstance(params, dict) else None
+    of_arms = [f"{stage}@{arm}" for stage in PER_ARM for arm in arms or ()]
+    return _items([*ONCE, *PER_ARM, *of_arms, LAST], incomplete)
+
+
+def _root() -> Path:
+    try:
+        return project_folder(Path.cwd())
+    except click.UsageError:
+        return Path.cwd()
+
+
+def _items(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]

@@ -11,10 +11,9 @@ import click
 import pyarrow as pa
 from tqdm import tqdm
 
-from radrl.commands import completing
 from radrl.commands.common import require_outputs, table_at
 from radrl.commands.options import CLASSES, STD, classes_option
-from radrl.commands.project import project
+from radrl.commands.project import complete_arms, project_folder
 from radrl.data.records import format_of
 from radrl.observations import OBSERVATIONS
 
@@ -47,7 +46,7 @@ Examples:
     "--arm",
     required=True,
     metavar="NAME",
-    shell_complete=completing.trained_arms,
+    shell_complete=complete_arms,
     help="The trained arm that writes, by its name in params.yaml.",
 )
 @click.option(
@@ -80,7 +79,7 @@ def command(
     from radrl.reporting.films import batches, samples
 
     require_outputs({"-o": out}, force=force, tables=("-o",))
-    root = project(Path.cwd())
+    root = project_folder(Path.cwd())
     trained = find(root, arm)
     chosen = samples(images, trained.asked.sample)
     if not quiet:

@@ -16,8 +16,7 @@ from typing import Any, Final
 import click
 from tqdm import tqdm
 
-from radrl.commands import completing
-from radrl.commands.project import project, stopped
+from radrl.commands.project import complete_stages, project_folder, stopped
 from radrl.data.sources.base import drawn
 from radrl.pages.caveats import DRAWN_FILMS, ONE_SEED
 from radrl.pages.earlier import of_an_earlier_run
@@ -55,7 +54,7 @@ _WARNING: Final = re.compile(r"\d\d:\d\d:\d\d (?:WARNING|ERROR) +(.*)")
 
 
 @click.command("repro", epilog=_EXAMPLES)
-@click.argument("targets", metavar="[STAGE]...", nargs=-1, shell_complete=completing.stages)
+@click.argument("targets", metavar="[STAGE]...", nargs=-1, shell_complete=complete_stages)
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
@@ -72,7 +71,7 @@ def command(targets: tuple[str, ...], jobs: int | None, dry_run: bool, verbose: 
 
     Kill it when you like: finished stages are kept, and training goes on from its last checkpoint.
     """
-    root = project(Path.cwd())
+    root = project_folder(Path.cwd())
     params = yaml_files.read(root / "params.yaml")  # before DVC reads it, whose message has no mend
     _refuse_what_is_wrong(root)
     if dry_run:

@@ -9,9 +9,8 @@ from typing import Final
 import click
 from tqdm import tqdm
 
-from radrl.commands import completing
 from radrl.commands.common import require_outputs
-from radrl.commands.project import project
+from radrl.commands.project import complete_arms, project_folder
 from radrl.process.devices import ASKED
 
 _EXAMPLES: Final = """\b
@@ -29,7 +28,7 @@ Examples:
     "--arm",
     required=True,
     metavar="NAME",
-    shell_complete=completing.trained_arms,
+    shell_complete=complete_arms,
     help="The trained arm that writes, by its name in params.yaml.",
 )
 @click.option("--device", help=f"Where the policy computes: {ASKED}.  [default: params.yaml's]")
@@ -63,7 +62,7 @@ def command(
     from radrl.storage.digests import sha256
 
     require_outputs({"OUTPUT_JSON": output_json}, force=force)
-    trained = find(project(Path.cwd()), arm)
+    trained = find(project_folder(Path.cwd()), arm)
     asked = replace(trained.asked, device=device or trained.asked.device)
     whole, views = asked.sample == "study", trained.params.ingest.views
     studies = read(input_json)

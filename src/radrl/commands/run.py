@@ -17,14 +17,13 @@ from radrl.commands.common import build_labeler
 from radrl.commands.options import Given
 from radrl.commands.pairs import Pairs
 from radrl.labelers.base import Labeler, LabelMatrix
-from radrl.labelers.loading import LABELER
-from radrl.labelers.remembering import Remembering
+from radrl.labelers.build import LABELER
+from radrl.labelers.cached import Remembering
 from radrl.parts.find import own_names
 from radrl.scoring.base import Scorer, Scores, ScoringError
 from radrl.scoring.build import build
-from radrl.scoring.course import course_of
-from radrl.scoring.names import WITHOUT_MODEL
-from radrl.scoring.wanted import EVAL, UnknownMetric, Wanted
+from radrl.scoring.by_parts import course_of
+from radrl.scoring.names import EVAL, WITHOUT_MODEL, UnknownMetric, Wanted
 from radrl.storage import yaml_files
 from radrl.storage.digests import sha256
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from radrl.commands.project import project
+from radrl.commands.project import project_folder
 from radrl.commands.record import PROTOCOL, experiment_of, own_conf, require_free, started
 from radrl.wiring import moved
 
@@ -43,7 +43,7 @@ def command(model: str, port: int) -> None:
     model's folder. Requests and answers are those of `mlflow models serve`, as JSON. What is too large, too
     slow, no film or no request is answered with a 4xx and the reason.
     """
-    root = project(Path.cwd())
+    root = project_folder(Path.cwd())
     conf = own_conf(root)
     uri = str(conf["tracking_uri"])
     if uri.startswith("sqlite:///"):

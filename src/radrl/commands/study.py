@@ -13,7 +13,7 @@ from typing import Final
 import click
 from pandas import DataFrame, concat
 
-from radrl.commands.project import project, stopped
+from radrl.commands.project import project_folder, stopped
 from radrl.data.sources.base import drawn
 from radrl.params.rows import row_digests
 from radrl.params.schema import Params
@@ -126,7 +126,7 @@ def command(
     Seeds may run on several machines: each with --seeds and --pack, then one with --packed. A file of --pack
     holds tables of numbers, no report and no film.
     """
-    root = project(Path.cwd())
+    root = project_folder(Path.cwd())
     study = read(file, root)
     chosen = seeds or study.seeds
     folder = root / FOLDER / study.name

@@ -15,7 +15,7 @@ from typing import Final
 
 import click
 
-from radrl.commands.project import project
+from radrl.commands.project import project_folder
 from radrl.commands.record import PROTOCOL, experiment_of, own_conf, require_free, started
 from radrl.wiring import moved
 from radrl.wiring.views import ARMS, CURVES, MODELS, address
@@ -47,7 +47,7 @@ def command(port: int, opens: bool | None) -> None:
     trainings, and the arms' policies with the scores that are compared. A record on a server has its own
     pages; their address is printed and nothing is started.
     """
-    root = project(Path.cwd())
+    root = project_folder(Path.cwd())
     conf = own_conf(root)
     uri, name = str(conf["tracking_uri"]), str(conf["experiment"])
     if uri.startswith(("http://", "https://")):

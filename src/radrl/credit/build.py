@@ -5,13 +5,57 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from radrl.credit.adapted import OfFunction
-from radrl.credit.base import Credit
+import numpy as np
+
+from radrl.credit.base import Credit, Rollouts, TokenWeights
+from radrl.credit.token_offsets import places_of
 from radrl.labelers.base import Labeler
-from radrl.parts.find import find, names
+from radrl.parts.find import Part, find, names
+from radrl.parts.signature import ingredients
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
+
+    from radrl.policy.spans import ByteLevelSpans
+
+
+class OfFunction:
+    """The weights that a function gives the tokens of rollouts.
+
+    Args:
+        part: the function.
+        settings: its own.
+        spans: of the policy's tokenizer.
+        labelers: gives a labeler by its name, for a function that asks for it.
+    """
+
+    def __init__(
+        self,
+        part: Part,
+        settings: Mapping[str, Any],
+        spans: ByteLevelSpans,
+        labelers: Callable[[str], Labeler],
+    ) -> None:
+        self._part, self._spans, self._labelers = part, spans, labelers
+        self._settings = part.settings(settings)
+
+    def weigh(self, rollouts: Rollouts) -> TokenWeights:
+        """See `radrl.credit.base.Credit`.
+
+        Raises:
+            ValueError: when it gives another number of weights than there are tokens.
+        """
+        places = places_of(self._spans, rollouts)
+        given = {"rollouts": rollouts, "spans": places, "labelers": self._labelers}
+        wanted = {name: given[name] for name in ingredients(self._part.object) if name in given}
+        found = self._part.object(**wanted, **self._settings)
+        values = [np.asarray(own, np.float64) for own in found]
+        if [own.shape for own in values] != [(len(ids),) for ids in rollouts.ids]:
+            raise ValueError(
+                f"{self._part.path} does not give every token of every rollout a weight; give an array of "
+                "shape (T,) a rollout, T its number of tokens"
+            )
+        return TokenWeights(values, places)
 
 
 def build(

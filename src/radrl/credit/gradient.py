@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from radrl.algorithms.saliency import Normalise, gradient_weights, target_labels
 from radrl.credit.base import Rollouts, TokenWeights
-from radrl.credit.places import places_of
+from radrl.credit.token_offsets import places_of
 from radrl.labelers.base import Labeler
 from radrl.parts.section import Section, takes
 

@@ -12,9 +12,9 @@ from radrl.credit.base import Credit, Rollouts
 from radrl.credit.build import build
 from radrl.labelers.base import Labeler
 from radrl.parts.checked import checked
+from radrl.parts.choices import hint
 from radrl.parts.find import find
 from radrl.parts.find import names as part_names
-from radrl.parts.near import hint
 from radrl.reports.lists import require_equal, texts
 from radrl.reports.output import FORMS
 

@@ -1,7 +1,7 @@
 """What is asked of records together: no film twice, one patient and report a study, one split a patient.
 
 Runs in source order and remembers what it admitted, a few hundred bytes a film. That memory is made of
-`Seen` alone, so a resumed run gets it back from a list of them (`radrl.data.journal`).
+`Seen` alone, so a resumed run gets it back from a list of them (`radrl.data.shards`).
 """
 
 from __future__ import annotations

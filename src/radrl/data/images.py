@@ -24,9 +24,9 @@ from PIL.JpegImagePlugin import JpegImageFile
 from PIL.PngImagePlugin import PngImageFile
 
 from radrl.data import dicom
-from radrl.data.choices import require_one_of
 from radrl.data.quarantine import Refused
 from radrl.data.study import Film as Film
+from radrl.parts.choices import require_one_of
 
 Fit = Literal["pad", "stretch", "longest_side"]
 FITS: Final[tuple[Fit, ...]] = get_args(Fit)

@@ -19,7 +19,6 @@ from typing import Any, Final, Literal, get_args
 from tqdm import tqdm
 
 from radrl.data.admission import Admission, Admitted, Note, Seen, row
-from radrl.data.choices import require_one_of
 from radrl.data.prepare import Prepared, Rules, prepare
 from radrl.data.processes import available, mapped
 from radrl.data.quarantine import Quarantine, Refusal
@@ -28,6 +27,7 @@ from radrl.data.sources.base import Source
 from radrl.data.splits import Crossing, PatientSplits
 from radrl.data.study import Record
 from radrl.data.tables import SourceError
+from radrl.parts.choices import require_one_of
 
 Sample = Literal["image", "study"]
 SAMPLES: Final[tuple[Sample, ...]] = get_args(Sample)

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from radrl.data import images
-from radrl.data.choices import require_one_of
 from radrl.data.quarantine import Reason, Refusal, Refused
 from radrl.data.splits import SPLITS, canonical
 from radrl.data.study import Draw, Film, Record
 from radrl.data.views import VIEWS
 from radrl.observations import OBSERVATIONS, UNCERTAIN
+from radrl.parts.choices import require_one_of
 from radrl.reports.cleaning import LABELS_OF, PROTOCOLS, LabelsOf, Protocol, clean
 from radrl.reports.sections import TARGETS, Target, compose, word_count
 

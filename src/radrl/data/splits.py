@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Final, Literal, get_args
 
-from radrl.data.choices import require_one_of
+from radrl.parts.choices import require_one_of
 
 SPLITS: Final = ("pretrain", "train", "val", "test")
 """`pretrain` trains the laptop's stand-in for a general pretrained policy and nothing else."""

@@ -1,4 +1,4 @@
-"""What a recipe names on this machine: data, weights, interpreters."""
+"""A recipe on this machine: whether the schema takes it; the data, weights and interpreters that it names."""
 
 from __future__ import annotations
 
@@ -12,6 +12,26 @@ from radrl.params.base import ParamsError, local_paths
 from radrl.params.schema import Params, read
 from radrl.process.devices import DeviceError, place
 from radrl.storage.digests import sha256
+
+
+def settings(recipe: Path) -> tuple[Params | None, Finding]:
+    """Read a recipe, and say whether it is valid.
+
+    Args:
+        recipe: params.yaml or another file of its form.
+
+    Returns:
+        The parameters, nothing where the schema refuses them; and what it says.
+    """
+    try:
+        params = read(recipe)
+    except (ParamsError, FileNotFoundError) as error:
+        return None, Finding("parameters", str(error), "lacking", "every stage", f"mend {recipe.name}")
+    arms = ", ".join(params.arms)
+    return params, Finding(
+        "parameters", f"valid; source {params.ingest.source}, device {params.device}, arms {arms}"
+    )
+
 
 WEIGHTS: Final = (".safetensors", ".bin", ".pt", ".pth", ".th", ".ckpt", ".gguf")
 """Endings of files that hold weights."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from radrl.algorithms.f_measure import Labels
 from radrl.evaluation.bootstrap import Interval, bootstrap_intervals, patient_groups, replicates
 from radrl.evaluation.clinical_efficacy import clinical_efficacy_sums
-from radrl.evaluation.paired import PairedDifference, holm, paired_differences
+from radrl.evaluation.paired import PairedDifference, holm_within, paired_differences
 from radrl.evaluation.summed import Metrics, SummedMetrics
 
 
@@ -25,7 +25,6 @@ class ComparisonRow:
         metric: the metric's name.
         value: the estimate with its interval (mean over runs).
         runs: number of runs (training seeds).
-        run_std: sample standard deviation between the runs; nothing with one run.
         trivial: whether the arm is one of the trivial rows.
         difference: paired difference from the reference arm; nothing for the reference arm itself.
         p_holm: the difference's bootstrap p corrected over the arms under study; nothing for the reference
@@ -37,7 +36,6 @@ class ComparisonRow:
     metric: str
     value: Interval
     runs: int
-    run_std: float | None
     trivial: bool
     difference: PairedDifference | None
     p_holm: float | None
@@ -88,14 +86,12 @@ def compare(
         for arm, runs in arms.items()
         if arm != reference
     }
-    spread = {arm: _run_std(runs) for arm, runs in arms.items()}
     rows = [
         ComparisonRow(
             arm,
             metric,
             value,
             len(runs),
-            spread[arm].get(metric),
             arm in trivial,
             differences[arm][metric] if arm in differences else None,
             None,
@@ -165,26 +161,44 @@ def compare_labels(
     )
 
 
-def _run_std(runs: Sequence[SummedMetrics]) -> dict[str, float]:
-    """Sample standard deviation between the runs by metric; empty for a single run."""
-    if len(runs) < 2:
-        return {}
-    values = [run.values() for run in runs]
-    return {metric: float(np.std([one[metric] for one in values], ddof=1)) for metric in values[0]}
-
-
 def _with_holm(rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:
-    """Correct the arms' p-values within each metric."""
-    corrected = list(rows)
-    for metric in dict.fromkeys(row.metric for row in rows):
-        family = [
-            (i, row.difference.p_bootstrap)
-            for i, row in enumerate(rows)
-            if row.metric == metric
-            and row.difference is not None
-            and not row.trivial
-            and not math.isnan(row.difference.p_bootstrap)
-        ]
-        for (i, _), p in zip(family, holm([p for _, p in family]), strict=True):
-            corrected[i] = replace(corrected[i], p_holm=p)
-    return corrected
+    """The rows with their p corrected over the arms under study, metric by metric."""
+    tested = [None if row.trivial or row.difference is None else row.difference.p_bootstrap for row in rows]
+    corrected = holm_within([row.metric for row in rows], tested)
+    return [replace(row, p_holm=p) for row, p in zip(rows, corrected, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An arm minus another one on one metric.
+
+    Args:
+        metric: the metric's name.
+        arm: the first of the two in the order of the table.
+        other: the second.
+        error: standard error of their difference over patients, the sample standard deviation of its
+            replicates; NaN where the metric is undefined in a resample.
+    """
+
+    metric: str
+    arm: str
+    other: str
+    error: float
+
+
+def pair_errors(by_run: Mapping[str, Metrics]) -> list[Pair]:
+    """The standard error over patients of the difference between any two arms.
+
+    Args:
+        by_run: by arm, `radrl.evaluation.bootstrap.replicates` of the same resamples of patients, at least
+            two; of several runs the mean is taken.
+
+    Returns:
+        A line a metric and pair, A (A - 1) / 2 pairs for A arms.
+    """
+    means = {arm: {name: x.mean(axis=0) for name, x in own.items()} for arm, own in by_run.items()}
+    return [
+        Pair(metric, arm, other, float(np.std(means[arm][metric] - means[other][metric], ddof=1)))
+        for arm, other in itertools.combinations(means, 2)
+        for metric in means[arm]
+    ]

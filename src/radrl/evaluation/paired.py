@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -175,6 +175,35 @@ def holm(p_values: Sequence[float]) -> list[float]:
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(stepped, 1.0)
     return [float(value) for value in adjusted]
+
+
+def holm_within(families: Sequence[Hashable], p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's correction within each family of comparisons.
+
+    Args:
+        families: of each comparison its family, such as its metric.
+        p_values: one per comparison; None or NaN for what is not tested, which is no hypothesis.
+
+    Returns:
+        Adjusted p-values in the same order; None for what is not tested.
+
+    Raises:
+        ValueError: when a p-value lies outside [0, 1].
+
+    Example:
+        >>> holm_within(["a", "a", "b", "b"], [0.01, 0.04, 0.04, None])
+        [0.02, 0.04, 0.04, None]
+    """
+    adjusted: list[float | None] = [None] * len(p_values)
+    for family in dict.fromkeys(families):
+        tested = {
+            i: p
+            for i, (own, p) in enumerate(zip(families, p_values, strict=True))
+            if own == family and p is not None and not math.isnan(p)
+        }
+        for i, corrected in zip(tested, holm(list(tested.values())), strict=True):
+            adjusted[i] = corrected
+    return adjusted
 
 
 def _bootstrapped(

@@ -4,7 +4,8 @@ A seed draws films of its own, those that are trained on and those that are judg
 training. Its difference between two arms, d_s, is then the expected one plus what its training adds, of
 variance tau^2 over trainings, plus what its test films add, of variance w_s^2 over draws of patients. The
 first is seen between seeds alone; the second is told within each seed by resampling its patients with both
-arms together (`radrl.evaluation.pairs`). The two are independent given the trainings, so their variances add.
+arms together (`radrl.evaluation.comparison`). The two are independent given the trainings, so their
+variances add.
 """
 
 from __future__ import annotations

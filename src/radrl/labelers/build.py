@@ -1,17 +1,48 @@
-"""The labeler that params.yaml names."""
+"""Labelers by name: the one that params.yaml says, or one with its model's folder where there is none."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from radrl.labelers.adapted import Adapted
-from radrl.labelers.base import Labeler
+import numpy as np
+
+from radrl.labelers.base import Labeler, LabelerError, LabelMatrix, check_texts
+from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.parts.find import find
 from radrl.parts.signature import ingredients
 from radrl.process.devices import place
+
+_CLASSES = (BLANK, POSITIVE, NEGATIVE, UNCERTAIN)
+
+
+class Adapted:
+    """A labeler under the name that params.yaml gives it.
+
+    Args:
+        label: from N reports to class indices, shape (N, 14).
+        name: goes into every metric's name.
+    """
+
+    def __init__(self, label: Callable[[Sequence[str]], Any], name: str) -> None:
+        self.name, self._label = name, label
+
+    def label(self, reports: Sequence[str]) -> LabelMatrix:
+        """See `radrl.labelers.base.Labeler`.
+
+        Raises:
+            LabelerError: when it gives anything but class indices of that shape.
+        """
+        check_texts(reports)
+        found, shape = np.asarray(self._label(reports)), (len(reports), len(OBSERVATIONS))
+        if found.shape != shape or not np.isin(found, _CLASSES).all():
+            raise LabelerError(
+                f"the labeler {self.name} gave {found.dtype} of shape {found.shape} for {len(reports)} "
+                f"reports; give class indices (radrl.observations) of shape {shape}"
+            )
+        return found.astype(np.int8)
 
 
 def build(
@@ -62,3 +93,74 @@ def _placed(device: str, threads: int | None) -> str:
 
         pin(threads, where)
     return str(where)
+
+
+RULES: Final[Mapping[str, Any]] = {"alternatives": "uncertain", "other_findings": True}
+"""The rules' settings: CheXpert's reading."""
+
+LABELER: Final[dict[str, Any]] = {"rules": dict(RULES)}
+"""The section `labeler` where no params.yaml says otherwise."""
+
+
+def needs_model(name: str, settings: Mapping[str, Any]) -> bool:
+    """Whether a labeler reads with a model.
+
+    Args:
+        name: of the labeler.
+        settings: the section `labeler` of params.yaml.
+
+    Raises:
+        radrl.parts.find.PartError: for a labeler that cannot be had.
+    """
+    return "models" in ingredients(find("labeler", name, settings.get(name)).object)
+
+
+def load(
+    name: str, settings: Mapping[str, Any], *, model: Path | None = None, device: str = "cpu"
+) -> Labeler:
+    """Load a labeler.
+
+    Args:
+        name: of the labeler.
+        settings: the section `labeler` of params.yaml.
+        model: of one that needs it, its weights or their folder, or a folder with one named as the labeler.
+        device: where the model runs, as params.yaml's `device`.
+
+    Returns:
+        The labeler.
+
+    Raises:
+        radrl.parts.find.PartError: for a labeler that cannot be had.
+        radrl.labelers.base.LabelerError, FileNotFoundError, ValueError: when its model cannot be had.
+        radrl.process.devices.DeviceError: when the device is not there.
+    """
+    if model is None or not needs_model(name, settings):
+        return build(settings, name=name)
+    if (model / name).is_dir():
+        return build(settings, model, name=name, device=device)
+    from radrl.labelers.chexbert.labeler import CheXbertLabeler
+
+    return CheXbertLabeler.from_folder(model, name=name, device=place(device))
+
+
+def one(given: str | Labeler) -> Labeler:
+    """The labeler that is handed over, or the one of this name with the settings of `LABELER`.
+
+    Args:
+        given: a labeler, or the name of one that needs no model.
+
+    Returns:
+        The labeler.
+
+    Raises:
+        radrl.parts.find.PartError: for a name that is none.
+        LabelerError: for one that reads with a model.
+    """
+    if not isinstance(given, str):
+        return given
+    find("labeler", given, key="labeler")
+    if needs_model(given, LABELER):
+        raise LabelerError(
+            f"labeler {given!r} reads with a model: give radrl.load_labeler({given!r}, model=...)"
+        )
+    return load(given, LABELER)

@@ -19,8 +19,7 @@ import pyarrow.dataset as ds
 from radrl.data.ranges import Ranges, Rows, ranges
 from radrl.labelers.base import Labeler, LabelMatrix
 from radrl.labelers.build import build
-from radrl.labelers.on_demand import OnDemand
-from radrl.labelers.remembering import Remembering
+from radrl.labelers.cached import OnDemand, Remembering
 from radrl.mapping.base import Work
 from radrl.mapping.engines import mapped
 

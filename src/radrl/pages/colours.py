@@ -4,7 +4,7 @@ Text and axes have a grey that can be read on white paper and, in a page's inlin
 Lines have Okabe and Ito's colours (Color Universal Design, 2008) but for the yellow, too pale on white:
 simulated for deuteranopia, any two of them stay further apart than `APART_BY`, which a test measures.
 Beyond seven lines, and for who sees no colour at all, dash and marker differ too
-(`radrl.pages.pictures.style`).
+(`radrl.pages.figures.style`).
 """
 
 from typing import Final

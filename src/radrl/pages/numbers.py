@@ -25,3 +25,17 @@ def spans(values: Sequence[float], form: str) -> str:
         ('1.2 to 3.5', '3,840')
     """
     return " to ".join(dict.fromkeys(format(end, form) for end in (min(values), max(values))))
+
+
+def effect(difference: float, low: float, high: float) -> str:
+    """Three decimals, each with its sign.
+
+    Args:
+        difference: of two rows.
+        low: lower end of its interval.
+        high: upper end.
+
+    Returns:
+        Such as "+0.044 (+0.035 to +0.054)".
+    """
+    return f"{difference:+.3f} ({low:+.3f} to {high:+.3f})"

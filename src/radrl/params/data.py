@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from radrl.params.parts import Parts, needs_settings, one_of
-from radrl.params.stated import digest_of, stated
+from radrl.params.section_digest import digest_of, stated
 from radrl.parts.builtin import BUILTIN
 from radrl.parts.section import PositiveInt, Share, Split
 
@@ -65,7 +65,8 @@ class Ingest(Parts):
     def digest(self) -> str:
         """A digest of all that films and reports depend on; where it is equal, two corpora are.
 
-        Sources that are not chosen have no part in it, and nothing that is so anyway (`radrl.params.stated`).
+        Sources that are not chosen have no part in it, and nothing that is so anyway
+        (`radrl.params.section_digest`).
         """
         left_as_it_is = self.cleaning == "none" and self.max_report_words is None
         without = {"films_per_shard", "workers"} | ({"labels_of"} if left_as_it_is else set())

@@ -1,16 +1,19 @@
-"""The sections `eval` and `compare`."""
+"""Sections `eval`, `compare`, `ceilings` and `analyses`: how reports and rollouts are looked at."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, SerializeAsAny, field_validator, model_validator
 
+from radrl.algorithms.diversity import StandardDeviation
+from radrl.algorithms.masking import Unit
+from radrl.params.credit import KEYS
 from radrl.params.data import Cleaning, LabelsOf
 from radrl.params.parts import Parts, needs_settings, one_of
 from radrl.parts.builtin import BUILTIN
-from radrl.parts.section import PositiveInt, Section
+from radrl.parts.section import PositiveFloat, PositiveInt, Section, Share, Split
 
 
 class Eval(Parts):
@@ -69,3 +72,84 @@ class Compare(Section):
                     "conf/base/systems and name it without its folder"
                 )
         return systems
+
+
+class Learned(Section):
+    """The films whose reference labels are learned from; `films` at most, drawn at random."""
+
+    splits: Annotated[list[Split], Field(min_length=1)]
+    films: PositiveInt
+
+
+class Network(Learned):
+    """A small convolutional network."""
+
+    channels: PositiveInt
+    epochs: PositiveInt
+    batch_size: PositiveInt
+    learning_rate: PositiveFloat
+    weight_decay: Annotated[float, Field(ge=0)]
+
+
+class Probe(Learned):
+    """Logistic regression on what a policy's frozen vision tower makes of a film."""
+
+    inverse_regularisation: PositiveFloat
+
+
+class Ceilings(Section):
+    """What reads labels off films and writes no text.
+
+    `start` is the policy whose tower is probed beside the base policy's; `base` where a study has no cold
+    start. It stands outside `probe`, which may be null, because it tells DVC which policy the stage needs.
+    """
+
+    start: Literal["base", "sft"]
+    network: Network | None
+    probe: Probe | None
+
+    def learned(self) -> dict[str, Learned]:
+        """The parts that learn from films, by key."""
+        parts = {"network": self.network, "probe": self.probe}
+        return {name: part for name, part in parts.items() if part is not None}
+
+
+class Weights(Parts):
+    """The credits whose weights are looked at; null leaves one out."""
+
+    kind: ClassVar = "credit"
+    keys: ClassVar = KEYS
+    always: ClassVar = dict.fromkeys(KEYS, True)
+
+
+class Masking(Section):
+    """The heaviest tokens masked, the labels read again (DEER, table 6)."""
+
+    films: PositiveInt
+    share: Annotated[float, Field(gt=0, le=1)]
+    replacement: str
+    unit: Unit
+
+
+class RewardDiversity(Section):
+    """How much the rewards of a film's rollouts differ (DEER, table 7)."""
+
+    films: PositiveInt
+    std: StandardDeviation
+
+
+class F1(Section):
+    """How a report's own F1 is taken, as `reward.ce_f1` of an arm."""
+
+    uncertain_as_positive: bool
+    both_empty: Share
+
+
+class Analyses(Section):
+    """What is asked of the rollouts."""
+
+    credit: SerializeAsAny[Weights]
+    f1: F1
+    masking: Masking
+    reward_diversity: RewardDiversity
+    examples: Annotated[int, Field(ge=0)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar, Final
 
 from radrl.params.parts import Parts, needs_settings, one_of
+from radrl.parts.choices import near
 from radrl.parts.find import names
-from radrl.parts.near import near
 from radrl.parts.section import LocalPath
 
 _MENDS: Final = {

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from radrl.parts.near import hint
+from radrl.parts.choices import hint
 
 EXPLAINED: Final = "explained"
 """The type of a problem whose message says all there is to say."""

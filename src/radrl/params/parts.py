@@ -17,9 +17,9 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from radrl.params.messages import EXPLAINED, explained, gone
 from radrl.parts.builtin import BUILTIN
+from radrl.parts.choices import hint
 from radrl.parts.find import PATH, Part, PartError, find, names, own_names
 from radrl.parts.kinds import KINDS
-from radrl.parts.near import hint
 from radrl.parts.section import Section
 
 

@@ -13,18 +13,17 @@ from typing import Any, Final
 
 from pydantic import BaseModel, SerializeAsAny
 
-from radrl.evaluation.gold import gold_labeler
+from radrl.evaluation.clinical_efficacy import gold_labeler
 from radrl.evaluation.meteor import METEOR
-from radrl.params.ceilings import Ceilings
-from radrl.params.evaluation import Eval
+from radrl.params.evaluation import Ceilings, Eval
 from radrl.params.labeler import Labeler
 from radrl.params.policy import Generate, Policy, Prompts, Rollouts, Sft
-from radrl.params.stated import digest_of, stated
+from radrl.params.section_digest import digest_of, stated
 from radrl.params.training import Arm, Selection, Training
 from radrl.parts.section import Section
 from radrl.readers.names import NETWORK, PROBE
 from radrl.scoring.names import group_names
-from radrl.training import course
+from radrl.training import length
 
 _OF_ROLLOUTS: Final = ("ddsampling", "most_diverse")
 _WITHOUT_LABELS: Final = ("full", "random")
@@ -132,7 +131,7 @@ def _arm(sections: RowSections, arm: Arm) -> dict[str, Any]:
     found[f"prompts.{arm.output}"] = getattr(sections.prompts, arm.output)
     if arm.reward is None:
         return found
-    settings = course.of_arm(sections.training.model_dump(), arm.training)
+    settings = length.of_arm(sections.training.model_dump(), arm.training)
     training = type(sections.training).model_validate(settings)
     found |= _of(arm, "arm", "training") | _of(training, "training", *_not_read(training))
     found |= _selection(sections, arm.selection)

@@ -7,24 +7,22 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, ValidationError, model_validator
 
-from radrl.params.analyses import Analyses
 from radrl.params.base import ParamsError
-from radrl.params.ceilings import Ceilings
 from radrl.params.compute import Compute
 from radrl.params.data import Ingest
-from radrl.params.evaluation import Compare, Eval
+from radrl.params.evaluation import Analyses, Ceilings, Compare, Eval
 from radrl.params.films import most
 from radrl.params.labeler import Labeler
 from radrl.params.losses import require_fit
 from radrl.params.messages import render
 from radrl.params.policy import Generate, Policy, Prompts, Rollouts, Sft
 from radrl.params.training import Arm, Selection, Training
-from radrl.parts.near import near
+from radrl.parts.choices import near
 from radrl.parts.section import PositiveInt, Section
 from radrl.process.devices import check
 from radrl.scoring.names import group_names, require_scored
 from radrl.storage import yaml_files
-from radrl.training import course
+from radrl.training import length
 
 
 class Params(Section):
@@ -71,7 +69,7 @@ class Params(Section):
             if arm.training and arm.reward is None:
                 raise ValueError(f"arms.{name}.training is set but the arm has no reward: it would not train")
             try:
-                training = Training.model_validate(course.of_arm(self.training.model_dump(), arm.training))
+                training = Training.model_validate(length.of_arm(self.training.model_dump(), arm.training))
             except ValidationError as error:
                 raise ValueError(render(error, Training, f"arms.{name}.training")) from None
             credit = next(iter(arm.credit.parts()), "uniform")

@@ -3,24 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, WrapSerializer, model_validator
 
 from radrl.algorithms.importance import Mode
 from radrl.algorithms.ln_dpo import Negatives
 from radrl.algorithms.oracle import Per, WithoutNegatives
+from radrl.algorithms.schedules import two_phase
 from radrl.params.credit import UNIFORM, Credit
 from radrl.params.losses import NamedLoss
 from radrl.params.messages import gone
 from radrl.params.parts import Parts
 from radrl.params.policy import Lora, Optimizer
-from radrl.params.rewards import Reward, clinical_names
 from radrl.parts.builtin import BUILTIN
-from radrl.parts.near import hint
+from radrl.parts.choices import hint
+from radrl.parts.find import find, names
 from radrl.parts.section import Neutral, PositiveFloat, PositiveInt, Section, Share
 from radrl.reports.output import Form
-from radrl.training import course
+from radrl.rewards.base import InTheSum
+from radrl.training import length
+
+_KIND: Final = "reward"
+
+
+class Reward(Parts):
+    """The parts an arm's reward is the weighted sum of."""
+
+    kind: ClassVar = _KIND
+    keys: ClassVar = {name: name for name in BUILTIN[_KIND]}
+
+    @property
+    def clinical(self) -> bool:
+        """Whether a part of it that weighs something judges findings."""
+        found = self.found or {}
+        return any(
+            getattr(found[name].object, "clinical", False) and (part.weight or part.first_weight)
+            for name, part in self.parts().items()
+        )
+
+    @model_validator(mode="after")
+    def _some(self) -> Reward:
+        parts: dict[str, InTheSum] = self.parts()
+        if not parts:
+            raise ValueError("an arm that trains needs at least one reward")
+        for name, part in parts.items():
+            if part.first_weight and not part.phase_switch:
+                raise ValueError(
+                    f"{name}.first_weight counts until phase_switch, which is 0; set both or none"
+                )
+        for share in sorted({0.0, *(part.phase_switch for part in parts.values())} - {1.0}):
+            if not any(_weight(part, share) for part in parts.values()):
+                raise ValueError(
+                    f"every weight is 0 when a share of {share:g} of the steps is done; give a part a weight "
+                    "above 0, or a first_weight where its phase_switch is still to come"
+                )
+        return self
+
+
+def clinical_names() -> list[str]:
+    """The names of rewards that judge findings, so that 0 says that nothing was right."""
+    return [name for name in names(_KIND) if getattr(find(_KIND, name).object, "clinical", False)]
+
+
+def _weight(part: InTheSum, share: float) -> float:
+    return float(
+        two_phase(share, phase_switch=part.phase_switch, first=part.first_weight, second=part.weight)
+    )
 
 
 class OwnSelections(Parts):
@@ -70,7 +119,7 @@ class Watch(Section):
     @property
     def decides(self) -> bool:
         """Whether looks decide when training ends or which weights it hands on."""
-        return course.looks_decide(self.model_dump())
+        return length.looks_decide(self.model_dump())
 
     @model_validator(mode="after")
     def _looks_where_it_decides(self) -> Watch:

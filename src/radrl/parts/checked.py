@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from radrl.parts.choices import hint
 from radrl.parts.find import PATH, Part
-from radrl.parts.near import hint
 
 
 def checked(

@@ -12,8 +12,8 @@ from typing import Any, Final, Literal
 
 from radrl.parts import signature
 from radrl.parts.builtin import BUILTIN
+from radrl.parts.choices import near
 from radrl.parts.kinds import KINDS, Kind
-from radrl.parts.near import near
 from radrl.parts.section import Section
 from radrl.parts.signature import SignatureError
 

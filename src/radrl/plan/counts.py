@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from radrl.training import batches, course
+from radrl.training import batches, length
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def training(
         start: whether a frozen start is asked.
         watched: validation films of a look.
     """
-    rounds, updates = course.batches(settings, films), course.steps(settings, films)
+    rounds, updates = length.batches(settings, films), length.steps(settings, films)
     own, in_parts = of_step(settings, processes)
     sequences = settings["prompts_per_step"] * settings["rollouts"]
     forward = processes * in_parts * sample.prompt + sequences * sample.report

@@ -119,11 +119,11 @@ def read(card: str, changed: Mapping[str, float]) -> tuple[Card, Pace]:
     return replace(found, **of_card), replace(pace, **of_pace)  # type: ignore[arg-type]
 
 
-def sources(card: str) -> dict[str, str]:
+def sources(card: Card) -> dict[str, str]:
     """Where the numbers are from, by what they are."""
     known = table()
     return {
-        card: known["cards"][card]["source"],
+        card.name: card.source,
         "stages": known["stages"]["source"],
         "reports": known["reports"]["source"],
     }

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from radrl.plan import memory
 from radrl.plan.counts import Sample, groups
-from radrl.plan.memory import FLOAT, Setting, Weights
+from radrl.plan.hours import Card
+from radrl.plan.memory import FLOAT, GIB, Setting, Weights
 from radrl.plan.sizes import Part, Sizes
+from radrl.policy.writers.sections import Vllm
 from radrl.training import batches
+from radrl.training.preflight import SettingsError
 
 CHEXBERT: Final = 110_000_000
 """Weights of a CheXbert, about: bert-base-uncased and fourteen heads."""
 DRAWING: Final = 24
 """Bytes an entry of the vocabulary while a token is drawn: logits, by temperature, probabilities and their
-nucleus in float32, their running sum in float64 (`radrl.policy.drawing`)."""
+nucleus in float32, their running sum in float64 (`radrl.policy.token_sampling`)."""
 
 
 COPIES: Final = {True: 2, False: 5}
@@ -210,3 +214,38 @@ def _logits(model: Model, own: Setting, tokens: int) -> int:
 def _step(always: Items, model: Model, own: Setting) -> Items:
     gradients = memory.gradients(model.weights, own)
     return {**always, "gradients": gradients, "step": memory.adam_step(model.weights, own)}
+
+
+def held(model: Model, own: Setting, card: Card, vllm: Vllm, longest: int) -> Items:
+    """The policy, and keys and values: what is stated for a CPU, of a GPU what weights leave of vLLM's share.
+
+    What a reading of prompts takes beside them is in the device's reserve.
+
+    Args:
+        model: the policy.
+        own: how it computes.
+        card: the device.
+        vllm: the section `compute.vllm`.
+        longest: tokens of a prompt with the longest report.
+
+    Raises:
+        radrl.training.preflight.SettingsError: when a GPU's share has no room for one report.
+    """
+    weights = own.frozen_bytes * model.weights.all
+    if card.name == "cpu":
+        return {"weights": weights, "cache": vllm.cpu_cache * GIB}
+    memory_bytes, share = (card.memory_gib or 0.0) * GIB, vllm.gpu_memory
+    needs = weights + of_a_report(model, own, longest)
+    if needs > share * memory_bytes:
+        least = math.ceil(100 * needs / memory_bytes) / 100
+        raise SettingsError(
+            f"compute.vllm.gpu_memory is {share:g}, {share * memory_bytes / GIB:.1f} GiB of a {card.name}, "
+            f"and the policy with one report takes {needs / GIB:.1f}; set it to {least:g} or more"
+        )
+    return {"weights": weights, "cache": int(share * memory_bytes) - weights}
+
+
+def of_a_report(model: Model, own: Setting, tokens: int) -> int:
+    """Keys and values of so many tokens, a prompt and its report, where nothing trains."""
+    width = own.frozen_bytes
+    return memory.cache(model.sizes.language, tokens, key_bytes=width, value_bytes=width)

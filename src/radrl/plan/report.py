@@ -10,10 +10,11 @@ from typing import Any, Final
 
 from radrl.params.schema import Params
 from radrl.params.schema import read as read_params
-from radrl.plan import films, hours, shapes
+from radrl.plan import calibration, films, hours, shapes
 from radrl.plan.memory import GIB, Engine
 from radrl.plan.refusals import Refusal, judged, room
 from radrl.plan.stages import Asked, Planner, Stage
+from radrl.process.devices import DeviceError
 from radrl.storage import yaml_files
 
 CPU: Final = "cpu"
@@ -108,6 +109,7 @@ def plan(
     policy: Path | None = None,
     shape: str | None = None,
     changed: Mapping[str, float] | None = None,
+    calibrate: bool = False,
 ) -> Plan:
     """Plan a recipe.
 
@@ -123,6 +125,7 @@ def plan(
         policy: a folder with a configuration; by default the recipe's.
         shape: a published configuration instead.
         changed: throughputs by key.
+        calibrate: whether this machine's device is measured, in place of its row of throughputs.yml.
 
     Raises:
         radrl.params.base.ParamsError: when the recipe is none.
@@ -132,7 +135,11 @@ def plan(
     devices = devices or params.compute.processes
     engine = engine or _engine(params.compute.config)
     found = _shape(params, policy, shape)
+    if calibrate and card is not None:
+        raise Unknown("--calibrate measures this machine: leave --card out")
     known, pace, said = _card(params, card, memory, changed or {})
+    if calibrate:
+        known, said = _calibrated(params, found, known, changed or {}), f"{said}, calibrated"
     counted = _films(params, films)
     workers = params.compute.workers if workers is None else workers or devices
     planner = Planner(Asked(params, found, counted, known, pace, devices, engine, workers))
@@ -213,6 +220,22 @@ def _card(
     return found, pace, said
 
 
+def _calibrated(
+    params: Params, shape: shapes.Shape, known: hours.Card, changed: Mapping[str, float]
+) -> hours.Card:
+    """The card with what is measured of it now, but for what was asked for by name."""
+    import torch
+
+    torch.set_num_threads(params.threads)
+    try:
+        found = calibration.calibrated(shape.config, params.device)
+    except DeviceError as error:
+        raise Unknown(f"--calibrate: {error}") from None
+    taken = {key: value for key, value in found.items() if key not in changed}
+    source = f"{', '.join(taken)}: {calibration.SOURCE}; the rest: {known.source}"
+    return replace(known, **taken, source=source)  # type: ignore[arg-type]
+
+
 def _this_machine(device: str, memory: float | None) -> tuple[str, float | None, str]:
     """The card of a recipe's device on this machine, its memory in GiB where it is not the table's."""
     if device == CPU:
@@ -271,5 +294,5 @@ def told(plan: Plan) -> dict[str, Any]:
     found = asdict(plan)
     for stage, own in zip(plan.stages, found["stages"], strict=True):
         own |= {"fullest": stage.fullest, "bytes": stage.bytes}
-    sources = hours.sources(plan.card.name)
+    sources = hours.sources(plan.card)
     return {**found, "seconds": plan.seconds, "largest": plan.largest.name, "sources": sources}

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
-from radrl.plan import counts, hours, peaks, shapes, vllm
+from radrl.plan import counts, hours, peaks, shapes
 from radrl.plan.counts import Sample, Tokens
 from radrl.plan.films import Films, of_selection
 from radrl.plan.memory import FLOAT, Engine, Setting
 from radrl.plan.peaks import Items, Model
-from radrl.training import course
+from radrl.training import length
 
 if TYPE_CHECKING:
     from radrl.params.schema import Params
@@ -272,9 +272,9 @@ class Planner:
         rows: int | None = None
         if settings["engine"] == "vllm":
             most = sample.prompt + longest
-            items = vllm.held(model, own, self.asked.card, self.params.compute.vllm, most)
-            rows = min(int(self.asked.pace.vllm_rows), items["cache"] // vllm.of_a_report(model, own, most))
-            usual = vllm.of_a_report(model, own, sample.prompt + sample.report // 2)
+            items = peaks.held(model, own, self.asked.card, self.params.compute.vllm, most)
+            rows = min(int(self.asked.pace.vllm_rows), items["cache"] // peaks.of_a_report(model, own, most))
+            usual = peaks.of_a_report(model, own, sample.prompt + sample.report // 2)
             costs = replace(costs, captured=True, cached_bytes=min(rows, reports) * usual)
         else:
             items = peaks.of_reports(model, own, sample, films=batch, rows=reports, longest=longest)
@@ -327,16 +327,16 @@ class Planner:
         if settings["engine"] == "vllm":
             drawn_by = Setting(2 if settings["bf16"] else FLOAT, autocast=False)
             at = self.asked.card, self.params.compute.vllm, sample.prompt + longest
-            beside = sum(vllm.held(self.model(None), drawn_by, *at).values())  # from its start to its end
+            beside = sum(peaks.held(self.model(None), drawn_by, *at).values())  # from its start to its end
             moments = {moment: items | {"vllm": beside} for moment, items in moments.items()}
         seconds = hours.seconds(tokens, self._costs(model, own, tunes), self.asked.card, processes=processes)
         seconds += tokens.reports / self._texts(self.params.labeler.name) / processes
-        drawn = course.batches(settings, films) * settings["prompts_per_step"] * settings["rollouts"]
+        drawn = length.batches(settings, films) * settings["prompts_per_step"] * settings["rollouts"]
         return Stage(f"train@{name}", films, drawn, processes, tokens, seconds, moments)
 
     def settings(self, arm: Arm) -> dict[str, Any]:
         """What an arm trains by."""
-        return course.of_arm(self.params.training.model_dump(), arm.training)
+        return length.of_arm(self.params.training.model_dump(), arm.training)
 
     def _setting(
         self, settings: Mapping[str, Any], processes: int, engine: Engine | None, *, start: bool = False

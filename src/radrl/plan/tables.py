@@ -109,7 +109,7 @@ def assumptions(plan: Plan) -> Iterator[str]:
         f"{card.texts:g} texts a second of a CheXbert; reports of {plan.pace.report_tokens:g} tokens. "
         "Another by --throughput KEY=VALUE."
     )
-    for name, source in hours.sources(card.name).items():
+    for name, source in hours.sources(card).items():
         yield f"{name}: {source}."
     yield ABOUT
 

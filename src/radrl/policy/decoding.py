@@ -22,10 +22,10 @@ import torch.distributed
 from transformers import DynamicCache, TopPLogitsWarper
 from transformers.integrations.deepspeed import is_deepspeed_zero3_enabled
 
-from radrl.policy.drawing import drawn, precision
 from radrl.policy.families import registry
 from radrl.policy.families.base import Family, Inputs
 from radrl.policy.shared_prompts import Prompts, attending
+from radrl.policy.token_sampling import drawn, precision
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,7 @@ from transformers import AutoTokenizer, GenerationConfig, PreTrainedModel
 from transformers.processing_utils import ProcessorMixin
 
 from radrl.policy.families import registry
-from radrl.policy.families.base import Family
-from radrl.policy.families.chats import never_write
+from radrl.policy.families.base import Family, never_write
 from radrl.storage import complete_weights, pointers
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from radrl.params.schema import Params, read
-from radrl.parts.near import near
+from radrl.parts.choices import near
 
 FOLDER = Path("data/06_models/arms")
 """Where the stage train writes the arms' policies, by name."""

@@ -13,7 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
-from radrl.parts.near import hint
+from radrl.parts.choices import hint
 from radrl.process.ending import end_with_parent
 from radrl.process.programs import DVC, environment, with_mend
 from radrl.provenance import dvc_lock

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from radrl.labelers.base import Labeler
-from radrl.labelers.loading import one
+from radrl.labelers.build import one
 from radrl.parts.checked import checked
+from radrl.parts.choices import hint
 from radrl.parts.find import find
 from radrl.parts.find import names as part_names
-from radrl.parts.near import hint
 from radrl.parts.signature import ingredients
 from radrl.reports.lists import require_equal, texts
 from radrl.reports.output import FORMS

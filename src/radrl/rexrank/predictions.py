@@ -2,14 +2,117 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Protocol
+from types import TracebackType
+from typing import IO, Any, Final, Protocol
 
 from radrl.rexrank.form import FormError, Study
-from radrl.rexrank.unfinished import Unfinished
+from radrl.storage import json_files
 from radrl.storage.whole_files import whole_file
+
+
+class Unfinished:
+    """A file of finished reports beside the output, for the time of a `with` block.
+
+    Its first line says what the reports depend on, each other line is a study's key and its report. A line
+    that a kill cut short is no report and is cut off.
+
+    Args:
+        path: the file; made when it is not there.
+        about: what every report depends on.
+
+    Raises:
+        FormError: the file is another process's, or of reports that depend on something else.
+    """
+
+    def __init__(self, path: Path, about: Mapping[str, str]) -> None:
+        self._path = path
+        self._about = dict(about)
+        self.reports: dict[str, str] = {}
+        self._stream: IO[bytes]
+
+    def __enter__(self) -> Unfinished:
+        try:
+            self._stream = self._path.open("a+b")
+        except OSError as error:
+            raise FormError(
+                f"{self._path} cannot be opened: {error.strerror}. Mend: take away what is there"
+            ) from error
+        try:
+            self._lock()
+            self._read()
+        except BaseException:
+            self._stream.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stream.close()
+
+    def add(self, reports: Iterable[tuple[str, str]]) -> None:
+        """Keep reports; when this returns a kill no longer takes them.
+
+        Args:
+            reports: studies' keys and their reports.
+        """
+        for key, report in reports:
+            self._stream.write(_line([key, report]))
+            self.reports[key] = report
+        self._sync()
+
+    def remove(self) -> None:
+        """Take the file away: the output has all of it."""
+        self._path.unlink(missing_ok=True)
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FormError(f"another process writes {self._path}; wait for it, or end it") from None
+
+    def _read(self) -> None:
+        self._stream.seek(0)
+        whole = [line for line in self._stream if line.endswith(b"\n")]
+        self._stream.truncate(sum(map(len, whole)))
+        if not whole:
+            self._stream.write(_line(self._about))
+            self._sync()
+        elif self._said(1, whole[0]) != self._about:
+            raise FormError(
+                f"{self._path} has reports of another input, arm or setting, left by a run that was stopped. "
+                "Mend: remove it to begin anew, or name another output"
+            )
+        self.reports = dict(self._report(number, line) for number, line in enumerate(whole[1:], 2))
+
+    def _said(self, number: int, line: bytes) -> Any:
+        try:
+            return json_files.parsed(line)
+        except json_files.NoJson as error:
+            raise self._damaged(number, str(error)) from None
+
+    def _report(self, number: int, line: bytes) -> tuple[str, str]:
+        match self._said(number, line):
+            case [str(key), str(report)]:
+                return key, report
+        raise self._damaged(number, "no study's key and report")
+
+    def _damaged(self, number: int, why: str) -> FormError:
+        return FormError(f"{self._path}, line {number}: {why}. Mend: remove the file to begin anew")
+
+    def _sync(self) -> None:
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+
+
+def _line(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True).encode() + b"\n"
+
 
 PREDICTION: Final = "model_prediction"
 """The key under which ReXrank reads a report."""

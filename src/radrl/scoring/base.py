@@ -40,9 +40,9 @@ class Scorer(Protocol):
     """Scores generated reports against their references.
 
     An attribute `wording`, true, says that it measures wording: it is given texts as a paper's cleaning
-    leaves them, all others as they were written (`radrl.scoring.texts`). An attribute `by_pair`, true, says
+    leaves them, all others as they were written (`radrl.scoring.base`). An attribute `by_pair`, true, says
     that a pair's numbers hang on no other pair and that every figure is a mean of them, so that workers may
-    share the pairs (`radrl.scoring.shared_out`); such a scorer asks for no labelers. A method
+    share the pairs (`radrl.scoring.parallel`); such a scorer asks for no labelers. A method
     ``explained(references, hypotheses)`` gives, by the name of a column, for each pair the rows that its
     score comes from; the stage eval keeps them beside the scores of each report.
 
@@ -96,3 +96,20 @@ def means_of(values: Mapping[str, npt.ArrayLike], *, about: Mapping[str, str] | 
     per_report = {name: np.asarray(given, np.float64) for name, given in values.items()}
     means = mean_metrics(per_report)
     return Scores(means.values(), per_report, summed=means, about=dict(about or {}))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Texts:
+    """N texts.
+
+    Args:
+        wording: as a paper's cleaning leaves them, for metrics that count words in common.
+        clinical: what all others read, that look for findings; the same where nothing is cleaned.
+    """
+
+    wording: Sequence[str]
+    clinical: Sequence[str]
+
+    def of(self, scorer: object) -> Sequence[str]:
+        """The form that a scorer reads: `wording` where its attribute `wording` is true."""
+        return self.wording if getattr(scorer, "wording", False) else self.clinical

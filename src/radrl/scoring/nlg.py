@@ -28,11 +28,12 @@ import numpy.typing as npt
 from pycocoevalcap.bleu.bleu_scorer import BleuScorer, precook
 from pycocoevalcap.rouge.rouge import Rouge
 
+from radrl.evaluation.meteor import METEOR, addable, meteor_of_counts
 from radrl.evaluation.summed import FloatArray, Metrics, RunningSum, SummedMetrics, join, mean_metrics
 from radrl.parts.section import Section
-from radrl.scoring.base import Scores, require_pairs
+from radrl.scoring.base import Scores, ScoringError, require_pairs
+from radrl.scoring.by_parts import Course
 from radrl.scoring.cider import DocumentFrequencies, cider_scores
-from radrl.scoring.course import Course
 from radrl.scoring.meteor import MeteorProcess, meteor_missing
 from radrl.scoring.meteor_table import Texts
 
@@ -155,7 +156,7 @@ class NlgCourse(Course):
         self._started.__exit__(kind, error, trace)
 
     def learn(self, references: Sequence[str], hypotheses: Sequence[str]) -> None:
-        """See `radrl.scoring.course.Course`."""
+        """See `radrl.scoring.by_parts.Course`."""
         require_pairs(references, hypotheses)
         truth = [self._prepare(text) for text in references]
         for row, text in enumerate(truth, self._learnt):
@@ -175,7 +176,7 @@ class NlgCourse(Course):
             self._meteor = self._started.enter_context(MeteorProcess(references=self._references.all()))
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.course.Course`."""
+        """See `radrl.scoring.by_parts.Course`."""
         require_pairs(references, hypotheses)
         truth, found = ([self._prepare(text) for text in texts] for texts in (references, hypotheses))
         known, said = ([precook(text, BLEU_ORDER) for text in texts] for texts in (truth, found))
@@ -195,7 +196,7 @@ class NlgCourse(Course):
         return Scores({}, per_report, summed=join(SummedMetrics(counts, _bleu_of_sums), means))
 
     def corpus(self) -> Scores:
-        """See `radrl.scoring.course.Course`."""
+        """See `radrl.scoring.by_parts.Course`."""
         assert self._of_means is not None
         skipped: dict[str, str] = {}
         if not self._cider:
@@ -265,7 +266,7 @@ class Nlg:
         }
 
     def in_parts(self) -> Course:
-        """See `radrl.scoring.course.InParts`."""
+        """See `radrl.scoring.by_parts.InParts`."""
         return NlgCourse(self.preparation, meteor=self.meteor, cider=self.cider)
 
 
@@ -397,3 +398,33 @@ def common_words(first: Sequence[str], second: Sequence[str]) -> int:
         if here := open_ & places.get(word, 0):
             open_ = (open_ + here | open_ - here) & every
     return len(first) - open_.bit_count()
+
+
+class MeteorCounts:
+    """METEOR alone, as a scorer.
+
+    Args:
+        preparation: of texts, as the family nlg has it.
+    """
+
+    name = METEOR
+
+    def __init__(self, preparation: str) -> None:
+        self._prepare = PREPARATIONS[preparation]
+
+    def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
+        """See `radrl.scoring.base.Scorer`.
+
+        Raises:
+            ScoringError: when METEOR cannot run here.
+            RuntimeError: when its Java process fails.
+        """
+        if missing := meteor_missing():
+            raise ScoringError(f"{METEOR} cannot be had here: {missing}; install it, or leave the metric out")
+        truth, found = ([*map(self._prepare, side)] for side in (references, hypotheses))
+        known = Texts()
+        known.add(truth)
+        with MeteorProcess(references=known.all()) as process:
+            counts = addable(process.counts(truth, found))
+        summed = SummedMetrics(counts, lambda sums: {METEOR: meteor_of_counts(sums)})
+        return Scores(summed.values(), {METEOR: meteor_of_counts(counts)}, {}, summed)

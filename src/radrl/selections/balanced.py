@@ -23,7 +23,7 @@ def balanced(films: pd.DataFrame, seed: int, *, studies: int) -> pd.Series:
     """OraPO's label-balanced subset of complete studies.
 
     Args:
-        films: of `radrl.pipelines.selection.films.training_films`.
+        films: of `radrl.pipelines.selection.subsets.training_films`.
         seed: decides between studies that serve the balance alike.
         studies: how many.
 

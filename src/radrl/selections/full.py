@@ -12,7 +12,7 @@ def full(films: pd.DataFrame) -> pd.Series:
     """Every training film.
 
     Args:
-        films: of `radrl.pipelines.selection.films.training_films`.
+        films: of `radrl.pipelines.selection.subsets.training_films`.
 
     Returns:
         Their sample_ids.

@@ -24,7 +24,7 @@ def random(films: pd.DataFrame, seed: int, *, share: float) -> pd.Series:
     """A plain random subset, DDSampling's control.
 
     Args:
-        films: of `radrl.pipelines.selection.films.training_films`.
+        films: of `radrl.pipelines.selection.subsets.training_films`.
         seed: of the draw.
         share: of the films.
 

@@ -16,7 +16,7 @@ import pandas as pd
 from radrl.evaluation.pooling import standard_error
 from radrl.params.base import ParamsError
 from radrl.params.schema import Params
-from radrl.parts.near import hint
+from radrl.parts.choices import hint
 from radrl.studies.claims.stated import Hypothesis
 from radrl.studies.compared import Compared
 from radrl.studies.execution import MASKING, REWARDS, Experiment, collect

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from radrl.params.schema import Params
-from radrl.studies.seen import Seen, seen
-from radrl.training import course
+from radrl.studies.film_exposure import Seen, seen
+from radrl.training import length
 
 Place = tuple[str, str]
 """A run and an arm."""
@@ -99,11 +99,11 @@ def _budget(params: Params, arm: str) -> Budget:
     drawn = params.rollouts.samples if own.selection in ("ddsampling", "most_diverse") else 0
     if own.reward is None:
         return Budget(own.start, "-", 0, 0, 0)
-    settings = course.of_arm(params.training.model_dump(), own.training)
+    settings = length.of_arm(params.training.model_dump(), own.training)
     sees = seen(params, arm)
     epochs = settings["epochs"]
     if epochs is not None and sees is None:
         return Budget(own.start, own.selection, None, None, drawn, epochs)
     count = sees.subset if sees else 0  # of no matter to an arm that trains by steps
-    rollouts = course.batches(settings, count) * settings["prompts_per_step"] * settings["rollouts"]
-    return Budget(own.start, own.selection, course.steps(settings, count), rollouts, drawn, epochs, sees)
+    rollouts = length.batches(settings, count) * settings["prompts_per_step"] * settings["rollouts"]
+    return Budget(own.start, own.selection, length.steps(settings, count), rollouts, drawn, epochs, sees)

@@ -135,7 +135,7 @@ def _histories(one: Experiment) -> dict[str, pd.DataFrame]:
 
 def _clinical(histories: Histories, labels: Sequence[pd.DataFrame]) -> set[str]:
     """The columns of watched F1 that are kept."""
-    from radrl.pipelines.compare.curves import FIGURE_2, RARE
+    from radrl.pipelines.compare.training import FIGURE_2, RARE
 
     tables = [table for arms in histories.values() for table in arms.values()]
     names = {str(name) for table in tables for name in table}
@@ -149,7 +149,7 @@ def _clinical(histories: Histories, labels: Sequence[pd.DataFrame]) -> set[str]:
 
 def _rare(labels: Sequence[pd.DataFrame]) -> list[str]:
     """The findings that are frequent enough to be learnt in every seed, the rarest over all seeds first."""
-    from radrl.pipelines.compare.curves import rare_labels
+    from radrl.pipelines.compare.training import rare_labels
 
     counts = [rare_labels(table) for table in labels]
     common = set.intersection(*({*own} for own in counts)) if counts else set()

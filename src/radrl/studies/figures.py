@@ -15,8 +15,7 @@ from matplotlib.lines import Line2D
 
 from radrl.pages.caveats import NOT_OURS
 from radrl.pages.colours import APART, INK
-from radrl.pages.panels import dress
-from radrl.pages.pictures import Style, legend, style
+from radrl.pages.figures import Style, dress, legend, style
 from radrl.studies.curves import OF_LABEL, Place
 from radrl.studies.tables import PooledRow, pooled, without_repeats
 
@@ -138,7 +137,7 @@ def rare(curves: pd.DataFrame, places: Collection[Place]) -> Figure:
     Returns:
         The figure.
     """
-    from radrl.pipelines.compare.curves import FIGURE_2
+    from radrl.pipelines.compare.training import FIGURE_2
 
     looks = _styles(_places(curves), _whole)  # an arm looks as in the picture of all of them
     styles = {place: look for place, look in looks.items() if place in places}

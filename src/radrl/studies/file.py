@@ -14,15 +14,15 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from radrl.params.base import ParamsError
 from radrl.params.messages import render
 from radrl.params.schema import Params, validate
-from radrl.parts.near import hint
+from radrl.parts.choices import hint
 from radrl.parts.section import PositiveFloat, Section
 from radrl.storage import yaml_files
 from radrl.studies import analyses
 from radrl.studies.claims.stated import Claim, Hypothesis, hypotheses
 from radrl.studies.compared import Compared, of_arms
 from radrl.studies.execution import ANALYSES, COMPARE
+from radrl.studies.film_exposure import require_passes
 from radrl.studies.published import PaperTable, Published, find
-from radrl.studies.shares import require_passes
 
 RESULTS: Final = Path("conf/base/published_results.csv")
 SINGLE: Final = ""

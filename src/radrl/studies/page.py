@@ -10,8 +10,7 @@ import pandas as pd
 
 from radrl.pages import markdown
 from radrl.pages.caveats import DRAWN_FILMS, NOT_OURS, ONE_SEED_STUDY, SHARED_FILMS
-from radrl.pages.effects import effect
-from radrl.pages.numbers import p_value
+from radrl.pages.numbers import effect, p_value
 from radrl.studies.budget import Budget, Place, unequal
 from radrl.studies.claims import page as claims_page
 from radrl.studies.published import OtherRows, Published

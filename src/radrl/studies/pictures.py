@@ -50,7 +50,7 @@ def draw(
         All rows; the training curves, where an arm trained; OraPO's figure 2, where arms with an oracle or
         FactS stand beside others.
     """
-    from radrl.pages.pictures import png
+    from radrl.pages.figures import png
     from radrl.studies import figures
 
     rows = figures.rows(comparisons, study.metrics, study.reference, study.level)

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from radrl.data.tables import BrokenRow, SourceError, open_table
 from radrl.params.base import ParamsError
-from radrl.parts.near import hint
+from radrl.parts.choices import hint
 from radrl.parts.section import Section
 
 _COLUMNS: Final = ("paper", "table", "dataset", "protocol", "method", "rl_train_size", "metric", "value")

@@ -9,7 +9,7 @@ from typing import Final
 
 import pandas as pd
 
-from radrl.evaluation.paired import holm
+from radrl.evaluation.paired import holm_within
 from radrl.evaluation.pooling import pool_differences, standard_error
 from radrl.evaluation.shared_variance import Prior, variance_prior
 
@@ -182,20 +182,10 @@ def share_films(values: pd.DataFrame) -> bool:
 
 
 def _with_holm(rows: Sequence[PooledRow]) -> list[PooledRow]:
-    """Correct the p of the arms within each metric, over all runs: one study, one family."""
-    corrected = list(rows)
-    for metric in dict.fromkeys(row.metric for row in rows):
-        family = [
-            (i, row.gain.p)
-            for i, row in enumerate(rows)
-            if row.metric == metric
-            and row.kind == "arm"
-            and row.gain is not None
-            and not math.isnan(row.gain.p)
-        ]
-        for (i, _), p in zip(family, holm([p for _, p in family]), strict=True):
-            corrected[i] = replace(corrected[i], p_holm=p)
-    return corrected
+    """The rows with their p corrected over the arms, metric by metric."""
+    tested = [row.gain.p if row.kind == "arm" and row.gain is not None else None for row in rows]
+    corrected = holm_within([row.metric for row in rows], tested)
+    return [replace(row, p_holm=p) for row, p in zip(rows, corrected, strict=True)]
 
 
 def _with_trivial(rows: Sequence[PooledRow]) -> list[PooledRow]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from radrl.storage import pointers
-from radrl.training import course
+from radrl.training import length
 
 if TYPE_CHECKING:
     import torch
@@ -99,7 +99,7 @@ def check_watched(watch: Mapping[str, Any] | None, films: int) -> None:
     Raises:
         SettingsError: naming the keys.
     """
-    if course.looks_decide(watch) and not films:
+    if length.looks_decide(watch) and not films:
         raise SettingsError(
             "training.watch has a patience or keeps the best look's weights, but the corpus has no film in "
             "the split val: give it some (ingest), or set patience to null and keep to last"

@@ -21,7 +21,7 @@ from radrl.training import launching
 from radrl.training.callbacks import silent
 from radrl.training.job import read
 from radrl.training.reinforcement.arm import Arm
-from radrl.training.watching.spoken import observers
+from radrl.training.watching.progress import observers
 
 
 def run(file: Path) -> None:

@@ -20,7 +20,7 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from radrl.policy import folder
 from radrl.storage import complete_weights
 from radrl.storage.whole_files import whole_file
-from radrl.training.seals import SEAL, altered, is_sealed
+from radrl.training.checkpoint_digests import SEAL, altered, is_sealed
 
 CHECKPOINT = "checkpoint-*"
 FIRST_ALONE: Final = "rng_state.pth"

@@ -9,8 +9,8 @@ from radrl.policy.folder import Policy
 from radrl.storage import complete_weights
 from radrl.training import shards, tuning
 from radrl.training.callbacks import history
+from radrl.training.checkpoint_digests import Seals
 from radrl.training.resume import accept_indexed_cpu, last_checkpoint, restore_best
-from radrl.training.seals import Seals
 
 TOO_SMALL: Final = "Set policy.dtype to bfloat16 or float32: float16 is too small for its weights"
 """What is left where all numbers of its folder are finite."""

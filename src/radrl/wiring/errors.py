@@ -10,7 +10,7 @@ from types import TracebackType
 from kedro.config import MissingConfigException
 from kedro.io import DatasetError
 
-from radrl.data.drawn import SeenFilms
+from radrl.data.pretraining_seed import SeenFilms
 from radrl.data.quarantine import TooManyQuarantined
 from radrl.data.splits import PatientInTwoSplits
 from radrl.data.tables import SourceError

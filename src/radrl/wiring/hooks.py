@@ -22,10 +22,10 @@ from kedro.pipeline.node import Node
 from radrl.params import schema
 from radrl.params.base import ParamsError, local_paths
 from radrl.params.compute import Compute
-from radrl.parts.near import near
+from radrl.parts.choices import near
 from radrl.pipelines.stages import ALL, PER_SELECTION
 from radrl.process import started_for
-from radrl.training import course
+from radrl.training import length
 from radrl.wiring.datasets import ArrowShards, ParquetShards
 from radrl.wiring.identity import record_root
 from radrl.wiring.interrupted import ClosedAtTheEnd
@@ -75,9 +75,9 @@ class ProjectHooks:
             radrl.params.base.ParamsError: naming the key and the mend.
         """
         if self._compare["systems"]:
-            from radrl.pipelines.compare import systems
+            from radrl.pipelines.compare import rows
 
-            systems.read(catalog[SYSTEMS].load(), self._compare)
+            rows.read_systems(catalog[SYSTEMS].load(), self._compare)
 
 
 def _files(context: KedroContext) -> str:
@@ -225,7 +225,7 @@ class TrackingHooks:
             arm = self._params["arms"][node.namespace]
             values |= {
                 "params:arm": arm,
-                "params:training": course.of_arm(self._params["training"], arm.get("training", {})),
+                "params:training": length.of_arm(self._params["training"], arm.get("training", {})),
             }
         return values
 
@@ -257,7 +257,7 @@ def _names(part: str | Mapping[str, Any] | None) -> str:
 
 
 def _observers(arm: Mapping[str, Any]) -> list[TrainerCallback]:
-    from radrl.training.watching.spoken import observers
+    from radrl.training.watching.progress import observers
 
     return observers(arm)
 

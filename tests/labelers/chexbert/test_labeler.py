@@ -11,10 +11,9 @@ import pytest
 import torch
 from transformers import BertTokenizer
 
-from radrl.labelers.chexbert.batching import by_length, pad
 from radrl.labelers.chexbert.labeler import CheXbertLabeler, classes
 from radrl.labelers.chexbert.model import CheXbert
-from radrl.labelers.chexbert.text import Encoded
+from radrl.labelers.chexbert.text import Encoded, by_length, pad
 
 
 class Counting(CheXbert):

@@ -10,9 +10,8 @@ import torch
 
 from radrl.policy import folder
 from radrl.policy.folder import Policy
-from radrl.policy.generation import write
 from radrl.policy.writers.build import open_writer
-from radrl.policy.writers.hf import HfWriter
+from radrl.policy.writers.hf import HfWriter, write
 
 
 def test_hf_writes_as_generation_does(policy_folder: Path, films: Any, prompt: str) -> None:

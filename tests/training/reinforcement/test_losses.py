@@ -131,6 +131,24 @@ def test_weight_of_doubt_follows_its_target(tmp_path: Path) -> None:
     assert weights == pytest.approx([0.12, 0.08, 0.0, 1.0])
 
 
+@pytest.mark.parametrize(
+    ("own", "expected"),  # weight, whether it is moved, target, least, most, step
+    [
+        (None, [0.0, False, 0.0, 0.0, 1.0, 0.005]),
+        ({"weight": 0.1}, [0.1, False, 0.0, 0.0, 1.0, 0.005]),
+        ({"weight": 0.1, "target": 0.6}, [0.1, True, 0.6, 0.0, 1.0, 0.005]),
+        (
+            {"weight": 0.1, "target": 0.6, "least": 0.05, "most": 0.2, "step": 0.01},
+            [0.1, True, 0.6, 0.05, 0.2, 0.01],
+        ),
+    ],
+)
+def test_settings_of_doubt_and_what_they_are_where_none_is_given(own: Any, expected: list[float]) -> None:
+    found = losses.arguments({"name": "grpo", "entropy": own}, clip_low=0.1, clip_high=0.2)
+    bounds = [found[f"entropy_{key}"] for key in ("target", "coef_min", "coef_max", "coef_delta")]
+    assert [found["entropy_coef"], found["use_adaptive_entropy"], *bounds] == expected
+
+
 def test_a_name_alone_is_the_loss_with_its_papers_settings() -> None:
     for name in ("grpo", "cispo", "sapo", "vespo"):
         plain = losses.arguments(name, clip_low=0.1, clip_high=0.2)

@@ -37,7 +37,7 @@ def test_logits_by_hand() -> None:
     text = SimpleNamespace(vocab_size=2)
     known = SimpleNamespace(config=SimpleNamespace(get_text_config=lambda: text))
     rollouts: Any = Given()
-    found, entropy = shared_forward._of_row(model, known, rollouts, 2.0, True)
+    found, entropy = shared_forward._of_row(model, known, rollouts, 2.0, True, False)
     assert found.tolist() == [
         [pytest.approx(log(3 / 4)), pytest.approx(log(1 / 4))],
         [pytest.approx(log(1 / 2)), 0.0],  # 0 at padding
@@ -47,4 +47,4 @@ def test_logits_by_hand() -> None:
     assert entropy.tolist() == [[pytest.approx(quarter)] * 2, [pytest.approx(log(2)), 0.0]]
     # of the rollouts' tokens alone, and nothing is kept for tokens that nobody writes
     assert (asked["logits_to_keep"], asked["use_cache"]) == (3, False)
-    assert shared_forward._of_row(model, known, rollouts, 2.0, False)[1] is None
+    assert shared_forward._of_row(model, known, rollouts, 2.0, False, False)[1] is None

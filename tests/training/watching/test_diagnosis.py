@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from radrl.training.watching.diagnosis import SEVERITIES, diagnose
 from radrl.training.watching.mends import Mend, either, start
-from radrl.training.watching.spoken import Bar, Diagnosis
+from radrl.training.watching.progress import Bar, Diagnosis
 
 
 def test_sound_run_has_nothing_to_say() -> None:

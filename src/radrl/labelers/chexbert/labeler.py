@@ -22,9 +22,8 @@ from transformers import BertTokenizer
 
 from radrl.labelers.base import LabelMatrix, check_texts
 from radrl.labelers.chexbert import folder as on_disk
-from radrl.labelers.chexbert.batching import by_length, pad
 from radrl.labelers.chexbert.model import CheXbert
-from radrl.labelers.chexbert.text import MAX_TOKENS, Encoded, encode
+from radrl.labelers.chexbert.text import MAX_TOKENS, Encoded, by_length, encode, pad
 from radrl.observations import BLANK, OBSERVATIONS
 
 CPU_BATCH: Final = 1024

@@ -17,10 +17,9 @@ import numpy.typing as npt
 import torch
 
 from radrl.labelers.base import LabelMatrix, check_texts
-from radrl.labelers.chexbert.batching import by_length, pad
 from radrl.labelers.chexbert.labeler import CheXbertLabeler, classes
 from radrl.labelers.chexbert.model import CheXbert
-from radrl.labelers.chexbert.text import Encoded
+from radrl.labelers.chexbert.text import Encoded, by_length, pad
 from radrl.observations import OBSERVATIONS, POSITIVE, UNCERTAIN
 
 BoolMatrix = npt.NDArray[np.bool_]

@@ -11,9 +11,8 @@ from matplotlib.lines import Line2D
 
 from radrl.pages.caveats import DRAWN_FILMS
 from radrl.pages.colours import INK, PALE
-from radrl.pages.panels import dress
-from radrl.pages.pictures import style
-from radrl.pipelines.analyses import masking, published, rewards
+from radrl.pages.figures import dress, style
+from radrl.pipelines.analyses import masking, rewards, table
 
 TITLES: Final = {
     "label_modification_ratio": "label modification ratio ↑",
@@ -43,12 +42,12 @@ def draw(masked: pd.DataFrame, diversity: pd.DataFrame, results: pd.DataFrame, *
     for number, metric in enumerate(masking.METRICS):
         panel = above.add_subplot(1, 2, number + 1)
         rows = masked[masked["metric"] == metric].rename(columns={"strategy": "row", "labeler": "who"})
-        paper = {row: published.deer(results, 6, published.MASKING[row], metric) for row in rows["row"]}
+        paper = {row: table.deer(results, 6, table.MASKING[row], metric) for row in rows["row"]}
         _panel(panel, rows, paper, labelers, named=number == 0)
     for number, metric in enumerate(rewards.METRICS):
         panel = below.add_subplot(1, 3, number + 1)
         rows = diversity[diversity["metric"] == metric].rename(columns={"pool": "row", "labeler": "who"})
-        paper = {row: published.deer(results, 7, published.POOLS.get(row), metric) for row in rows["row"]}
+        paper = {row: table.deer(results, 7, table.POOLS.get(row), metric) for row in rows["row"]}
         _panel(panel, rows, paper, [diversity["labeler"].iloc[0]], named=number == 0)
     above.suptitle("Heaviest tokens masked (DEER, table 6)", fontsize=10, x=0.01, ha="left")
     below.suptitle("Rewards of a film's rollouts (DEER, table 7)", fontsize=10, x=0.01, ha="left")

@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
 from radrl.evaluation.draws import Draw, generator
-from radrl.labelers.remembering import Remembering
+from radrl.labelers.cached import Remembering
 from radrl.pipelines.analyses import groups
 from radrl.pipelines.analyses.settings import AnalysisSettings
 

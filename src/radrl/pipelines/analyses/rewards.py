@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 
 from radrl.algorithms.advantages import zero_variance_groups
-from radrl.algorithms.diversity import StandardDeviation
+from radrl.algorithms.diversity import StandardDeviation, reward_std, unique_rewards
 from radrl.algorithms.f_measure import FloatArray
-from radrl.algorithms.reward_diversity import reward_std, unique_rewards
 from radrl.evaluation.draws import Draw, generator
 from radrl.evaluation.summed import SummedMetrics, mean_metrics
 from radrl.pipelines.analyses import groups, lines

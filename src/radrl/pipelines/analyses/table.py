@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 from rich.console import Console
 
 from radrl.pages.caveats import DRAWN_FILMS
-from radrl.pipelines.analyses import masking, published, rewards
+from radrl.pipelines.analyses import masking, rewards
 from radrl.process.terminal import new_table, number
+
+MASKING: Final[Mapping[str, str]] = {"random": "random", "tf_idf": "tfidf (rule)", "gradient": "gradient"}
+"""Our strategies by the names of DEER's table 6."""
+POOLS: Final[Mapping[str, str]] = {"full": "random (100%)", "ddsampling": "DDSampling (20%)"}
+"""Our pools of films by the names of DEER's table 7, which has no random fifth."""
+
+
+def deer(results: pd.DataFrame, table: int, method: str | None, metric: str) -> float | None:
+    """A figure of DEER's.
+
+    Args:
+        results: the papers' results, a line a method and metric.
+        table: its number.
+        method: of the paper; nothing for a row that the paper does not have.
+        metric: of the paper.
+
+    Returns:
+        The figure; nothing where the paper prints none.
+    """
+    rows = results[(results["paper"] == "DEER") & (results["table"].astype(str) == str(table))]
+    found = rows.loc[(rows["method"] == method) & (rows["metric"] == metric), "value"]
+    return float(found.iloc[0]) if len(found) else None
 
 
 def show_masking(
@@ -43,7 +65,7 @@ def show_masking(
     for metric in masking.METRICS:
         table = new_table(metric, *dict.fromkeys(lines["labeler"]), "DEER")
         for strategy, own in lines[lines["metric"] == metric].groupby("strategy", sort=False):
-            paper = published.deer(results, 6, published.MASKING[str(strategy)], metric)
+            paper = deer(results, 6, MASKING[str(strategy)], metric)
             cells = [_cell(line, 1 - level) for line in own.to_dict("records")]
             table.add_row(str(strategy), *cells, number(paper))
         console.print(table)
@@ -77,7 +99,7 @@ def show_rewards(lines: pd.DataFrame, results: pd.DataFrame, *, level: float, dr
     for pool, own in lines.groupby("pool", sort=False):
         cells: list[str] = []
         for line in own.to_dict("records"):
-            paper = published.deer(results, 7, published.POOLS.get(str(pool)), line["metric"])
+            paper = deer(results, 7, POOLS.get(str(pool)), line["metric"])
             cells += [_cell(line, 1 - level), number(paper)]
         table.add_row(str(pool), str(own["films"].iloc[0]), *cells)
     console.print(table)

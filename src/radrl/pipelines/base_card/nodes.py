@@ -66,7 +66,7 @@ def measure_base(
     from radrl.policy.writers.hf import HfWriter
     from radrl.process.devices import place
     from radrl.process.runtime import pin
-    from radrl.training.supervised.lessons import films_of
+    from radrl.training.supervised.pretraining_tasks import films_of
     from radrl.training.watching.watch import Watch
 
     where = place(device)

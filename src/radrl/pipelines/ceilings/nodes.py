@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
 import pyarrow.dataset as ds
+from rich.console import Console
 
 from radrl.algorithms.f_measure import BoolArray, positives
 from radrl.data import corpus as corpora
 from radrl.evaluation.draws import Draw, generator
 from radrl.observations import BLANK, OBSERVATIONS, POSITIVE
+from radrl.process.terminal import new_table, number
 from radrl.readers.names import NETWORK, PROBE, PROBE_OF_BASE
 
 if TYPE_CHECKING:
     import torch
 
     from radrl.readers.base import Reader
+
 
 AVERAGINGS: Final = ("sample", "macro", "micro")
 """Of the F1 over 14 labels in the summary."""
@@ -62,7 +65,6 @@ def read_labels(
     Raises:
         ValueError: when there is no film to learn from or to score, naming the parameter.
     """
-    from radrl.pipelines.ceilings import table
     from radrl.process.devices import place
     from radrl.process.runtime import pin
 
@@ -77,7 +79,7 @@ def read_labels(
         tables.append(_lines(row, scored["sample_id"], _read(reader, corpus, learned, scored)))
         counts = {"films": len(learned), "parameters": reader.parameters}
         summary[row] = counts | _scores(scored, tables[-1], labeler)
-    table.show(summary)
+    print_summary(summary)
     nothing = _lines("", [], np.zeros((0, len(OBSERVATIONS)), dtype=bool))
     return pd.concat(tables or [nothing], ignore_index=True), summary
 
@@ -114,7 +116,7 @@ def _drawn(known: pd.DataFrame, at_most: int, seed: int) -> pd.DataFrame:
 
 def _read(reader: Reader[Any], corpus: ds.Dataset, learned: pd.DataFrame, scored: pd.DataFrame) -> BoolArray:
     """Let a reader learn, choose its thresholds, and read the scored films, shape (N, 14)."""
-    from radrl.readers.thresholds import best_f1
+    from radrl.readers.base import best_f1
 
     def prepare(known: pd.DataFrame) -> Any:
         return reader.prepare(corpora.Films(corpus, sample_ids=known["sample_id"].tolist()))
@@ -141,3 +143,20 @@ def _scores(known: pd.DataFrame, found: pd.DataFrame, labeler: str) -> dict[str,
     metrics = clinical_efficacy(reference, hypothesis, labeler=labeler).metrics
     names = [metric_name(labeler, averaging, 14, "f1") for averaging in AVERAGINGS]
     return {name: metrics[name] for name in names}
+
+
+def print_summary(summary: Mapping[str, Mapping[str, float]]) -> None:
+    """Print each row's F1, films and parameters.
+
+    Args:
+        summary: of `radrl.pipelines.ceilings.nodes.read_labels`; nothing is printed of an empty one.
+    """
+    if not summary:
+        return
+    columns = list(next(iter(summary.values())))
+    table = new_table("labels read off films", *columns)
+    for row, values in summary.items():
+        table.add_row(row, *(number(values[column]) for column in columns))
+    console = Console()
+    console.print()
+    console.print(table)

@@ -12,16 +12,13 @@ import pandas as pd
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
-from radrl.pipelines.compare.arms import ArmTables
-from radrl.pipelines.compare.histories import read_histories
-from radrl.pipelines.compare.settings import Beside, ComparisonSettings
+from radrl.pipelines.compare.inputs import ArmTables, ComparisonSettings, PageContext, diagnose_histories
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from radrl.pipelines.compare.rows import Row
-    from radrl.pipelines.compare.systems import System
-    from radrl.pipelines.compare.training_data import Subset, Trained
+    from radrl.pipelines.compare.rows import Row, System
+    from radrl.pipelines.compare.training import Subset, TrainingLength
 
 
 def settle_comparison(
@@ -50,21 +47,23 @@ def read_systems(folder: Path, arm_reports: ArmTables, settings: ComparisonSetti
 
     Args:
         folder: where the files lie.
-        arm_reports: of `radrl.pipelines.compare.arms.gather_reports`.
+        arm_reports: of `radrl.pipelines.compare.inputs.gather_reports`.
         settings: of `settle_comparison`.
 
     Returns:
         By the row's name.
 
     Raises:
-        radrl.params.base.ParamsError: as `radrl.pipelines.compare.systems.read`.
+        radrl.params.base.ParamsError: as `radrl.pipelines.compare.rows.read_systems`.
     """
-    from radrl.pipelines.compare import systems
+    from radrl.pipelines.compare import rows
 
     films = next(iter(arm_reports.values()))
     return {
-        name: replace(system, differs=[*systems.differences(system, films, settings.eval, settings.labeler)])
-        for name, system in systems.read(folder, settings.compare).items()
+        name: replace(
+            system, differs=[*rows.system_differences(system, films, settings.eval, settings.labeler)]
+        )
+        for name, system in rows.read_systems(folder, settings.compare).items()
     }
 
 
@@ -79,7 +78,7 @@ def compare_arms(
     """Compare arms and the rows beside them on the metrics of `compare.metrics`, and print the table.
 
     Args:
-        arm_reports: of `radrl.pipelines.compare.arms.gather_reports`.
+        arm_reports: of `radrl.pipelines.compare.inputs.gather_reports`.
         ceilings: labels read off the films.
         corpus: the films; training reports and films are read from it.
         labeler_models: what the stage labeler wrote.
@@ -88,21 +87,22 @@ def compare_arms(
 
     Returns:
         A line a row and metric, and a line a pair of them, as `radrl.pipelines.compare.rows.tabulate` gives
-        them; and a line a row with its precision and recall, of `radrl.pipelines.compare.agreement.agree`.
+        them; and a line a row with its precision and recall, of
+        `radrl.pipelines.compare.scores.tabulate_agreement`.
 
     Raises:
         ValueError: when a metric is unknown or has no interval, listing the valid ones; or a system bears the
             name of another row.
         radrl.scoring.base.ScoringError: when a scorer lacks what it needs.
     """
-    from radrl.pipelines.compare import agreement, rows, scores, table
-    from radrl.pipelines.compare.systems import lines
+    from radrl.pipelines.compare import rows, scores, tables
+    from radrl.pipelines.compare.rows import system_lines
     from radrl.pipelines.eval.texts import texts_of
 
     names = settings.groups
     reading = {"labeler": settings.labeler, "models": labeler_models, "device": settings.device}
     reader = settings.eval["labelers"][0]
-    pooled = {f"ce_{reader}": agreement.metrics(reader)}
+    pooled = {f"ce_{reader}": scores.agreement_metrics(reader)}
     groups = scores.build_groups(pooled | names, arm_reports, settings=settings.eval, **reading)
     every = _all_rows(arm_reports, ceilings, corpus, settings)
     if taken := systems.keys() & every.keys():
@@ -119,10 +119,10 @@ def compare_arms(
         reference=settings.reference,
         bootstrap=settings.compare["bootstrap"],
         seed=settings.seed,
-        apart=lines(systems, settings.compare["metrics"]),
+        apart=system_lines(systems, settings.compare["metrics"]),
     )
-    table.show(comparison, names, settings.compare)
-    return comparison, pairs, agreement.agree(every, groups[f"ce_{reader}"], references, reader)
+    tables.print_comparison(comparison, names, settings.compare)
+    return comparison, pairs, scores.tabulate_agreement(every, groups[f"ce_{reader}"], references, reader)
 
 
 def draw_comparison(comparison: pd.DataFrame, settings: dict[str, Any]) -> tuple[Figure, str]:
@@ -137,7 +137,7 @@ def draw_comparison(comparison: pd.DataFrame, settings: dict[str, Any]) -> tuple
     """
     from radrl.pipelines.compare import figures
 
-    figure = figures.forest(comparison, reference=settings["reference"])
+    figure = figures.draw_forest(comparison, reference=settings["reference"])
     return figure, figures.svg(figure, name="forest")
 
 
@@ -145,15 +145,15 @@ def draw_curves(arm_histories: ArmTables, labels: pd.DataFrame) -> tuple[Figure,
     """Draw the training curves of the arms that trained.
 
     Args:
-        arm_histories: of `radrl.pipelines.compare.arms.gather_histories`.
+        arm_histories: of `radrl.pipelines.compare.inputs.gather_histories`.
         labels: of the reference reports, which say what labels are rare.
 
     Returns:
         The figure, laid out, and the same as an SVG element for the page; a line of text if no arm trained.
     """
-    from radrl.pipelines.compare import curves, figures
+    from radrl.pipelines.compare import figures, training
 
-    figure = curves.curves(arm_histories, curves.rare_labels(labels))
+    figure = training.draw_curves(arm_histories, training.rare_labels(labels))
     return figure, figures.svg(figure, name="curves")
 
 
@@ -194,11 +194,11 @@ def show_seeds(
     """
     from radrl.params.data import Ingest
     from radrl.params.rows import row_digests
-    from radrl.pipelines.compare import seeds, table
+    from radrl.pipelines.compare import summary, tables
 
     metric, reference = settings["metrics"][0], settings["reference"]
     corpus = Ingest.model_validate(ingest).digest()
-    lines = seeds.of_shipped(
+    lines = summary.shipped_over_seeds(
         seeds_results,
         metric,
         {*comparison["arm"]},
@@ -206,7 +206,7 @@ def show_seeds(
         settings=row_digests(sections),
         reference=reference,
     )
-    table.show_seeds(lines, metric, reference)
+    tables.print_over_seeds(lines, metric, reference)
     return lines
 
 
@@ -215,12 +215,12 @@ def show_findings(comparison: pd.DataFrame, arm_histories: ArmTables, arms: dict
 
     Args:
         comparison: of `compare_arms`, which prints the table.
-        arm_histories: of `radrl.pipelines.compare.arms.gather_histories`.
+        arm_histories: of `radrl.pipelines.compare.inputs.gather_histories`.
         arms: the section `arms`, so that nobody is told to do what an arm does.
     """
-    from radrl.pipelines.compare import table
+    from radrl.pipelines.compare import tables
 
-    table.show_histories(read_histories(arm_histories, arms))
+    tables.print_diagnoses(diagnose_histories(arm_histories, arms))
 
 
 def write_cards(
@@ -235,8 +235,8 @@ def write_cards(
 
     Args:
         comparison: of `compare_arms`.
-        arm_reports: of `radrl.pipelines.compare.arms.gather_reports`.
-        arm_histories: of `radrl.pipelines.compare.arms.gather_histories`.
+        arm_reports: of `radrl.pipelines.compare.inputs.gather_reports`.
+        arm_histories: of `radrl.pipelines.compare.inputs.gather_histories`.
         ingest_summary: counts of the stage ingest.
         generate: the section `generate`, which says on what the arms were scored.
         settings: of `settle_comparison`.
@@ -244,11 +244,11 @@ def write_cards(
     Returns:
         What fills the folder they lie in.
     """
-    from radrl.pipelines.compare.card import card
+    from radrl.pipelines.compare.model_card import write_card
 
-    told = read_histories(arm_histories, settings.arms)
+    told = diagnose_histories(arm_histories, settings.arms)
     texts = {
-        arm: card(
+        arm: write_card(
             arm,
             comparison,
             films=len(reports),
@@ -268,53 +268,53 @@ def write_cards(
     return fill
 
 
-def count_chosen(
+def count_selected_films(
     selected: Callable[..., dict[str, Any]], arm_histories: ArmTables, arms: dict[str, Any]
 ) -> list[Subset]:
     """Tell which training films the selections took.
 
     Args:
         selected: reads what the stages that select left, by dataset; leaves out what is not there.
-        arm_histories: of `radrl.pipelines.compare.arms.gather_histories`; the arms that trained.
+        arm_histories: of `radrl.pipelines.compare.inputs.gather_histories`; the arms that trained.
         arms: the section `arms`.
 
     Returns:
-        A subset each, of `radrl.pipelines.compare.training_data.subsets`: those of the stages that an arm's
+        A subset each, of `radrl.pipelines.compare.training.subsets`: those of the stages that an arm's
         films come from.
     """
-    from radrl.pipelines.compare import training_data
+    from radrl.pipelines.compare import training
 
-    return training_data.subsets(selected(*training_data.left_for(arms, arm_histories)), arms)
+    return training.subsets(selected(*training.selection_datasets(arms, arm_histories)), arms)
 
 
 def count_rollouts(
     arm_histories: ArmTables, training: dict[str, Any], arms: dict[str, Any]
-) -> dict[str, Trained]:
+) -> dict[str, TrainingLength]:
     """Tell how long each arm trained.
 
     Args:
-        arm_histories: of `radrl.pipelines.compare.arms.gather_histories`.
+        arm_histories: of `radrl.pipelines.compare.inputs.gather_histories`.
         training: the section `training`.
         arms: the section `arms`.
 
     Returns:
         By arm its updates and rollouts.
     """
-    from radrl.pipelines.compare.training_data import trained
+    from radrl.pipelines.compare.training import training_lengths
 
-    return trained(arms, training, arm_histories)
+    return training_lengths(arms, training, arm_histories)
 
 
-def gather_beside(
+def gather_page_context(
     published: pd.DataFrame,
     over_seeds: Sequence[dict[str, Any]],
     ingest_summary: dict[str, Any],
     labeler_report: dict[str, Any],
     systems: dict[str, System],
-    chosen: Sequence[Subset],
-    trained: dict[str, Trained],
-) -> Beside:
-    """Put together what the page tells beside the arms' own results; see `Beside`.
+    selected_films: Sequence[Subset],
+    trained: dict[str, TrainingLength],
+) -> PageContext:
+    """Put together what the page tells beside the arms' own results; see `PageContext`.
 
     Args:
         published: the papers' results.
@@ -322,10 +322,12 @@ def gather_beside(
         ingest_summary: counts of the stage ingest.
         labeler_report: of the stage labeler.
         systems: of `read_systems`.
-        chosen: of `count_chosen`.
+        selected_films: of `count_selected_films`.
         trained: of `count_rollouts`.
     """
-    return Beside(published, over_seeds, ingest_summary, labeler_report, systems, chosen, trained)
+    return PageContext(
+        published, over_seeds, ingest_summary, labeler_report, systems, selected_films, trained
+    )
 
 
 def write_page(
@@ -337,7 +339,7 @@ def write_page(
     forest: str,
     curves: str,
     corpus: ds.Dataset,
-    beside: Beside,
+    context: PageContext,
     settings: ComparisonSettings,
 ) -> str:
     """Write the page that holds the whole comparison.
@@ -346,12 +348,12 @@ def write_page(
         comparison: of `compare_arms`.
         pairs: of `compare_arms`.
         agreement: of `compare_arms`.
-        arm_reports: of `radrl.pipelines.compare.arms.gather_reports`.
-        arm_histories: of `radrl.pipelines.compare.arms.gather_histories`.
+        arm_reports: of `radrl.pipelines.compare.inputs.gather_reports`.
+        arm_histories: of `radrl.pipelines.compare.inputs.gather_histories`.
         forest: of `draw_comparison`, the SVG element.
         curves: of `draw_curves`, the SVG element.
         corpus: the films.
-        beside: of `gather_beside`.
+        context: of `gather_page_context`.
         settings: of `settle_comparison`; the seed decides which films are shown.
 
     Returns:
@@ -368,9 +370,9 @@ def write_page(
         arm_histories,
         forest=forest,
         curves=curves if arm_histories else None,
-        told=read_histories(arm_histories, settings.arms),
+        told=diagnose_histories(arm_histories, settings.arms),
         films=corpora.pictures(corpus, shown),
-        beside=beside,
+        context=context,
         settings=settings,
     )
 

@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import jinja2
+import numpy as np
 import pandas as pd
 import yaml
 
 from radrl.evaluation.draws import Draw, generator
-from radrl.observations import POSITIVE, UNCERTAIN
+from radrl.labelers.rules.mentions import Mention, mentions
+from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.pages import examples, run_notes
 from radrl.pages.caveats import NOT_OURS, OVER_PATIENTS
+from radrl.pages.examples import Answer, Chip, Example
 from radrl.pages.numbers import p_value, spans
 from radrl.pages.page import banner, environment
-from radrl.pipelines.compare import plots, training_data
-from radrl.pipelines.compare.agreement import per_label
-from radrl.pipelines.compare.arms import films_digest
-from radrl.pipelines.compare.cases import case
-from radrl.pipelines.compare.cells import rows_of, title
-from radrl.pipelines.compare.facts import facts_of
-from radrl.pipelines.compare.few import too_few, too_short
+from radrl.pipelines.compare import figures, training
 from radrl.pipelines.compare.figures import svg
-from radrl.pipelines.compare.histories import HistoryRead
-from radrl.pipelines.compare.ranking import rank
-from radrl.pipelines.compare.settings import Beside, ComparisonSettings
-from radrl.pipelines.compare.summary import sentences
-from radrl.pipelines.compare.systems import System
-from radrl.pipelines.compare.table import short
-from radrl.pipelines.compare.weighed import weighed_of
+from radrl.pipelines.compare.inputs import ComparisonSettings, Diagnosis, PageContext, films_digest
+from radrl.pipelines.compare.rows import System
+from radrl.pipelines.compare.scores import f1_per_label
+from radrl.pipelines.compare.summary import sentences, too_few_patients, too_few_updates
+from radrl.pipelines.compare.tables import group_title, name_within_group, page_rows, rank_rows
 from radrl.pipelines.eval.nodes import describe_cleaning
 from radrl.pipelines.eval.texts import LABEL_TEXTS
+from radrl.scoring.facts.base import Verdict
+from radrl.scoring.facts.rules import RulesEntailment, RulesExtractor
+from radrl.scoring.facts.score import FactS, Outcome, ReportFacts
 
 CONTENTS: Final = {
     "against": "Each arm against the reference arm",
@@ -75,9 +74,9 @@ def render(
     *,
     forest: str,
     curves: str | None,
-    told: Mapping[str, HistoryRead],
+    told: Mapping[str, Diagnosis],
     films: Mapping[str, Sequence[bytes]],
-    beside: Beside,
+    context: PageContext,
     settings: ComparisonSettings,
 ) -> str:
     """Write the page.
@@ -92,7 +91,7 @@ def render(
         curves: training curves as an SVG element; nothing where no arm trained.
         told: what the histories of the arms that trained say.
         films: the films to show, as PNG, by sample_id: one, or all of a study.
-        beside: what is told beside the arms' own results.
+        context: what is told beside the arms' own results.
         settings: what the arms were compared by.
 
     Returns:
@@ -103,33 +102,35 @@ def render(
         arm: frame.assign(**{side: frame[read] for side, read in LABEL_TEXTS.items()})
         for arm, frame in arm_reports.items()
     }
-    facts = facts_of(labelled, settings.arms, list(films))
+    facts = read_facts(labelled, settings.arms, list(films))
     text = _template().render(
-        **_data(arm_reports, beside, settings),
-        **_arms(comparison, beside.systems, settings),
-        sentences=sentences(comparison, pairs, beside.over_seeds, settings.compare),
-        ranking=rank(comparison, beside.over_seeds, settings.compare),
-        few=too_few(comparison),
-        short_training=too_short(own.updates for own in beside.trained.values()),
+        **_data(arm_reports, context, settings),
+        **_arms(comparison, context.systems, settings),
+        sentences=sentences(comparison, pairs, context.over_seeds, settings.compare),
+        ranking=rank_rows(comparison, context.over_seeds, settings.compare),
+        few=too_few_patients(comparison),
+        short_training=too_few_updates(own.updates for own in context.trained.values()),
         caveat=OVER_PATIENTS,
-        over_seeds=beside.over_seeds,
+        over_seeds=context.over_seeds,
         forest=forest,
         curves=curves,
         told=told,
         **_agreement(agreement, arm_histories, settings.reference),
-        labels=per_label(arm_reports, settings.eval["labelers"][0]),
-        **_diversity(beside, arm_reports, arm_histories),
-        trained=beside.trained,
+        labels=f1_per_label(arm_reports, settings.eval["labelers"][0]),
+        **_diversity(context, arm_reports, arm_histories),
+        trained=context.trained,
         notes=run_notes.UNSEALED,
         arm_names=list(arm_reports),
         cases=[
-            case(examples.show(sample_id, own, labelled, facts), alternatives=_alternatives(settings.labeler))
+            mark_case(
+                examples.show(sample_id, own, labelled, facts), alternatives=_alternatives(settings.labeler)
+            )
             for sample_id, own in films.items()
         ],
-        weighed=weighed_of(arm_reports, list(films)),
+        weighed=weigh_findings(arm_reports, list(films)),
         verdicts=examples.VERDICTS,
         contents=CONTENTS | {"against": f"Each arm against {settings.reference}"},
-        published=_published(beside.published),
+        published=_published(context.published),
         parameters=yaml.safe_dump(settings.printed, sort_keys=False, allow_unicode=True, width=100),
     )
     return run_notes.sealed(f"{text}\n")
@@ -143,19 +144,19 @@ def _template() -> jinja2.Template:
 
 
 def _data(
-    arm_reports: Mapping[str, pd.DataFrame], beside: Beside, settings: ComparisonSettings
+    arm_reports: Mapping[str, pd.DataFrame], context: PageContext, settings: ComparisonSettings
 ) -> dict[str, Any]:
     """What the page says of the films and of who reads their labels."""
     any_arm = next(iter(arm_reports.values()))
-    rollouts = [own.rollouts for own in beside.trained.values() if own.updates]
+    rollouts = [own.rollouts for own in context.trained.values() if own.updates]
     return {
-        "banner": banner(beside.ingest_summary),
+        "banner": banner(context.ingest_summary),
         "about": {
-            "ingest": beside.ingest_summary,
+            "ingest": context.ingest_summary,
             "labelers": settings.eval["labelers"],
             "cleaning": describe_cleaning(settings.eval),
             "labels_of": settings.eval["labels_of"],
-            "labeler": beside.labeler_report,
+            "labeler": context.labeler_report,
         },
         "counts": {"films": len(any_arm), "patients": any_arm["patient_id"].nunique()},
         "seed": settings.seed,
@@ -173,13 +174,15 @@ def _arms(
         "settings": settings.compare,
         "level": f"{level:.0%}",
         "alpha": f"{1 - level:.2g}",
-        "groups": {name: {"title": title(name), "metrics": own} for name, own in settings.groups.items()},
-        "rows": rows_of(comparison, settings.arms, systems, settings.compare),
+        "groups": {
+            name: {"title": group_title(name), "metrics": own} for name, own in settings.groups.items()
+        },
+        "rows": page_rows(comparison, settings.arms, systems, settings.compare),
         "systems": systems,
         "not_ours": NOT_OURS,
         "findings": _findings(comparison, settings.compare),
         "read_off": bool((comparison["kind"] == "reader").any()),
-        "short": short,
+        "short": name_within_group,
     }
 
 
@@ -187,25 +190,25 @@ def _agreement(
     agreement: pd.DataFrame, histories: Mapping[str, pd.DataFrame], reference: str
 ) -> dict[str, Any]:
     """Precision against recall: two views, and the rows of the table that explains them."""
-    look = plots.looks(agreement, list(histories))
+    look = figures.row_looks(agreement, list(histories))
     shown = agreement[agreement["arm"].isin(look)].sort_values("f1", ascending=False, kind="stable")
     views = {
-        name: svg(plots.scatter(agreement, look, least=least), name=f"agreement-{name}")
+        name: svg(figures.draw_agreement(agreement, look, least=least), name=f"agreement-{name}")
         for name, least in {"all": None, "near": reference}.items()
     }
     return {"views": views, "agreement": shown.to_dict("records"), "look": look}
 
 
 def _diversity(
-    beside: Beside, arm_reports: Mapping[str, pd.DataFrame], arm_histories: Mapping[str, pd.DataFrame]
+    context: PageContext, arm_reports: Mapping[str, pd.DataFrame], arm_histories: Mapping[str, pd.DataFrame]
 ) -> dict[str, Any]:
     """Which films the selections took, and how diverse what the arms wrote is."""
-    known = [subset for subset in beside.chosen if subset.taken and min(subset.taken) < 1]
+    known = [subset for subset in context.selected_films if subset.taken and min(subset.taken) < 1]
     return {
-        "subsets": beside.chosen,
-        "taken": svg(plots.taken(known), name="taken") if known else None,
-        "written": training_data.written(arm_reports, arm_histories),
-        "over_steps": training_data.OVER_STEPS,
+        "subsets": context.selected_films,
+        "taken": svg(figures.draw_selection_shares(known), name="taken") if known else None,
+        "written": training.output_diversity(arm_reports, arm_histories),
+        "over_steps": training.OVER_STEPS,
     }
 
 
@@ -234,3 +237,232 @@ def _published(results: pd.DataFrame) -> list[dict[str, Any]]:
         names = dict(zip(("paper", "table", "dataset", "protocol"), key, strict=True))
         tables.append(names | {"metrics": metrics, "methods": methods})
     return tables
+
+
+_STATED = {BLANK: "", POSITIVE: "present", NEGATIVE: "absent", UNCERTAIN: "uncertain"}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelFacts:
+    """One label of one report.
+
+    Args:
+        observation: its name.
+        reference: what the reference says of it: present, absent, uncertain, or nothing.
+        verdict: what the facts say of it: supported, contradicted or silent.
+        outcome: how that entered precision and recall; nothing where it did not.
+        facts: the facts that the verdict rests on.
+    """
+
+    observation: str
+    reference: str
+    verdict: str
+    outcome: Outcome | None
+    facts: tuple[str, ...]
+
+
+def by_label(report: ReportFacts, reference: Sequence[int]) -> list[LabelFacts]:
+    """Set what a report's facts entail beside its reference's labels.
+
+    Args:
+        report: of `radrl.scoring.facts.score.FactS.score`.
+        reference: 14 class indices, those that it was scored against.
+
+    Returns:
+        A line a label of which the facts say something or which entered the score, in the order of the
+        observations; none where a part failed.
+    """
+    lines = [
+        LabelFacts(
+            name,
+            _STATED[known],
+            ruling.verdict.name.lower(),
+            report.outcomes.get(name),
+            tuple(report.facts[number] for number in ruling.facts),
+        )
+        for name, known, ruling in zip(OBSERVATIONS, reference, report.rulings, strict=False)
+    ]
+    silent = Verdict.SILENT.name.lower()
+    return [line for line in lines if line.outcome or line.verdict != silent]
+
+
+Lines = Mapping[str, Mapping[str, Sequence[LabelFacts]]]
+"""By arm and sample_id."""
+
+_TAKEN = ("beta", "xi", "both_empty")
+
+
+def read_facts(
+    arm_reports: Mapping[str, pd.DataFrame], arms: Mapping[str, Any], shown: Sequence[str]
+) -> Lines:
+    """Read the facts of the reports that are shown, against the labels of their references.
+
+    Args:
+        arm_reports: by arm, its reports, with the labels of the references.
+        arms: the section `arms`.
+        shown: sample_ids.
+
+    Returns:
+        For each arm with a reward `facts`, the lines of each of its shown reports.
+    """
+    found = {}
+    for arm, frame in arm_reports.items():
+        settings = (arms.get(arm, {}).get("reward") or {}).get("facts")
+        if settings:
+            found[arm] = _lines(frame.set_index("sample_id").loc[list(shown)], settings)
+    return found
+
+
+def _lines(frame: pd.DataFrame, settings: Mapping[str, Any]) -> dict[str, list[LabelFacts]]:
+    if frame.empty:
+        return {}
+    # named here and not looked up by name, so that the stage's digest counts them
+    entailment = RulesEntailment(uncertain_as_positive=settings["uncertain_as_positive"])
+    own = {key: settings[key] for key in _TAKEN if key in settings}
+    reader = FactS(RulesExtractor(), entailment, **own)
+    labels = np.stack(frame["reference_labels"].to_list())
+    scored = reader.score(frame["report"].tolist(), labels, [str(of) for of in frame.index])
+    pairs = zip(scored.reports, labels.tolist(), strict=True)
+    return {report.id: by_label(report, known) for report, known in pairs}
+
+
+FINDING_COSTS: Final = "weighted_findings_lines"
+"""Column of the stage eval's table; named here too, so that the page's digest does not count the metric."""
+
+FindingCosts = dict[str, dict[str, list[dict[str, Any]]]]
+"""By arm and sample_id, a row a finding."""
+
+
+def weigh_findings(arm_reports: Mapping[str, pd.DataFrame], shown: Sequence[str]) -> FindingCosts:
+    """What each finding of the reports that are shown costs.
+
+    Args:
+        arm_reports: by arm, its reports as the stage eval scored them.
+        shown: sample_ids.
+
+    Returns:
+        Of the arms that were scored so, for each of these reports the rows of
+        `radrl.scoring.weighted_findings.explain.rows`, what costs most first; nothing where
+        ``weighted_findings`` is not among `eval.families`.
+    """
+    return {
+        arm: {
+            sample: sorted(lines, key=lambda row: (-row["cost"], row["finding"]))
+            for sample, lines in frame.set_index("sample_id").loc[list(shown), FINDING_COSTS].items()
+        }
+        for arm, frame in arm_reports.items()
+        if FINDING_COSTS in frame
+    }
+
+
+_WORST_FIRST: Final = ("wrong", "missed", "hedged", "right", "stated")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some characters of a report.
+
+    Args:
+        text: the characters.
+        verdict: of the findings they speak of; nothing for all other characters.
+        says: the findings with their verdicts, in words.
+    """
+
+    text: str
+    verdict: str = ""
+    says: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One report on a film.
+
+    Args:
+        arms: who wrote it, word for word; nobody for the reference.
+        pieces: the report, whose texts joined give it.
+        chips: its observations, held against the reference's.
+        facts: as `Answer.facts`.
+    """
+
+    arms: Sequence[str]
+    pieces: Sequence[Piece]
+    chips: Sequence[Chip]
+    facts: Sequence[Any] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A film with all reports on it.
+
+    Args:
+        sample_id: its id.
+        pictures: the films as data URIs.
+        reference: the true report.
+        readings: the generated ones, each once.
+    """
+
+    sample_id: str
+    pictures: Sequence[str]
+    reference: Reading
+    readings: Sequence[Reading]
+
+
+def mark_case(example: Example, *, alternatives: int) -> Case:
+    """Mark the reports on a film, and tell a report that several arms wrote once.
+
+    Args:
+        example: the film and its reports, the reference first.
+        alternatives: as `radrl.labelers.rules.mentions.mentions` takes it.
+
+    Returns:
+        The film.
+    """
+    reference, *answers = example.answers
+    alike: dict[tuple[str, tuple[Any, ...]], list[Answer]] = {}
+    for answer in answers:
+        alike.setdefault((answer.text, tuple(map(str, answer.facts))), []).append(answer)
+    readings = [
+        Reading([str(one.arm) for one in own], _marked(own[0], alternatives), own[0].chips, own[0].facts)
+        for own in alike.values()
+    ]
+    shown = Reading([], _marked(reference, alternatives), reference.chips)
+    return Case(example.sample_id, example.pictures, shown, readings)
+
+
+def _marked(answer: Answer, alternatives: int) -> list[Piece]:
+    verdicts = {chip.observation.removesuffix("?"): chip.verdict for chip in answer.chips}
+    return mark_phrases(answer.text, mentions(answer.text, alternatives=alternatives), verdicts)
+
+
+def mark_phrases(text: str, found: Sequence[Mention], verdicts: Mapping[str, str]) -> list[Piece]:
+    """Cut a report at the phrases that speak of a finding with a verdict.
+
+    Args:
+        text: the report.
+        found: its mentions, left to right.
+        verdicts: right, hedged, missed, wrong or stated, by observation.
+
+    Returns:
+        Pieces whose texts, joined, are the report; a phrase within another one is not cut out of it.
+    """
+    pieces: list[Piece] = []
+    at = 0
+    for mention in found:
+        own = _verdicts(mention, verdicts)
+        if not own or mention.start < at:
+            continue
+        if text[at : mention.start]:
+            pieces.append(Piece(text[at : mention.start]))
+        worst = min(own.values(), key=_WORST_FIRST.index)
+        says = ", ".join(f"{name}: {verdict}" for name, verdict in own.items())
+        pieces.append(Piece(text[mention.start : mention.end], worst, says))
+        at = mention.end
+    return [*pieces, Piece(text[at:])] if text[at:] else pieces
+
+
+def _verdicts(mention: Mention, verdicts: Mapping[str, str]) -> dict[str, str]:
+    """Findings of a phrase with verdicts: a denied one counts as missed alone, an asserted one never."""
+    names = [OBSERVATIONS[index] for index in mention.observations]
+    own = {name: verdicts[name] for name in names if name in verdicts}
+    denied = mention.said == NEGATIVE
+    return {name: verdict for name, verdict in own.items() if (verdict == "missed") == denied}

@@ -5,14 +5,14 @@ from typing import Final
 
 from kedro.pipeline import Node, Pipeline, node, pipeline
 
-from radrl.pipelines.compare.arms import gather_histories, gather_reports
+from radrl.pipelines.compare.inputs import gather_histories, gather_reports
 from radrl.pipelines.compare.nodes import (
     compare_arms,
-    count_chosen,
     count_rollouts,
+    count_selected_films,
     draw_comparison,
     draw_curves,
-    gather_beside,
+    gather_page_context,
     pick_headline,
     read_systems,
     settle_comparison,
@@ -84,13 +84,13 @@ def _figures() -> list[Node]:
 
 
 def _page() -> list[Node]:
-    beside = [
+    context = [
         "published_results",
         "over_seeds",
         "ingest_summary",
         "labeler_report",
         "system_scores",
-        "chosen",
+        "selected_films",
         "trained",
     ]
     picked = {"selected": "selected", "arm_histories": "arm_histories", "arms": "params:arms"}
@@ -98,11 +98,11 @@ def _page() -> list[Node]:
     told = {name: name for name in ("comparison", "agreement", "arm_reports", "arm_histories", "corpus")}
     told |= {"pairs": "comparison_pairs"}
     told |= {"forest": "comparison_svg", "curves": "curves_svg"}
-    told |= {"beside": "beside_comparison", "settings": "comparison_settings"}
+    told |= {"context": "page_context", "settings": "comparison_settings"}
     return [
-        node(count_chosen, picked, "chosen", name="count_chosen"),
+        node(count_selected_films, picked, "selected_films", name="count_selected_films"),
         node(count_rollouts, learnt, "trained", name="count_rollouts"),
-        node(gather_beside, beside, "beside_comparison", name="gather_beside"),
+        node(gather_page_context, context, "page_context", name="gather_page_context"),
         node(write_page, told, "comparison_page", name="write_page"),
     ]
 

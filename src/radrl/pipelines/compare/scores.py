@@ -9,30 +9,28 @@ again. Rows that need no model are scored here, by the scorers of the metrics in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from radrl.evaluation.gold import gold_labeler
+from radrl.evaluation.clinical_efficacy import clinical_efficacy, gold_labeler
+from radrl.evaluation.label_agreement import metric_name
 from radrl.evaluation.meteor import METEOR
 from radrl.evaluation.summed import FloatArray, Metrics, SummedMetrics, mean_metrics
 from radrl.labelers.base import Labeler, LabelMatrix
 from radrl.labelers.build import build as build_labeler
-from radrl.labelers.remembering import Remembering
-from radrl.pipelines.compare.rows import Row, RowScores
-from radrl.pipelines.eval.gold import gold_of_reports
-from radrl.pipelines.eval.texts import LABEL_TEXTS, label_columns
-from radrl.scoring.base import Scorer, Scores
+from radrl.labelers.cached import Remembering
+from radrl.pipelines.compare.rows import CEILING, Row, RowScores
+from radrl.pipelines.eval.texts import LABEL_TEXTS, gold_of_reports, label_columns
+from radrl.readers.names import READERS
+from radrl.scoring.base import Scorer, Scores, Texts
 from radrl.scoring.build import build as build_scorers
-from radrl.scoring.clinical import ClinicalEfficacy
-from radrl.scoring.gold import GoldEfficacy
-from radrl.scoring.meteor_counts import MeteorCounts
+from radrl.scoring.clinical import ClinicalEfficacy, GoldEfficacy
 from radrl.scoring.names import unknown_metric
-from radrl.scoring.nlg import Nlg
-from radrl.scoring.texts import Texts
+from radrl.scoring.nlg import MeteorCounts, Nlg
 
 POOLED: Final = ("ce", "nlg", METEOR)
 """Families with metrics that are no means of the reports' own values."""
@@ -222,3 +220,69 @@ def _require_means(scores: Scores, metrics: Sequence[str]) -> None:
                 f"compare.metrics: {metric!r} is {scores.corpus[metric]:.6g} over all reports and not the "
                 f"mean of their own values, {mean:.6g}: it has no interval here; leave it out"
             )
+
+
+AGREEMENT: Final = ("precision", "recall", "f1")
+
+
+def agreement_metrics(labeler: str) -> list[str]:
+    """The pooled precision, recall and F1 of all 14 labels, the stricter reading.
+
+    Args:
+        labeler: who read both sides.
+    """
+    return [metric_name(labeler, "micro", 14, statistic) for statistic in AGREEMENT]
+
+
+def tabulate_agreement(
+    rows: Mapping[str, Row], group: Group, references: Texts, labeler: str
+) -> pd.DataFrame:
+    """Each row's pooled precision and recall.
+
+    Args:
+        rows: of `radrl.pipelines.compare.rows.all_rows`.
+        group: a scorer of clinical efficacy by `labeler`; whichever its metrics are.
+        references: the N reference reports.
+        labeler: who read both sides.
+
+    Returns:
+        arm, kind, precision, recall and f1, a line a row in their order.
+    """
+    names = agreement_metrics(labeler)
+    found = score_rows(rows, replace(group, metrics=names), references)
+    values = {name: found[name].summed.values() for name in rows if name in found}
+    return pd.DataFrame(
+        [
+            {"arm": name, "kind": _kind(name, rows[name])}
+            | {statistic: own[metric] for statistic, metric in zip(AGREEMENT, names, strict=True)}
+            for name, own in values.items()
+        ]
+    )
+
+
+def _kind(name: str, row: Row) -> str:
+    if row.stored is not None:
+        return "arm"
+    return "reader" if name in READERS else "ceiling" if name == CEILING else "trivial"
+
+
+def f1_per_label(arms: Mapping[str, pd.DataFrame], labeler: str) -> list[dict[str, Any]]:
+    """F1 per observation and arm, the stricter reading.
+
+    Args:
+        arms: by arm, its reports with labels, over the same films.
+        labeler: who read both sides.
+
+    Returns:
+        Of each observation its name, positives in the references, and a row of
+        `radrl.evaluation.label_agreement.LabelRow` by arm; the most frequent first.
+    """
+    by_observation: dict[str, dict[str, Any]] = {}
+    for arm, frame in arms.items():
+        truth, found = (np.stack(frame[side].to_list()) for side in ("reference_labels", "labels"))
+        for row in clinical_efficacy(truth, found, labeler=labeler).per_label:
+            if not row.uncertain_as_positive:
+                entry = by_observation.setdefault(row.observation, {"support": row.support, "arms": {}})
+                entry["arms"][arm] = row
+    entries = [{"observation": name, **entry} for name, entry in by_observation.items()]
+    return sorted(entries, key=lambda entry: -entry["support"])

@@ -1,16 +1,64 @@
-"""What came out, in three sentences: of the arms, of the rows that need no model, and of training again."""
+"""The comparison in sentences: what came out, what several seeds gave, where patients or updates are few."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 
-from radrl.evaluation.paired import enough, holm
-from radrl.pipelines.compare.few import WANTED, counted
+from radrl.evaluation.paired import FEWEST_PATIENTS, enough, holm
+from radrl.pages.numbers import p_value
+
+TOO_FEW: Final = f"too few for a test of films, which wants {FEWEST_PATIENTS}"
+
+FEWEST_UPDATES: Final = 10
+"""So many has the shortest training of a recipe (conf/recipes/deer-iu_xray-zeroshot.yaml, a pass over few
+films). With fewer, as in conf/smoke, a policy is about what it started from."""
+
+
+def too_few_updates(updates: Iterable[int]) -> str:
+    """What stands above the figures of trainings that were none.
+
+    Args:
+        updates: of each arm; 0 of one that does not train.
+
+    Returns:
+        A sentence; empty where an arm trained for `FEWEST_UPDATES`, or none trained.
+    """
+    most = max(updates, default=0)
+    if not 0 < most < FEWEST_UPDATES:
+        return ""
+    had = f"{most} update{'' if most == 1 else 's'} an arm"
+    return f"{had}: this shows that the machinery runs; its figures mean nothing."
+
+
+def too_few_patients(comparison: pd.DataFrame) -> str:
+    """Why differences from the reference arm have no p.
+
+    Args:
+        comparison: a line a row and metric, of `radrl.pipelines.compare.rows.tabulate`.
+
+    Returns:
+        A sentence; empty where the patients are enough on every metric, or nothing is tested.
+    """
+    tested = comparison[(comparison["kind"] == "arm") & comparison["difference"].notna()]
+    few = tested[[not enough(int(patients)) for patients in tested["patients"]]]
+    if few.empty:
+        return ""
+    metrics = list(dict.fromkeys(few["metric"]))
+    among = "" if len(few) == len(tested) else f" on {', '.join(metrics)}"
+    return (
+        f"{count_patients(int(few['patients'].min()))}{among}: {TOO_FEW}, so no difference has a mark or a p."
+    )
+
+
+def count_patients(patients: int) -> str:
+    """So many patients, in words."""
+    return f"{patients} patient{'' if patients == 1 else 's'}"
+
 
 Line = Mapping[Hashable, Any]
 
@@ -36,7 +84,7 @@ def sentences(
     Args:
         comparison: a line a row and metric.
         pairs: a line a metric and pair of rows, with the error of their difference.
-        over_seeds: of `radrl.pipelines.compare.seeds.of_shipped`.
+        over_seeds: of `radrl.pipelines.compare.summary.shipped_over_seeds`.
         settings: the section `compare`; its first metric leads.
 
     Returns:
@@ -62,13 +110,17 @@ def _of_arms(ranked: Sequence[Line], pairs: pd.DataFrame, settings: Mapping[str,
     )
     over = [int(line["patients"]) for line in ranked if pd.notna(line["patients"])]
     if over and not enough(min(over)):
-        return f"{text}. {counted(min(over))}: {WANTED}, so nothing here says which arm is above which."
+        return (
+            f"{text}. {count_patients(min(over))}: {TOO_FEW}, so nothing here says which arm is above which."
+        )
     level = _level_with_first(ranked, pairs, alpha)
     tested = [line for line in ranked if pd.notna(line["p_holm"])]
     if tested:
         text += f"; {_decided(tested, reference, alpha)} by Holm’s p over these patients"
     if level:
-        text += f", and {listed(level)} {'is' if len(level) == 1 else 'are'} not told apart from the highest"
+        text += (
+            f", and {in_words(level)} {'is' if len(level) == 1 else 'are'} not told apart from the highest"
+        )
     return f"{text}."
 
 
@@ -79,7 +131,7 @@ def _decided(tested: Sequence[Line], reference: str, alpha: float) -> str:
     below = [line["arm"] for line in sure if line["difference"] < 0]
     open_ = [line["arm"] for line in tested if line["arm"] not in {*above, *below}]
     parts = [
-        f"{listed(names)} {'is' if len(names) == 1 else 'are'} {said}"
+        f"{in_words(names)} {'is' if len(names) == 1 else 'are'} {said}"
         for names, said in (
             (above, f"above {reference}"),
             (below, f"below {reference}"),
@@ -98,7 +150,7 @@ def _of_trivial(first: pd.DataFrame, comparison: pd.DataFrame, ranked: Sequence[
     under = [line["arm"] for line in ranked if line["value"] < best["value"]]
     text = f"The best row that needs none, {best['arm'].replace('_', ' ')}, reaches {best['value']:.3f}: "
     text += (
-        f"{listed(under)} of the arms {'stands' if len(under) == 1 else 'stand'} below it"
+        f"{in_words(under)} of the arms {'stands' if len(under) == 1 else 'stand'} below it"
         if under
         else "no arm stands below it"
     )
@@ -167,10 +219,59 @@ def _normal_p(difference: float, error: float) -> float:
     return math.erfc(abs(difference) / error / math.sqrt(2)) if error else 0.0
 
 
-def listed(names: Sequence[str]) -> str:
+def in_words(names: Sequence[str]) -> str:
     """Names as a sentence has them: "a", "a and b", "a, b and c"."""
     return " and ".join([*([", ".join(names[:-1])] if len(names) > 1 else []), *names[-1:]])
 
 
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def shipped_over_seeds(
+    results: pd.DataFrame,
+    metric: str,
+    rows: Collection[str],
+    *,
+    corpus: str,
+    settings: Callable[[str, str], str],
+    reference: str,
+) -> list[dict[str, Any]]:
+    """What the shipped study gave over its seeds, of the rows that stand in this comparison too.
+
+    Args:
+        results: the table of `radrl study` on the shipped parameters, a line a metric, arm and run.
+        metric: the one to tell of.
+        rows: of this comparison, arms and others.
+        corpus: digest of the parameters of its films and reports.
+        settings: of a row and a metric, digest of what else decides it (`radrl.params.rows`).
+        reference: the arm that this comparison tests against.
+
+    Returns:
+        Lines of the table in its order, without rows of other settings; none where films are others, another
+        metric leads, the study tested against another arm or one of other settings, or it has one seed.
+    """
+    own = (results["metric"] == metric) & (results["corpus"] == corpus) & (results["seeds"] > 1)
+    found = results[own & results["arm"].isin(list(rows))]
+    found = found[found["settings"] == found["arm"].map(lambda row: settings(row, metric))]
+    arms = found[found["kind"] == "arm"]
+    tested_against = arms.loc[arms["difference"].isna(), "arm"].tolist()
+    return found.to_dict("records") if tested_against == [reference] else []
+
+
+def over_seeds_in_words(line: Mapping[str, Any], reference: str) -> str:
+    """One arm's line in words.
+
+    Args:
+        line: of `shipped_over_seeds`.
+        reference: the arm the others were tested against.
+
+    Returns:
+        Mean and spread, and for an arm that was tested the difference with its interval and Holm's p.
+    """
+    text = f"{line['mean']:.3f} ± {line['sd']:.3f}"
+    if pd.isna(line["difference"]):
+        return text
+    interval = f"{line['difference_low']:+.3f} to {line['difference_high']:+.3f}"
+    p = p_value(line["p_holm"])
+    return f"{text}, {line['difference']:+.3f} ({interval}) from {reference}, p {p} by Holm"

@@ -15,7 +15,7 @@ from radrl.algorithms.f_measure import Labels
 from radrl.data import corpus as corpora
 from radrl.labelers.mapped import Reader
 from radrl.observations import OBSERVATIONS
-from radrl.pipelines.selection import counts
+from radrl.pipelines.selection import subsets
 from radrl.selections.ddsampling import score, taken
 from radrl.selections.most_diverse import most_diverse
 
@@ -115,6 +115,6 @@ def take_drawn(
     known = samples.merge(labels[["sample_id", *OBSERVATIONS]], on="sample_id", validate="one_to_one")
     drawn = taken(diversity)
     chosen = {"full": known["sample_id"], "ddsampling": drawn, "most_diverse": top["sample_id"]}
-    summary = {name: counts.of(known, ids) for name, ids in chosen.items()}
-    counts.show(summary)
+    summary = {name: subsets.of(known, ids) for name, ids in chosen.items()}
+    subsets.show(summary)
     return drawn.to_frame().reset_index(drop=True), summary

@@ -12,11 +12,10 @@ import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from radrl.evaluation.gold import Gold
+    from radrl.evaluation.clinical_efficacy import Gold
     from radrl.evaluation.label_agreement import LabelRow
     from radrl.labelers.base import LabelMatrix
-    from radrl.scoring.base import Scorer
-    from radrl.scoring.texts import Texts
+    from radrl.scoring.base import Scorer, Texts
 
 Scores = dict[str, Any]
 """Counts and metrics by name; under `skipped` why a metric is missing, under `about` what made them."""
@@ -62,10 +61,9 @@ def score_reports(
         radrl.scoring.base.ScoringError: when a scorer lacks what it needs.
     """
     from radrl.labelers.mapped import Reader
-    from radrl.pipelines.eval.gold import gold_of_reports
-    from radrl.pipelines.eval.texts import SIDES, texts_of, with_both_forms
+    from radrl.pipelines.eval.texts import SIDES, gold_of_reports, texts_of, with_both_forms
     from radrl.scoring.build import build as build_scorers
-    from radrl.scoring.gold import GoldEfficacy
+    from radrl.scoring.clinical import GoldEfficacy
 
     _require_texts(reports)
     reports = with_both_forms(reports, settings)
@@ -151,8 +149,7 @@ def _merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _label_table(labels: Mapping[str, tuple[LabelMatrix, LabelMatrix]], gold: Gold | None) -> pd.DataFrame:
     """Scores of each observation under both readings of uncertain, by labeler."""
-    from radrl.evaluation.clinical_efficacy import clinical_efficacy
-    from radrl.evaluation.gold import gold_label_rows, gold_labeler
+    from radrl.evaluation.clinical_efficacy import clinical_efficacy, gold_label_rows, gold_labeler
 
     found = {name: clinical_efficacy(*both, labeler=name).per_label for name, both in labels.items()}
     if gold is not None:

@@ -9,7 +9,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from radrl.evaluation.gold import GOLD
+from radrl.evaluation.clinical_efficacy import GOLD
 from radrl.process.terminal import new_table, number
 
 

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import pandas as pd
 
+from radrl.evaluation.clinical_efficacy import Gold, gold_of
 from radrl.reports.cleaning import clean_once
-from radrl.scoring.texts import Texts
+from radrl.scoring.base import Texts
 
 SIDES: Final = ("reference", "report")
 LABEL_TEXTS: Final = {side: f"{side}_label_text" for side in SIDES}
@@ -68,3 +69,18 @@ def label_columns(number: int, labeler: str) -> dict[str, str]:
     """
     end = f"_{labeler}" if number else ""
     return {"reference": f"reference_labels{end}", "report": f"labels{end}"}
+
+
+def gold_of_reports(reports: pd.DataFrame) -> Gold | None:
+    """Take the gold labels from a table of reports.
+
+    Args:
+        reports: one row a report; the column `gold` holds 14 class indices, or nothing.
+
+    Returns:
+        The labels, or nothing where no report has any or there is no such column.
+    """
+    if "gold" not in reports:
+        return None
+    there = reports["gold"].notna()
+    return gold_of(row if known else None for row, known in zip(reports["gold"], there, strict=True))

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 import pyarrow.dataset as ds
+from rich.console import Console
 
 from radrl.data import corpus as corpora
 from radrl.labelers.build import build
 from radrl.observations import OBSERVATIONS
+from radrl.process.terminal import new_table, number
 
 if TYPE_CHECKING:
     from radrl.labelers.base import LabelMatrix
+
 
 TRAINING: Final = ("pretrain", "train")
 UNSEEN: Final = ("val", "test")
@@ -89,8 +92,6 @@ def check_labelers(
         which the labeler's class is the known one (no shares where the source knows none). Under `compact`
         its agreement with the rules on reports it has not seen: see `agreement`.
     """
-    from radrl.pipelines.labeler import table
-
     frame = corpora.read(corpus, columns=["label_text", "gold"])
     known = frame[frame["gold"].notna()]
     summary: dict[str, Any] = {"labeler": settings["name"], "reports": len(frame), "known": len(known)}
@@ -107,7 +108,7 @@ def check_labelers(
         compact = build(settings, labeler_models, name="chexbert_compact", device=device).label(unseen)
         summary["compact"] = {"training_reports": len(seen), "unseen_reports": len(unseen)}
         summary["compact"] |= agreement(rules, compact)
-        table.show(summary["compact"])
+        print_agreement(summary["compact"])
     return summary
 
 
@@ -166,3 +167,27 @@ def _write(writers: Mapping[str, Callable[[Path], None]], target: Path) -> None:
     for name, write in writers.items():
         (target / name).mkdir()
         write(target / name)
+
+
+READINGS: Final = ("", "_uncertain_pos")
+"""Ends of the names of figures: positive alone, positive or uncertain."""
+
+
+def print_agreement(compact: Mapping[str, Any]) -> None:
+    """Print how far the compact CheXbert agrees with the rules.
+
+    Args:
+        compact: of `radrl.pipelines.labeler.nodes.check_labelers`, its entry `compact`.
+    """
+    table = new_table("compact CheXbert against the rules", "F1", "reports", "F1, or uncertain", "reports")
+    for name, row in compact["observations"].items():
+        cells = [number(row[f"{key}{reading}"]) for reading in READINGS for key in ("f1", "support")]
+        table.add_row(name, *cells, style="" if row["support"] else "dim")
+    means = [cell for reading in READINGS for cell in (number(compact[f"macro_f1{reading}"]), "")]
+    table.add_row("mean where 20 or more have it", *means, style="bold")
+    console = Console()
+    console.print()
+    console.print(table)
+    console.print(
+        f"{compact['unseen_reports']} reports it has not seen; learned from {compact['training_reports']}"
+    )

@@ -9,8 +9,8 @@ import pandas as pd
 import pyarrow.dataset as ds
 
 from radrl.parts.find import find
-from radrl.pipelines.selection import counts
-from radrl.pipelines.selection.films import training_films
+from radrl.pipelines.selection import subsets
+from radrl.pipelines.selection.subsets import training_films
 from radrl.training.preflight import SettingsError
 
 
@@ -38,7 +38,7 @@ def choose_films(
     part = find("selection", name, settings)
     chosen = pd.Series(list(part.make(settings or {}, films=films, rng=rng, seed=seed)), dtype=object)
     _require_films(chosen, films["sample_id"], name)
-    counts.show({"full": counts.of(films, films["sample_id"]), name: counts.of(films, chosen)})
+    subsets.show({"full": subsets.of(films, films["sample_id"]), name: subsets.of(films, chosen)})
     return pd.DataFrame({"sample_id": chosen.astype(films["sample_id"].dtype)})
 
 

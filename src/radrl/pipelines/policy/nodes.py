@@ -43,12 +43,12 @@ def make_base_policy(
         What writes the policy's folder, and the training curve (empty for local weights).
 
     Raises:
-        radrl.data.drawn.SeenFilms: when the local weights were pretrained on these films.
+        radrl.data.pretraining_seed.SeenFilms: when the local weights were pretrained on these films.
     """
     if settings["path"] is not None:
         return _point_at(Path(settings["path"]), source, seed), pd.DataFrame({"step": []})
 
-    from radrl.data.drawn import note_on
+    from radrl.data.pretraining_seed import note_on
     from radrl.process.devices import place
     from radrl.process.runtime import pin
     from radrl.storage.workspaces import claim, fingerprint
@@ -69,7 +69,7 @@ def make_base_policy(
 
 def _point_at(weights: Path, source: str, seed: int) -> Callable[[Path], None]:
     """What writes a folder that points at local weights; see `make_base_policy`."""
-    from radrl.data.drawn import refuse_seen
+    from radrl.data.pretraining_seed import refuse_seen
     from radrl.policy import folder
 
     refuse_seen(weights, source=source, seed=seed)

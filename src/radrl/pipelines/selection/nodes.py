@@ -9,8 +9,7 @@ import pandas as pd
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
-from radrl.pipelines.selection import counts
-from radrl.pipelines.selection.films import training_films
+from radrl.pipelines.selection.subsets import training_films
 from radrl.selections.balanced import balance, complete
 from radrl.selections.full import full
 from radrl.selections.random import random
@@ -51,10 +50,10 @@ def make_subsets(
     if settings["balanced"] is not None:
         subsets["balanced"], evenness = balance(known, seed, **settings["balanced"])
         subsets = {"complete": known["sample_id"][complete(known)], **subsets}
-    summary: dict[str, Any] = {name: counts.of(known, ids) for name, ids in subsets.items()}
-    counts.show(summary)
+    summary: dict[str, Any] = {name: subsets.of(known, ids) for name, ids in subsets.items()}
+    subsets.show(summary)
     if evenness:
-        counts.show_balance(evenness)
+        subsets.show_balance(evenness)
         summary["balance"] = evenness
     tables = {name: ids.to_frame().reset_index(drop=True) for name, ids in subsets.items()}
     return tables["full"], tables["random"], tables.get("balanced", _NO_FILM), summary

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow.dataset as ds
 
 from radrl.storage.links import link_folder
-from radrl.training import course
+from radrl.training import length
 from radrl.training.reinforcement.settings import ArmSettings
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def settle_arm(
         threads: of torch.
         device: where the policy trains and its labelers read.
     """
-    settings = course.of_arm(training, arm.get("training", {}))
+    settings = length.of_arm(training, arm.get("training", {}))
     prompt = prompts[arm.get("output", "plain")]
     return ArmSettings(arm, settings, labeler, dtype, prompt, seed, threads, device)
 

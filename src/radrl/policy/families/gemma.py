@@ -20,8 +20,7 @@ from transformers.image_utils import make_flat_list_of_images
 from transformers.models.gemma3.image_processing_pil_gemma3 import Gemma3ImageProcessorPil
 from transformers.models.gemma3.processing_gemma3 import Gemma3Processor
 
-from radrl.policy.families.base import Family, Inputs
-from radrl.policy.families.chats import check_chat, end_by
+from radrl.policy.families.base import Family, Inputs, check_chat, end_by
 from radrl.policy.families.qwen import LANGUAGE
 from radrl.policy.processor import distinct
 

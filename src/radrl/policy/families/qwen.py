@@ -24,8 +24,7 @@ from transformers import (
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from radrl.policy import vision_chunks
-from radrl.policy.families.base import Family, Inputs
-from radrl.policy.families.chats import check_chat
+from radrl.policy.families.base import Family, Inputs, check_chat
 from radrl.policy.processor import FilmProcessor
 
 LANGUAGE: Final = {

@@ -6,13 +6,79 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from radrl.policy import folder
-from radrl.policy.encoding import Films, decode_films
-from radrl.policy.folder import Policy
-from radrl.policy.generation import write
+import torch
+from PIL import Image
+
+from radrl.policy import folder, token_sampling
+from radrl.policy.encoding import Films, decode_films, encode_prompts
+from radrl.policy.folder import Policy, ends
+from radrl.policy.shared_prefill import write_on
 from radrl.policy.writers.base import Written
 from radrl.process.devices import place
 from radrl.process.runtime import device_name, pin
+
+
+@torch.no_grad()  # under inference_mode sharded weights would be gathered into tensors that cannot train
+def write(
+    policy: Policy,
+    films: Sequence[Sequence[Image.Image]],
+    prompt: str,
+    *,
+    max_new_tokens: int,
+    samples: int = 1,
+    temperature: float = 0.0,
+    top_p: float = 1.0,
+    seed: int = 0,
+    first: int = 0,
+) -> list[list[Written]]:
+    """Write reports on samples.
+
+    Args:
+        policy: who writes.
+        films: the pictures of B samples, one or more each.
+        prompt: as all that follows, of `radrl.policy.writers.base.Writer.write`.
+        max_new_tokens: tokens a report may have, its end included.
+        samples: reports a sample.
+        temperature: 0 is greedy.
+        top_p: nucleus mass.
+        seed: of the draws.
+        first: the place of the batch's first sample.
+
+    Returns:
+        For each its reports, shape (B, samples).
+    """
+    inputs = encode_prompts(policy.processor, films, [prompt] * len(films)).to(policy.model.device)
+    owners = torch.arange(len(films), device=policy.model.device).repeat_interleave(samples)
+    numbers = None
+    if temperature > 0:
+        places = range(first, first + len(films))
+        numbers = token_sampling.numbers(seed, places, samples, max_new_tokens, owners.device)
+    how = _decoding(temperature, top_p)
+    ids = write_on(policy.model, inputs, owners, numbers=numbers, max_new_tokens=max_new_tokens, **how)
+    completions = ids[:, inputs["input_ids"].shape[1] :]  # (B * samples, T)
+    texts = policy.processor.batch_decode(completions, skip_special_tokens=True)
+    lengths, ended = _ends(completions, policy)
+    written = [Written(text.strip(), *of) for text, *of in zip(texts, lengths, ended, strict=True)]
+    return [written[i : i + samples] for i in range(0, len(written), samples)]
+
+
+def _ends(completions: torch.Tensor, policy: Policy) -> tuple[list[int], list[bool]]:
+    """Tokens before the end of each completion, shape (B, T), and whether there is an end."""
+    # padding comes after an end alone
+    final = [*ends(policy), policy.model.generation_config.pad_token_id]
+    at_end = torch.isin(completions, torch.tensor(final, device=completions.device))
+    ended = at_end.any(dim=1)
+    lengths = torch.where(ended, at_end.int().argmax(dim=1), completions.shape[1])
+    return lengths.tolist(), ended.tolist()
+
+
+def _decoding(temperature: float, top_p: float) -> dict[str, Any]:
+    # said in full: Qwen's own generation_config.json penalises repetitions, which radiology is full of
+    plain = {"num_beams": 1, "repetition_penalty": 1.0}
+    if temperature == 0:
+        return {**plain, "do_sample": False}
+    # top_k 0 switches off transformers' default of 50, which is no part of nucleus sampling
+    return {**plain, "do_sample": True, "temperature": temperature, "top_p": top_p, "top_k": 0}
 
 
 class HfWriter:

@@ -44,7 +44,7 @@ from radrl.evaluation.green import ERRORS, GreenCounts
 from radrl.evaluation.green import score as green_of
 from radrl.parts.section import Nothing
 from radrl.scoring.base import Scores, means_of, require_pairs
-from radrl.scoring.course import Course, OfSums
+from radrl.scoring.by_parts import Course, OfSums
 from radrl.scoring.rules.attributes import BILATERAL, LEFT, RANKS, RIGHT, UNCHANGED
 from radrl.scoring.rules.reading import STUDY, Finding, read
 from radrl.scoring.rules.vocabulary import DEVICES, FAMILIES
@@ -135,7 +135,7 @@ class GreenRules:
         return means_of(values)
 
     def in_parts(self) -> Course:
-        """See `radrl.scoring.course.InParts`."""
+        """See `radrl.scoring.by_parts.InParts`."""
         return OfSums(self)
 
 

@@ -25,7 +25,7 @@ from radrl.labelers.rules.text import sentences
 from radrl.observations import NEGATIVE, POSITIVE, UNCERTAIN
 from radrl.parts.section import Nothing
 from radrl.scoring.base import Scores, means_of, require_pairs
-from radrl.scoring.course import Course, OfSums
+from radrl.scoring.by_parts import Course, OfSums
 from radrl.scoring.rules import attributes as known
 from radrl.scoring.rules.attributes import Role
 from radrl.scoring.rules.mention import Attribute, Mention
@@ -110,7 +110,7 @@ class RadGraphRules:
         return means_of(values)
 
     def in_parts(self) -> Course:
-        """See `radrl.scoring.course.InParts`."""
+        """See `radrl.scoring.by_parts.InParts`."""
         return OfSums(self)
 
 

@@ -24,7 +24,7 @@ from typing import Final
 
 from radrl.scoring.weighted_findings.conditions import Context
 from radrl.scoring.weighted_findings.finding import Finding
-from radrl.scoring.weighted_findings.places import apart
+from radrl.scoring.weighted_findings.regions import disagreement
 from radrl.scoring.weighted_findings.tables import Tables
 
 SIGNS: Final = frozenset(
@@ -194,4 +194,4 @@ def together(one: Entity, other: Entity) -> bool:
     """Whether two entities may be at one place; an opacity of one side is not the edema of both lungs."""
     if one.side != other.side and ((one.side and other.side) or one.finding.concept in DIFFUSE):
         return False
-    return not apart(one.finding.regions, other.finding.regions)
+    return not disagreement(one.finding.regions, other.finding.regions)

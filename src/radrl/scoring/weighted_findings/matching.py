@@ -29,7 +29,7 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from radrl.scoring.weighted_findings import places
+from radrl.scoring.weighted_findings import regions
 from radrl.scoring.weighted_findings.conditions import UNKNOWN, Context
 from radrl.scoring.weighted_findings.entities import Entity, entities, spread, together
 from radrl.scoring.weighted_findings.finding import Finding
@@ -310,9 +310,9 @@ def _unless_same(one: str, other: str, unstated: float) -> float:
 def _of_regions(a: Finding, b: Finding, unstated: float) -> float:
     if a.regions == b.regions:
         return 0.0
-    told = places.told(a.regions), places.told(b.regions)
+    told = regions.say_where(a.regions), regions.say_where(b.regions)
     if all(told):
-        return places.apart(a.regions, b.regions)
+        return regions.disagreement(a.regions, b.regions)
     return unstated if any(told) else 0.0
 
 
@@ -345,7 +345,7 @@ def _of_tips(a: Finding, b: Finding, unstated: float) -> float:
     """Where a tube ends, and how far from there: the first centimetre apart is none, three are all."""
     if a.tip is None or b.tip is None:
         return 0.0 if a.tip == b.tip else unstated
-    if places.elsewhere(a.tip, b.tip):
+    if regions.tips_differ(a.tip, b.tip):
         return 1.0
     if a.tip_mm is None or b.tip_mm is None:
         return 0.0

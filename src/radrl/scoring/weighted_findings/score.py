@@ -14,7 +14,7 @@ from pydantic import Field
 
 from radrl.parts.section import LocalPath, PositiveFloat, Section
 from radrl.scoring.base import Scores, means_of, require_pairs
-from radrl.scoring.course import Course, OfSums
+from radrl.scoring.by_parts import Course, OfSums
 from radrl.scoring.weighted_findings.conditions import Context, context_of
 from radrl.scoring.weighted_findings.explain import rows
 from radrl.scoring.weighted_findings.finding import Finding
@@ -160,5 +160,5 @@ class WeightedFindings:
         return {LINES: [rows(self.compare(*pair), *pair) for pair in pairs]}
 
     def in_parts(self) -> Course:
-        """See `radrl.scoring.course.InParts`."""
+        """See `radrl.scoring.by_parts.InParts`."""
         return OfSums(self)

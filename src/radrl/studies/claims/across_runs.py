@@ -1,8 +1,8 @@
 """The error over patients of a difference between arms of two runs, which no run's own comparison holds.
 
 Runs of a study that score the same films hold the same patients: resampled together, as one comparison would
-(`radrl.evaluation.pairs`). Where their films or references differ there is no pair, and the spread between
-seeds alone decides.
+(`radrl.evaluation.comparison`). Where their films or references differ there is no pair, and the spread
+between seeds alone decides.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def _of_seed(
     asked: Sequence[Hypothesis], first: Experiment, second: Experiment
 ) -> Iterator[Mapping[str, Any]]:
     """The lines of one seed; none where the runs have no two arms on the same films."""
-    from radrl.evaluation.pairs import pair_errors
-    from radrl.pipelines.compare.arms import gather_reports
+    from radrl.evaluation.comparison import pair_errors
+    from radrl.pipelines.compare.inputs import gather_reports
 
     places = {one.arm for one in asked} | {one.over for one in asked}
     files = {f"{run}.{arm}": _scored(first if run == first.run else second, arm) for run, arm in places}

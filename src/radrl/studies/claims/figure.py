@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from radrl.pages.colours import APART, INK
-from radrl.pages.effects import effect
-from radrl.pages.panels import dress
+from radrl.pages.figures import dress
+from radrl.pages.numbers import effect
 from radrl.studies.claims.verdict import Verdict
 
 LOOKS: Final = {

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 import pandas as pd
 
-from radrl.pages.effects import effect
 from radrl.pages.markdown import table
-from radrl.pages.numbers import p_value
+from radrl.pages.numbers import effect, p_value
 from radrl.studies.claims.tested import Tested
 from radrl.studies.claims.verdict import Verdict
 from radrl.studies.published import Published

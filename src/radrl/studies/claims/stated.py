@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from radrl.params.base import ParamsError
-from radrl.parts.near import hint
+from radrl.parts.choices import hint
 from radrl.parts.section import PositiveFloat, Section
 
 Place = tuple[str, str]

@@ -31,10 +31,9 @@ from tqdm import tqdm
 from transformers import BertConfig, BertTokenizer
 
 from radrl.labelers.base import Labeler, LabelMatrix
-from radrl.labelers.chexbert.batching import pad
 from radrl.labelers.chexbert.labeler import CheXbertLabeler
 from radrl.labelers.chexbert.model import CLASSES, CheXbert
-from radrl.labelers.chexbert.text import SPECIAL, Encoded, build_tokenizer
+from radrl.labelers.chexbert.text import SPECIAL, Encoded, build_tokenizer, pad
 from radrl.observations import OBSERVATIONS
 from radrl.training.callbacks import Report, silent
 from radrl.training.compact_labeler.muon import Muon

@@ -21,7 +21,7 @@ from radrl.process.devices import place
 from radrl.process.runtime import pin
 from radrl.rewards.build import build as build_reward
 from radrl.storage.workspaces import claim, fingerprint
-from radrl.training import course
+from radrl.training import length
 from radrl.training.callbacks import Report
 from radrl.training.preflight import check_training, check_watched
 from radrl.training.reinforcement import samplers
@@ -71,7 +71,7 @@ class Arm:
         check_training(training, own, films=films, policy=self.start, device=device, processes=processes)
         samplers.check(self.settings, self.vllm)
         check_watched(training["watch"], len(self._watched))
-        passes, steps = course.passes(training, films), course.steps(training, films)
+        passes, steps = length.passes(training, films), length.steps(training, films)
         # an arm that does not see them all could do with fewer
         logger.info("%d updates of %d films: %.2f epochs", steps, films, passes)
         read = {"films": self._films.digest(), "watched": self._films_of(self._watched).digest()}

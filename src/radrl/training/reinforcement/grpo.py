@@ -24,7 +24,7 @@ from radrl.policy.encoding import Films, decode_films
 from radrl.policy.folder import Policy, check_weights
 from radrl.process.ranks import processes
 from radrl.rewards.base import RewardSum
-from radrl.training import batches, course, placing, tuning
+from radrl.training import batches, device_placement, length, tuning
 from radrl.training.callbacks import Report, StepReport, silent
 from radrl.training.preflight import check_films
 from radrl.training.reinforcement import losses
@@ -84,7 +84,7 @@ def optimise(
     sampler: Sampler | None = None,
     settings: Mapping[str, Any],
     seed: int,
-    device: torch.device = placing.CPU,
+    device: torch.device = device_placement.CPU,
     workspace: Path,
     dtype: str = "float32",
     report: Report = silent,
@@ -119,9 +119,9 @@ def optimise(
     """
     check_films(len(prompts), settings)
     tuning.freeze(policy.model, settings["tunes"], dtype)
-    counted = {**settings, "steps": course.steps(settings, len(prompts))}
+    counted = {**settings, "steps": length.steps(settings, len(prompts))}
     arguments = _arguments(counted, reward, seed, workspace, device, dtype)
-    placing.hold(arguments, device)
+    device_placement.hold(arguments, device)
     if settings["tunes"] != "lora" and (settings["kl"] or oracle is not None):
         # TRL reads the frozen start from there once more, and passes over what is not there
         check_weights(Path(policy.model.name_or_path), numbers=False)
@@ -138,7 +138,7 @@ def optimise(
     )
     _let_observe(trainer, observers)
     tuning.check_masters(trainer.model)
-    keep_best = watch is not None and course.keeps_best(settings["watch"])
+    keep_best = watch is not None and length.keeps_best(settings["watch"])
     return trained(trainer, policy, tunes=settings["tunes"], workspace=workspace, keep_best=keep_best)
 
 
@@ -150,8 +150,8 @@ def _looks(
         return []
     looks: list[TrainerCallback] = [Watching(watch, policy.processor, report)]
     own = settings["watch"]
-    if course.looks_decide(own):
-        column, keep_best = watch.column(own["metric"]), course.keeps_best(own)
+    if length.looks_decide(own):
+        column, keep_best = watch.column(own["metric"]), length.keeps_best(own)
         looks.append(EarlyStopping(column, own["patience"], keep_best=keep_best))
     return looks
 
@@ -177,7 +177,7 @@ def _arguments(
     reward: RewardSum,
     seed: int,
     workspace: Path,
-    device: torch.device = placing.CPU,
+    device: torch.device = device_placement.CPU,
     dtype: str = "float32",
 ) -> GRPOConfig:
     """Every setting TRL has changed the default of between releases is written out."""
@@ -192,7 +192,7 @@ def _arguments(
         **_rollouts(settings),
         **_loss(settings),
         **_record(settings),
-        **placing.arguments(device),
+        **device_placement.arguments(device),
     )
 
 

@@ -321,7 +321,7 @@ def _of_row(
     rollouts: Rollouts,
     temperature: float,
     entropies: bool,
-    entropy_gradient: bool = False,
+    entropy_gradient: bool,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Log-probabilities and, if wanted, entropies of rollouts, both (B, C)."""
     inputs = rollouts.inputs(known)

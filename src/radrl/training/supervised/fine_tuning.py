@@ -18,7 +18,7 @@ from transformers.trainer_pt_utils import LengthGroupedSampler
 from radrl.policy.encoding import Films, decode_films, encode_examples
 from radrl.policy.folder import Policy
 from radrl.process.ranks import processes
-from radrl.training import batches, placing, tuning
+from radrl.training import batches, device_placement, tuning
 from radrl.training.callbacks import Report, StepReport, silent
 from radrl.training.resume import EpochOrder, RestoresWeights
 from radrl.training.running import trained
@@ -68,7 +68,7 @@ def fine_tune(
     *,
     settings: Mapping[str, Any],
     seed: int,
-    device: torch.device = placing.CPU,
+    device: torch.device = device_placement.CPU,
     workspace: Path,
     tunes: str = "full",
     dtype: str = "float32",
@@ -96,7 +96,7 @@ def fine_tune(
     torch.manual_seed(seed)  # adapters are drawn before the trainer seeds anything
     model = tuning.prepare(policy.model, tunes, settings.get("lora", {}), dtype)
     arguments = _arguments(settings, seed, workspace, device)
-    placing.hold(arguments, device)
+    device_placement.hold(arguments, device)
     trainer = _LengthGroupedTrainer(
         model=model,
         args=arguments,
@@ -139,7 +139,7 @@ class _Collator:
 
 
 def _arguments(
-    settings: Mapping[str, Any], seed: int, workspace: Path, device: torch.device = placing.CPU
+    settings: Mapping[str, Any], seed: int, workspace: Path, device: torch.device = device_placement.CPU
 ) -> TrainingArguments:
     parts = batches.of_examples(settings, processes())
     return TrainingArguments(
@@ -164,5 +164,5 @@ def _arguments(
         remove_unused_columns=False,
         dataloader_num_workers=0,
         label_names=["labels"],
-        **placing.arguments(device),
+        **device_placement.arguments(device),
     )

@@ -13,10 +13,10 @@ from radrl.policy import folder, tiny
 from radrl.policy.encoding import Films
 from radrl.policy.folder import Policy
 from radrl.storage.whole_folders import replacing
-from radrl.training import placing
+from radrl.training import device_placement
 from radrl.training.callbacks import Report, silent
 from radrl.training.supervised.fine_tuning import Examples, fine_tune
-from radrl.training.supervised.lessons import asked_and_answered, films_of
+from radrl.training.supervised.pretraining_tasks import asked_and_answered, films_of
 from radrl.training.supervised.vision import learn_phrases
 
 LOOKING = "looking"
@@ -31,7 +31,7 @@ def pretrained(
     image_size: int,
     prompts: Mapping[str, str],
     seed: int,
-    device: torch.device = placing.CPU,
+    device: torch.device = device_placement.CPU,
     workspace: Path,
     report: Report = silent,
 ) -> tuple[Policy, list[dict[str, float]]]:

@@ -1,10 +1,9 @@
 """What a training history says is going wrong, and which parameter to change.
 
 Two kinds of trouble: a run that cannot learn (`radrl.training.watching.cannot_learn`, and here numbers that
-are none), and a reward that climbs because it is being hacked (`radrl.training.watching.hacking`). A training
-that has ended is also asked whether its curve still moved (`radrl.training.watching.still_moving`). Pure
-functions of the rows of a history; the same rows give the same findings at its end and from the CSV
-afterwards.
+are none), and a reward that climbs because it is being hacked (`radrl.training.watching.reward_hacking`).
+A training that has ended is also asked whether its curve still moved. Pure functions of the rows of a
+history; the same rows give the same findings at its end and from the CSV afterwards.
 """
 
 from __future__ import annotations
@@ -14,10 +13,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from radrl.training.finite import NotFinite, require_finite
-from radrl.training.watching import cannot_learn, hacking, still_moving
-from radrl.training.watching.history_rows import Row, is_gap
+from radrl.training.watching import cannot_learn, reward_hacking
+from radrl.training.watching.history_rows import SEVERITIES, Row, Rule, Severity, Symptom, is_gap
+from radrl.training.watching.levelling import REWARD, State, last_third, levelling
 from radrl.training.watching.mends import Arm, Mend
-from radrl.training.watching.symptoms import SEVERITIES, Rule, Severity, Symptom
+from radrl.training.watching.reward_hacking import falling_f1
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def diagnose(rows: Iterable[Row], arm: Arm | None = None, *, ended: bool = True)
         The findings, gravest first.
     """
     kept = sorted(rows, key=lambda row: row["step"])
-    rules = (*_RULES, *still_moving.RULES) if ended else _RULES
+    rules = (*_RULES, *_AT_THE_END) if ended else _RULES
     found = [_finding(symptom, arm) for rule in rules if (symptom := rule(kept)) is not None]
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
 
@@ -77,9 +77,31 @@ def _not_finite(rows: Sequence[Row]) -> Symptom | None:
     return None
 
 
-_RULES: Final[tuple[Rule, ...]] = (_not_finite, *cannot_learn.RULES, *hacking.RULES)
+_RULES: Final[tuple[Rule, ...]] = (_not_finite, *cannot_learn.RULES, *reward_hacking.RULES)
 
 
 def _finding(symptom: Symptom, arm: Arm | None) -> Finding:
     first, last = (int(symptom.rows[i]["step"]) for i in (0, -1))
     return Finding(symptom.name, symptom.severity, first, last, symptom.says, symptom.mend.told(arm))
+
+
+def _rising(rows: Sequence[Row]) -> Symptom | None:
+    found = levelling(rows)
+    if found.state is not State.RISING:
+        return None
+    more = Mend("Raise training.steps (training.epochs, where passes are counted).")
+    return Symptom("still_rising", "note", last_third(rows), f"{found}.", more)
+
+
+def _falling(rows: Sequence[Row]) -> Symptom | None:
+    """A reward that falls is none: without watched films nobody knows what is lost."""
+    found = levelling(rows)
+    if found.state is not State.FALLING or found.column == REWARD or falling_f1(rows):
+        return None
+    less = Mend(
+        options=("train fewer steps", "lower training.learning_rate", "raise training.kl"),
+    )
+    return Symptom("still_falling", "note", last_third(rows), f"{found}.", less)
+
+
+_AT_THE_END: Final[tuple[Rule, ...]] = (_rising, _falling)

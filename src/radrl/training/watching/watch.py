@@ -40,7 +40,7 @@ from radrl.data import corpus as corpora
 from radrl.evaluation.baselines import NORMAL_REPORT
 from radrl.evaluation.label_agreement import label_agreement, label_rows, metric_name
 from radrl.labelers.base import Labeler
-from radrl.labelers.remembering import Remembering
+from radrl.labelers.cached import Remembering
 from radrl.observations import NO_FINDING
 from radrl.policy.encoding import Films
 from radrl.policy.folder import Policy

@@ -14,7 +14,7 @@ from radrl.data.phantom.from_labels import COLUMNS, case_from_index, unmapped
 from radrl.data.quarantine import Refusal
 from radrl.data.sources.iu_xray import source as iu_xray
 from radrl.data.sources.iu_xray.csv_reports import open_reports, read_reports
-from radrl.data.sources.iu_xray.labels import read_labels
+from radrl.data.sources.iu_xray.source import read_labels
 from radrl.data.sources.iu_xray.xml_reports import read_archive
 from radrl.data.study import Record
 

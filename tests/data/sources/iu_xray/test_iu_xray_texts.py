@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.data.sources.iu_xray.study import film_id, study_id
-from radrl.data.sources.iu_xray.texts import section
+from radrl.data.sources.iu_xray.study import film_id, section, study_id
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from radrl.data.quarantine import Refusal
-from radrl.data.sources.chexpert_plus.names import film_of
+from radrl.data.sources.chexpert_plus.rows import film_of
 from radrl.data.tables import SourceError
 from radrl.storage import json_files
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from radrl.data.quarantine import Refusal, Refused
-from radrl.data.sources.chexpert_plus.names import study_of
+from radrl.data.sources.chexpert_plus.rows import study_of
 from radrl.data.tables import BrokenRow, Row, SourceError, Table, open_table
 from radrl.observations import BLANK, NEGATIVE, NO_FINDING, OBSERVATIONS, POSITIVE, UNCERTAIN
 

@@ -1,14 +1,44 @@
-"""Rows of the release's table by their place in the file, so that no text has to be held to sort them."""
+"""Rows of the release's table by their place in the file, and what a film's path says."""
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from radrl.data.tables import SourceError, Table, open_table, unreadable
+
+_STUDY: Final = re.compile(r"(?:^|/)(patient\d+)/(study\d+)(?=/|$)")
+_VIEW: Final = re.compile(r"/(view(\d+)_[a-z]+)\.\w+$")
+
+
+def study_of(path: str) -> str | None:
+    """Name the study of a film's or study's path, `patient00001_study1`; nothing where it names none.
+
+    Studies are numbered within a patient, so the study folder alone names none.
+    """
+    found = _STUDY.search(path)
+    return f"{found[1]}_{found[2]}" if found else None
+
+
+def patient_of(study: str) -> str:
+    """The patient of a study's name."""
+    return study.partition("_")[0]
+
+
+def film_of(path: str) -> str | None:
+    """Name a film whatever folder, split and file format its path states; nothing where it names none."""
+    study, view = study_of(path), _VIEW.search(path)
+    return f"{study}_{view[1]}" if study and view else None
+
+
+def view_number(path: str) -> int:
+    """The number in `view2_lateral.jpg`; 0 where there is none."""
+    view = _VIEW.search(path)
+    return int(view[2]) if view else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,15 @@ from radrl.data.quarantine import Refusal, Refused
 from radrl.data.sources.base import Source
 from radrl.data.sources.chexpert_plus.annotation import Annotation
 from radrl.data.sources.chexpert_plus.gold import Gold
-from radrl.data.sources.chexpert_plus.names import film_of, patient_of, study_of, view_number
-from radrl.data.sources.chexpert_plus.rows import RowReader, open_rows, scan
+from radrl.data.sources.chexpert_plus.rows import (
+    RowReader,
+    film_of,
+    open_rows,
+    patient_of,
+    scan,
+    study_of,
+    view_number,
+)
 from radrl.data.splits import canonical
 from radrl.data.study import Record
 from radrl.data.tables import SourceError, Table

@@ -10,8 +10,7 @@ from typing import Final
 
 from radrl.data import views
 from radrl.data.quarantine import Refusal
-from radrl.data.sources.iu_xray.study import Study, film_id, study_id, study_of
-from radrl.data.sources.iu_xray.texts import Removed, section
+from radrl.data.sources.iu_xray.study import Removed, Study, film_id, section, study_id, study_of
 from radrl.data.tables import BrokenRow, Row, SourceError, Table, open_table
 
 _log = logging.getLogger(__name__)
@@ -50,7 +49,7 @@ def read_reports(table: Table, *, xxxx: Removed) -> Iterator[Study | Refusal]:
 
     Args:
         table: from `open_reports`.
-        xxxx: `radrl.data.sources.iu_xray.texts.section`.
+        xxxx: `radrl.data.sources.iu_xray.study.section`.
     """
     tags = next((column for column in TAG_COLUMNS if column in table.columns), None)
     for row in table.rows():

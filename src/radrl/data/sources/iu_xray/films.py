@@ -1,14 +1,20 @@
-"""The film files under a folder, whatever layout the copy has."""
+"""The films of a study: files found in whatever layout the copy has, or phantoms of what indexers noted."""
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
-from radrl.data.quarantine import Refusal
-from radrl.data.sources.iu_xray.study import SUFFIXES, film_id, study_of
+from radrl.data.phantom.from_labels import IndexedFilm, is_indexed, unmapped
+from radrl.data.quarantine import Reason, Refusal
+from radrl.data.sources.iu_xray.annotation import Annotation
+from radrl.data.sources.iu_xray.csv_reports import Projections
+from radrl.data.sources.iu_xray.study import SUFFIXES, Study, film_id, study_of
+from radrl.data.study import Draw, Record
 from radrl.data.tables import SourceError
 
 
@@ -67,3 +73,171 @@ def _images(folder: Path) -> Iterator[str]:
         for name in sorted(names):
             if name.casefold().endswith(SUFFIXES) and not name.startswith("."):
                 yield (Path(parent) / name).relative_to(folder).as_posix()
+
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A film that some file lists: its name there, and its view."""
+
+    name: str
+    view: str
+
+
+class Shown(Protocol):
+    """What gives the films of a study."""
+
+    def listed(self, study: Study) -> list[Listed]:
+        """List the films that the study has."""
+
+    def records(self, study: Study, split: str | None) -> Iterator[Record | Refusal]:
+        """Yield a record or a refusal for each of them, one for the study where it has none."""
+
+    def unclaimed(self, studies: set[str]) -> Iterator[Refusal]:
+        """Yield the refusals of films whose study is none of `studies`."""
+
+
+def refuse(study: Study, films: list[Listed], reason: Reason, detail: str) -> Iterator[Refusal]:
+    """Yield a refusal for each film, for the study where it has none."""
+    for film in films:
+        yield Refusal(f"{study.key} film {film.name}", reason, detail, study.study_id, film.name)
+    if not films:
+        yield Refusal(study.key, reason, detail, study.study_id)
+
+
+class Files:
+    """Films from a folder.
+
+    Args:
+        folder: the folder.
+        index: what lies in it.
+        projections: the views.
+        annotation: names the films of R2Gen's copy.
+    """
+
+    def __init__(
+        self, folder: Path, index: FilmIndex, projections: Projections, annotation: Annotation | None
+    ) -> None:
+        self._folder = folder
+        self._index = index
+        self._numbered = index.numbered
+        self._projections = projections
+        self._annotation = annotation
+
+    def listed(self, study: Study) -> list[Listed]:
+        """List the films that a file names and those that the folder has besides."""
+        entry = self._annotation.entries.get(study.study_id) if self._annotation else None
+        if self._numbered:
+            listed = [Listed(path, "unknown") for path in entry.films] if entry else []
+        else:
+            listed = _listed(study, self._projections)
+        found = {film_id(film.name): film for film in listed}
+        listed = [
+            Listed(self._index.paths.get(film or "", known.name), known.view) for film, known in found.items()
+        ]
+        more = [film for film in self._index.of_study.get(study.study_id, ()) if film not in found]
+        return listed + [Listed(self._index.paths[film], "unknown") for film in more]
+
+    def records(self, study: Study, split: str | None) -> Iterator[Record]:
+        """Yield a record a film; one without a film for a study that has none."""
+        listed = self.listed(study)
+        for film in listed:
+            key = f"{study.key} film {film.name}"
+            yield _record(study, key, self._folder / film.name, film.view, split)
+        if not listed:
+            yield _record(study, study.key, None, "unknown", split)
+
+    def unclaimed(self, studies: set[str]) -> Iterator[Refusal]:
+        """Yield the films, in the folder or listed, whose study has no report."""
+        yield from self._index.refusals
+        paths = {**self._projections.names, **self._index.paths}
+        yield from _orphans(paths, studies)
+
+
+class Drawings:
+    """Films drawn from tags and labels.
+
+    Args:
+        projections: the views to draw.
+        labels: study to its positive columns.
+        seed: of the drawings.
+        size: height and width in pixels.
+        noise: grain, as a share of the full scale.
+    """
+
+    def __init__(
+        self,
+        projections: Projections,
+        labels: dict[str, frozenset[str]],
+        *,
+        seed: int,
+        size: int,
+        noise: float,
+    ) -> None:
+        self._projections = projections
+        self._labels = labels
+        self._seed, self._size, self._noise = seed, size, noise
+        self._unmapped: set[str] = set()
+
+    def listed(self, study: Study) -> list[Listed]:
+        """List the films that a file names."""
+        return _listed(study, self._projections)
+
+    def records(self, study: Study, split: str | None) -> Iterator[Record | Refusal]:
+        """Yield a drawn film for each view that is known, one frontal film where none is."""
+        listed, columns = self.listed(study), self._labels.get(study.study_id)
+        self._warn(study)
+        if not is_indexed(study.tags, columns):
+            detail = "no indexer has looked at the study, so nothing says what to draw"
+            yield from refuse(study, listed, "missing_image", detail)
+            return
+        drawn = [film for film in listed if film.view != "unknown"]
+        drawn = drawn or [Listed(listed[0].name if listed else "drawn", "frontal")]
+        for number, film in enumerate(drawn):
+            image = IndexedFilm(
+                study.study_id, study.tags, columns or frozenset(), self._seed, film.view,
+                number, self._size, self._noise,
+            )  # fmt: skip
+            yield _record(study, f"{study.key} film {film.name}", image, film.view, split)
+        names = {film.name for film in drawn}
+        if rest := [film for film in listed if film.name not in names]:
+            yield from refuse(study, rest, "left_out_view", "its view is unknown, so that it is not drawn")
+
+    def unclaimed(self, studies: set[str]) -> Iterator[Refusal]:
+        """Yield the films that the projections list and whose study has no report."""
+        yield from _orphans(self._projections.names, studies)
+
+    def _warn(self, study: Study) -> None:
+        for head in sorted(unmapped(study.tags) - self._unmapped):
+            self._unmapped.add(head)
+            _log.warning("%s: the tag %r stands in no table of phantoms and is not drawn", study.key, head)
+
+
+def _listed(study: Study, projections: Projections) -> list[Listed]:
+    """The films that the projections name, then those that the report alone names."""
+    known = projections.of_study.get(study.study_id, ())
+    names = {film_id(name) or name: name for name in study.films}
+    listed = [Listed(projections.names[film], projections.views[film]) for film in known]
+    return listed + [Listed(name, "unknown") for film, name in names.items() if film not in projections.views]
+
+
+def _orphans(paths: dict[str, str], studies: set[str]) -> Iterator[Refusal]:
+    for film, path in paths.items():
+        if (study := study_of(film)) not in studies:
+            yield Refusal(f"film {path}", "missing_report", "no report of the film's study", study, path)
+
+
+def _record(study: Study, key: str, image: Path | Draw | None, view: str, split: str | None) -> Record:
+    """A film's record; one study is one patient, since the collection has one study of each."""
+    return Record(
+        key=key,
+        study_id=study.study_id,
+        patient_id=study.study_id,
+        image=image,
+        view=view,
+        split=split,
+        findings=study.findings,
+        impression=study.impression,
+    )

@@ -2,30 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
-from radrl.data.choices import require_one_of
-from radrl.data.quarantine import Refusal
+from radrl.data.phantom.from_labels import COLUMNS
+from radrl.data.quarantine import Reason, Refusal
 from radrl.data.sources.base import Source
 from radrl.data.sources.iu_xray.annotation import Annotation, read_annotation
 from radrl.data.sources.iu_xray.csv_reports import (
     TAG_COLUMNS,
     Projections,
     open_reports,
+    open_with,
     read_projections,
     read_reports,
+    row_key,
 )
-from radrl.data.sources.iu_xray.films import index_films
-from radrl.data.sources.iu_xray.labels import read_labels
-from radrl.data.sources.iu_xray.shown import Drawings, Files, Shown, refuse
-from radrl.data.sources.iu_xray.study import Study
-from radrl.data.sources.iu_xray.texts import REMOVED, Removed, section
+from radrl.data.sources.iu_xray.films import Drawings, Files, Shown, index_films, refuse
+from radrl.data.sources.iu_xray.study import REMOVED, Removed, Study, section, study_id
 from radrl.data.sources.iu_xray.xml_reports import ARCHIVES, check_reports, read_archive, read_folder
 from radrl.data.study import Record
-from radrl.data.tables import SourceError
+from radrl.data.tables import BrokenRow, Row, SourceError
+from radrl.parts.choices import require_one_of
+
+_VALUES: Final = {"": False, "0": False, "0.0": False, "1": True, "1.0": True}
+
+
+def read_labels(path: Path) -> tuple[dict[str, frozenset[str]], list[Refusal]]:
+    """Read the table.
+
+    Args:
+        path: a CSV with `filename` (CXR12), `normal` and the columns of
+            `radrl.data.phantom.from_labels.COLUMNS`.
+
+    Returns:
+        Study to its positive columns, and the rows that cannot be used.
+
+    Raises:
+        SourceError: it cannot be read or lacks a column.
+    """
+    columns = (*COLUMNS, "normal")
+    table = open_with(path, ("filename", *columns))
+    positive: dict[str, frozenset[str]] = {}
+    refusals = []
+    for row in table.rows():
+        study = None if isinstance(row, BrokenRow) else study_id(row.cells["filename"])
+        if problem := _problem(row, study, columns, positive):
+            refusals.append(Refusal(row_key(table, row), *problem, study_id=study or ""))
+        elif isinstance(row, Row) and study:
+            positive[study] = frozenset(name for name in columns if _VALUES[row.cells[name].strip()])
+    return positive, refusals
+
+
+def _problem(
+    row: Row | BrokenRow, study: str | None, columns: Iterable[str], known: Container[str]
+) -> tuple[Reason, str] | None:
+    if isinstance(row, BrokenRow):
+        return "malformed_row", row.problem
+    if study is None:
+        return "missing_id", "column 'filename' holds no id such as CXR12"
+    if study in known:
+        return "duplicate_id", "an earlier row has labels of the study"
+    if wrong := [name for name in columns if row.cells[name].strip() not in _VALUES]:
+        return "malformed_row", f"column {wrong[0]!r} holds neither 0 nor 1"
+    return None
+
 
 Images = Literal["files", "phantom"]
 Split = Literal["r2gen", "drawn"]
@@ -60,7 +103,7 @@ def read(
         labels: a table of human-indexed labels (`read_labels`), for phantoms.
         split: `r2gen`, that of `annotation`, other studies being left out; `drawn`, none is stated.
         images: `files`, or `phantom`: films drawn from the labels and the reports' tags.
-        xxxx: what is done with the removed words (`radrl.data.sources.iu_xray.texts.section`).
+        xxxx: what is done with the removed words (`radrl.data.sources.iu_xray.study.section`).
         noise: grain of phantoms, standard deviation as a share of the full scale.
         seed: of phantoms.
         image_size: height and width of phantoms in pixels.

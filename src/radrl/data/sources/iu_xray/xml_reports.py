@@ -11,8 +11,7 @@ from typing import Final
 from radrl.data.archives import tar_entries
 from radrl.data.images import locate
 from radrl.data.quarantine import Reason, Refusal, Refused
-from radrl.data.sources.iu_xray.study import Study, study_id
-from radrl.data.sources.iu_xray.texts import Removed, section
+from radrl.data.sources.iu_xray.study import Removed, Study, section, study_id
 from radrl.data.tables import SourceError
 
 ARCHIVES: Final = (".tgz", ".tar.gz", ".tar")
@@ -42,7 +41,7 @@ def read_folder(folder: Path, root: Path, *, xxxx: Removed) -> Iterator[Study | 
     Args:
         folder: searched to its depth.
         root: the folder that no link may leave.
-        xxxx: `radrl.data.sources.iu_xray.texts.section`.
+        xxxx: `radrl.data.sources.iu_xray.study.section`.
     """
     for path in _files(folder):
         key = path.relative_to(folder.parent).as_posix()
@@ -81,7 +80,7 @@ def parse_report(content: bytes, key: str, *, xxxx: Removed) -> Study | Refusal:
     Args:
         content: the file.
         key: where it stands.
-        xxxx: `radrl.data.sources.iu_xray.texts.section`.
+        xxxx: `radrl.data.sources.iu_xray.study.section`.
     """
     try:
         tree = ElementTree.fromstring(content)

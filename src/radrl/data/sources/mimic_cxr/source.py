@@ -7,17 +7,16 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from radrl.data import views as view_words
-from radrl.data.choices import require_one_of
 from radrl.data.quarantine import Refusal, Refused
 from radrl.data.sources.base import Source
 from radrl.data.sources.mimic_cxr.annotation import Annotation
-from radrl.data.sources.mimic_cxr.gold import read_gold
 from radrl.data.sources.mimic_cxr.index import Film, Index
 from radrl.data.sources.mimic_cxr.layout import (
     Films,
+    check_columns,
     check_films,
     find_table,
     need_table,
@@ -26,8 +25,55 @@ from radrl.data.sources.mimic_cxr.layout import (
 )
 from radrl.data.sources.mimic_cxr.report_files import Reports, open_reports
 from radrl.data.study import Record
-from radrl.data.tables import BrokenRow, SourceError, Table
+from radrl.data.tables import BrokenRow, Row, SourceError, Table, open_table
+from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
+from radrl.parts.choices import require_one_of
 from radrl.reports.mimic_sections import Sections, read_sections
+
+_OTHER_NAMES: Final = {"Lung Opacity": "Airspace Opacity"}
+_CLASSES: Final = {"": BLANK, "1": POSITIVE, "0": NEGATIVE, "-1": UNCERTAIN}
+
+
+def read_gold(path: Path) -> dict[int, tuple[int, ...]]:
+    """Read the labels: 1.0 is positive, 0.0 negative, -1.0 uncertain, an empty cell not mentioned.
+
+    Args:
+        path: the table, compressed or not; a column `study_id` and one an observation, `Airspace Opacity`
+            being the file's word for Lung Opacity.
+
+    Returns:
+        Study to its 14 class indices in the order of `radrl.observations.OBSERVATIONS`.
+
+    Raises:
+        SourceError: with file and row where it cannot be read; its labels are few and checked by hand, so
+            none is passed over.
+    """
+    table = open_table(path)
+    columns = [
+        _OTHER_NAMES[name] if name not in table.columns and name in _OTHER_NAMES else name
+        for name in OBSERVATIONS
+    ]
+    check_columns(table, ("study_id", *columns))
+    gold: dict[int, tuple[int, ...]] = {}
+    for row in table.rows():
+        if isinstance(row, BrokenRow):
+            raise SourceError(f"{path} row {row.number}: {row.problem}")
+        try:
+            study, labels = number(row, "study_id"), tuple(_class(row, column) for column in columns)
+        except Refused as refused:
+            raise SourceError(f"{path} row {row.number}: {refused.detail}") from refused
+        if gold.setdefault(study, labels) != labels:
+            raise SourceError(f"{path} row {row.number}: study {study} has other labels in an earlier row")
+    return gold
+
+
+def _class(row: Row, column: str) -> int:
+    text = row.cells[column].strip()
+    found = _CLASSES.get(text.removesuffix(".0"))
+    if found is None:
+        raise Refused("malformed_row", f"{column} is {text!r}; valid: 1.0, 0.0, -1.0 and nothing")
+    return found
+
 
 _log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from radrl.data.phantom.findings import DRAWN, check_hedges, shares_of
 from radrl.data.phantom.wording import Boilerplate, check_words
 from radrl.data.sources.base import Source
-from radrl.parts.near import near
+from radrl.parts.choices import near
 from radrl.parts.section import PositiveFloat, PositiveInt, Section, Share, Split, takes
 
 

@@ -1,0 +1,149 @@
+"""Whether a study that varies how much data arms see lets them see it.
+
+An arm that trains by `steps` sees steps x prompts_per_step films, at most those of its subset. Where that is
+less than each of two subsets has, it makes no difference how large they are: arms on a half and on all of the
+films then see equally many.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from radrl.params import films
+from radrl.params.base import ParamsError
+from radrl.params.schema import Params
+from radrl.params.training import Arm
+from radrl.training import length
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What an arm sees of its subset: each film once before any twice.
+
+    Args:
+        subset: about how many films its subset has.
+        passes: how often it goes through them; below 1 it does not see them all.
+        films: how many different ones it sees.
+    """
+
+    subset: int
+    passes: float
+    films: int
+
+    def __str__(self) -> str:
+        if self.passes < 1:
+            return f"{self.films:,} of about {self.subset:,}"
+        times = f"{round(self.passes, 2):,g}"
+        return f"about {self.films:,}, {'once' if times == '1' else f'{times} times'}"
+
+
+def seen(params: Params, arm: str) -> Seen | None:
+    """What an arm sees: batches x prompts_per_step films, at most those of its subset.
+
+    Args:
+        params: the run's.
+        arm: one of theirs.
+
+    Returns:
+        The counts; nothing for an arm that hands its start on, or whose films parameters do not count.
+    """
+    own = params.arms[arm]
+    subset = films.expected(params, own.selection)
+    if own.reward is None or subset is None:
+        return None
+    settings = length.of_arm(params.training.model_dump(), own.training)
+    drawn = length.batches(settings, subset) * settings["prompts_per_step"]
+    return Seen(subset, length.passes(settings, subset), min(drawn, subset))
+
+
+Place = tuple[str, str]
+"""A run and an arm."""
+
+
+def require_passes(runs: Mapping[str, Params], own_arms: bool, *, where: str) -> None:
+    """Refuse a study that varies the amount of data where two arms would see the same amount of it.
+
+    Compared are an arm's subsets in two runs, and of a study with arms of its own two arms of a run with
+    the same start and reward. Of films that are not drawn nobody knows the number, so subsets that are chosen
+    in two ways are passed by `epochs` there.
+
+    Args:
+        runs: the parameters of each run.
+        own_arms: whether the arms are the study's own; to run a recipe's as they are varies nothing.
+        where: begins the message.
+
+    Raises:
+        ParamsError: naming run, arm and both numbers.
+    """
+    for pair in itertools.chain(_between_runs(runs), _between_arms(runs) if own_arms else ()):
+        if not all(runs[run].arms[arm].reward for run, arm in pair):
+            continue
+        found = [(place, seen(runs[place[0]], place[1])) for place in pair]
+        counted = [(place, one) for place, one in found if one]
+        uncounted = [place for place, one in found if not one]
+        if not uncounted:
+            _require_difference(runs, *sorted(counted, key=lambda one: one[1].subset), where=where)
+        elif _subset(runs, pair[0]) != _subset(runs, pair[1]):
+            _require_epochs(runs, uncounted[-1], where=where)
+
+
+def _between_runs(runs: Mapping[str, Params]) -> Iterator[Sequence[Place]]:
+    for one, other in itertools.combinations(runs, 2):
+        yield from (((one, arm), (other, arm)) for arm in runs[one].arms if arm in runs[other].arms)
+
+
+def _between_arms(runs: Mapping[str, Params]) -> Iterator[Sequence[Place]]:
+    for run, params in runs.items():
+        for (one, first), (other, second) in itertools.combinations(params.arms.items(), 2):
+            if _aim(first) == _aim(second):
+                yield ((run, one), (run, other))
+
+
+def _aim(arm: Arm) -> dict[str, Any]:
+    return arm.model_dump(include={"start", "reward", "output"})
+
+
+def _subset(runs: Mapping[str, Params], place: Place) -> Any:
+    """What says which films an arm trains on: the selection and its settings."""
+    run, arm = place
+    selection = runs[run].arms[arm].selection
+    return selection, runs[run].selection.model_dump().get(selection)
+
+
+def _require_difference(
+    runs: Mapping[str, Params], less: tuple[Place, Seen], more: tuple[Place, Seen], *, where: str
+) -> None:
+    (_, few), (place, many) = less, more
+    if few.subset == many.subset or few.films != many.films:
+        return
+    settings = _settings(runs, place)
+    enough = length.steps({**settings, "steps": None, "epochs": 1}, many.subset)
+    raise ParamsError(
+        f"{where}: the study varies how many films arms train on, but {_named(less)} and {_named(more)} see "
+        f"equally many different ones, so that their number varies nothing. Set training.steps to {enough} "
+        "or more, or to null and training.epochs to 1"
+    )
+
+
+def _require_epochs(runs: Mapping[str, Params], place: Place, *, where: str) -> None:
+    settings, (run, arm) = _settings(runs, place), place
+    if settings["steps"] is None:
+        return
+    raise ParamsError(
+        f"{where}{f', run {run}' if run else ''}: the study varies how many films arms train on, and nobody "
+        f"knows yet whether {settings['steps']} steps pass those of arm {arm} (selection "
+        f"{runs[run].arms[arm].selection}) once. Set training.steps to null and training.epochs to 1"
+    )
+
+
+def _settings(runs: Mapping[str, Params], place: Place) -> dict[str, Any]:
+    run, arm = place
+    return length.of_arm(runs[run].training.model_dump(), runs[run].arms[arm].training)
+
+
+def _named(found: tuple[Place, Seen]) -> str:
+    (run, arm), one = found
+    return f"arm {arm}{f' of run {run}' if run else ''} ({one})"
