@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, SerializeAsAny, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from radrl.algorithms.diversity import StandardDeviation
-from radrl.algorithms.masking import Unit
-from radrl.params.credit import KEYS
 from radrl.params.data import Cleaning, LabelsOf
 from radrl.params.parts import Parts, needs_settings, one_of
 from radrl.parts.builtin import BUILTIN
-from radrl.parts.section import PositiveFloat, PositiveInt, Section, Share, Split
+from radrl.parts.section import PositiveFloat, PositiveInt, Section, Split
 
 
 class Eval(Parts):
@@ -112,44 +109,3 @@ class Ceilings(Section):
         """The parts that learn from films, by key."""
         parts = {"network": self.network, "probe": self.probe}
         return {name: part for name, part in parts.items() if part is not None}
-
-
-class Weights(Parts):
-    """The credits whose weights are looked at; null leaves one out."""
-
-    kind: ClassVar = "credit"
-    keys: ClassVar = KEYS
-    always: ClassVar = dict.fromkeys(KEYS, True)
-
-
-class Masking(Section):
-    """The heaviest tokens masked, the labels read again (DEER, table 6)."""
-
-    films: PositiveInt
-    share: Annotated[float, Field(gt=0, le=1)]
-    replacement: str
-    unit: Unit
-
-
-class RewardDiversity(Section):
-    """How much the rewards of a film's rollouts differ (DEER, table 7)."""
-
-    films: PositiveInt
-    std: StandardDeviation
-
-
-class F1(Section):
-    """How a report's own F1 is taken, as `reward.ce_f1` of an arm."""
-
-    uncertain_as_positive: bool
-    both_empty: Share
-
-
-class Analyses(Section):
-    """What is asked of the rollouts."""
-
-    credit: SerializeAsAny[Weights]
-    f1: F1
-    masking: Masking
-    reward_diversity: RewardDiversity
-    examples: Annotated[int, Field(ge=0)]

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, ValidationError, model_validator
 
+from radrl.params.analyses import Analyses
 from radrl.params.base import ParamsError
 from radrl.params.compute import Compute
 from radrl.params.data import Ingest
-from radrl.params.evaluation import Analyses, Ceilings, Compare, Eval
+from radrl.params.evaluation import Ceilings, Compare, Eval
 from radrl.params.films import most
 from radrl.params.labeler import Labeler
 from radrl.params.losses import require_fit

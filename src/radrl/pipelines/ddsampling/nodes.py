@@ -115,6 +115,6 @@ def take_drawn(
     known = samples.merge(labels[["sample_id", *OBSERVATIONS]], on="sample_id", validate="one_to_one")
     drawn = taken(diversity)
     chosen = {"full": known["sample_id"], "ddsampling": drawn, "most_diverse": top["sample_id"]}
-    summary = {name: subsets.of(known, ids) for name, ids in chosen.items()}
-    subsets.show(summary)
+    summary = {name: subsets.count(known, ids) for name, ids in chosen.items()}
+    subsets.show_counts(summary)
     return drawn.to_frame().reset_index(drop=True), summary

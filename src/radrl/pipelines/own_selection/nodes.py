@@ -38,7 +38,9 @@ def choose_films(
     part = find("selection", name, settings)
     chosen = pd.Series(list(part.make(settings or {}, films=films, rng=rng, seed=seed)), dtype=object)
     _require_films(chosen, films["sample_id"], name)
-    subsets.show({"full": subsets.of(films, films["sample_id"]), name: subsets.of(films, chosen)})
+    subsets.show_counts(
+        {"full": subsets.count(films, films["sample_id"]), name: subsets.count(films, chosen)}
+    )
     return pd.DataFrame({"sample_id": chosen.astype(films["sample_id"].dtype)})
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
-from radrl.pipelines.selection.subsets import training_films
+from radrl.pipelines.selection import subsets
 from radrl.selections.balanced import balance, complete
 from radrl.selections.full import full
 from radrl.selections.random import random
@@ -44,16 +44,16 @@ def make_subsets(
     if not corpora.holds(corpus, "train"):
         logger.warning("the corpus has no film in split train: every subset is empty, and no arm can train")
         return _NO_FILM, _NO_FILM, _NO_FILM, {}
-    known = training_films(corpus, labels)
-    subsets = {"full": full(known), "random": random(known, seed, **settings["random"])}
+    known = subsets.training_films(corpus, labels)
+    chosen = {"full": full(known), "random": random(known, seed, **settings["random"])}
     evenness: dict[str, Any] = {}
     if settings["balanced"] is not None:
-        subsets["balanced"], evenness = balance(known, seed, **settings["balanced"])
-        subsets = {"complete": known["sample_id"][complete(known)], **subsets}
-    summary: dict[str, Any] = {name: subsets.of(known, ids) for name, ids in subsets.items()}
-    subsets.show(summary)
+        chosen["balanced"], evenness = balance(known, seed, **settings["balanced"])
+        chosen = {"complete": known["sample_id"][complete(known)], **chosen}
+    summary: dict[str, Any] = {name: subsets.count(known, ids) for name, ids in chosen.items()}
+    subsets.show_counts(summary)
     if evenness:
         subsets.show_balance(evenness)
         summary["balance"] = evenness
-    tables = {name: ids.to_frame().reset_index(drop=True) for name, ids in subsets.items()}
+    tables = {name: ids.to_frame().reset_index(drop=True) for name, ids in chosen.items()}
     return tables["full"], tables["random"], tables.get("balanced", _NO_FILM), summary

@@ -30,7 +30,7 @@ def training_films(corpus: ds.Dataset, labels: pd.DataFrame) -> pd.DataFrame:
     return samples.merge(labels[["sample_id", *OBSERVATIONS]], on="sample_id", validate="one_to_one")
 
 
-def of(known: pd.DataFrame, chosen: pd.Series) -> dict[str, int]:
+def count(known: pd.DataFrame, chosen: pd.Series) -> dict[str, int]:
     """Count a subset.
 
     Args:
@@ -46,11 +46,11 @@ def of(known: pd.DataFrame, chosen: pd.Series) -> dict[str, int]:
     return {"samples": len(samples), "studies": len(studies)} | positive
 
 
-def show(subsets: Mapping[str, Mapping[str, int]]) -> None:
+def show_counts(subsets: Mapping[str, Mapping[str, int]]) -> None:
     """Print the positive studies of each subset by label.
 
     Args:
-        subsets: by name, of `of`.
+        subsets: by name, of `count`.
     """
     table = new_table("studies that are positive for", *subsets)
     for name in OBSERVATIONS:

@@ -8,8 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from radrl.training.watching.history_rows import WINDOW, Row, Rule, Severity, Symptom, at, mean, series
-from radrl.training.watching.mends import Mend, earns, has_oracle, reward, selection, start, where
+from radrl.training.watching.history_rows import WINDOW, Row, at, mean, series
+from radrl.training.watching.mends import (
+    Mend,
+    Rule,
+    Severity,
+    Symptom,
+    earns,
+    has_oracle,
+    reward,
+    selection,
+    start,
+    where,
+)
 
 ALIKE: Final = "groups/equal_advantage_share"
 """Of the whole reward, since wording teaches too where findings are all right or all wrong."""

@@ -14,9 +14,9 @@ from typing import Final
 
 from radrl.training.finite import NotFinite, require_finite
 from radrl.training.watching import cannot_learn, reward_hacking
-from radrl.training.watching.history_rows import SEVERITIES, Row, Rule, Severity, Symptom, is_gap
+from radrl.training.watching.history_rows import Row, is_gap
 from radrl.training.watching.levelling import REWARD, State, last_third, levelling
-from radrl.training.watching.mends import Arm, Mend
+from radrl.training.watching.mends import SEVERITIES, Arm, Mend, Rule, Severity, Symptom
 from radrl.training.watching.reward_hacking import falling_f1
 
 

@@ -1,13 +1,10 @@
-"""Rows of a training history, what rules ask of them, and what a rule sees in them."""
+"""Rows of a training history, and what rules ask of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
-
-from radrl.training.watching.mends import Mend
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 Row = Mapping[str, Any]
 
@@ -34,31 +31,3 @@ def series(rows: Sequence[Row], name: str) -> list[float]:
 def mean(values: Sequence[float]) -> float:
     """The arithmetic mean of at least one value."""
     return math.fsum(values) / len(values)
-
-
-Severity = Literal["stop", "warning", "note"]
-SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
-"""``stop``: nothing is learnt, end the run; ``warning``: act; ``note``: have a look."""
-
-
-@dataclass(frozen=True, slots=True)
-class Symptom:
-    """One thing that a history shows.
-
-    Args:
-        name: of the rule.
-        severity: one of `SEVERITIES`.
-        rows: where it holds, at least one.
-        says: a sentence with the numbers.
-        mend: what can be done about it.
-    """
-
-    name: str
-    severity: Severity
-    rows: Sequence[Row]
-    says: str
-    mend: Mend
-
-
-Rule = Callable[[Sequence[Row]], Symptom | None]
-"""Reads a history in the order of its steps."""

@@ -1,4 +1,4 @@
-"""Which parameter to change: the options of a mend, without those that an arm follows already.
+"""What a history shows, and which parameter to change: a mend's options, less those that an arm follows.
 
 An arm is its entry under `arms` in params.yaml; without one every option is told.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, Literal, get_args
+
+from radrl.training.watching.history_rows import Row
 
 Arm = Mapping[str, Any]
 Option = Callable[[Arm | None], str]
@@ -96,3 +98,31 @@ def _among(
         return text.format(" or ".join(left)) if left else ""
 
     return option
+
+
+Severity = Literal["stop", "warning", "note"]
+SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
+"""``stop``: nothing is learnt, end the run; ``warning``: act; ``note``: have a look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symptom:
+    """One thing that a history shows.
+
+    Args:
+        name: of the rule.
+        severity: one of `SEVERITIES`.
+        rows: where it holds, at least one.
+        says: a sentence with the numbers.
+        mend: what can be done about it.
+    """
+
+    name: str
+    severity: Severity
+    rows: Sequence[Row]
+    says: str
+    mend: Mend
+
+
+Rule = Callable[[Sequence[Row]], Symptom | None]
+"""Reads a history in the order of its steps."""

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from radrl.training.watching.history_rows import WINDOW, Row, Rule, Severity, Symptom, at, mean, series
+from radrl.training.watching.history_rows import WINDOW, Row, at, mean, series
 from radrl.training.watching.levelling import watched_column
-from radrl.training.watching.mends import Mend, earns, reward, selection, where
+from radrl.training.watching.mends import Mend, Rule, Severity, Symptom, earns, reward, selection, where
 
 ERRORS: Final = 2.0
 """A reward climbed when its mean over the last third of the steps is so many standard errors above the first
