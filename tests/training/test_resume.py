@@ -135,3 +135,14 @@ def test_a_devices_state_is_one_or_a_list_of_them(tmp_path: Path) -> None:
     (tmp_path / "rng_state.pth").unlink()
     resume._name_first(tmp_path, alone=True)
     assert torch.equal(torch.load(tmp_path / "rng_state.pth", weights_only=True)["cuda"], states)
+
+
+def test_optimizer_is_restored_to_the_device_that_transformers_names_of_several_cpus(tmp_path: Path) -> None:
+    """Releases of transformers before 5.23 ask for `cpu:0` where two processes train on CPUs."""
+    torch.save({"moments": torch.arange(3.0)}, tmp_path / "optimizer.pt")
+
+    resume.accept_indexed_cpu()
+    restored = torch.load(tmp_path / "optimizer.pt", map_location=torch.device("cpu", 0), weights_only=True)
+
+    assert restored["moments"].tolist() == [0.0, 1.0, 2.0]
+    assert restored["moments"].device.type == "cpu"

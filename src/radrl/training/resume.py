@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +26,9 @@ CHECKPOINT = "checkpoint-*"
 FIRST_ALONE: Final = "rng_state.pth"
 FIRST_OF_SEVERAL: Final = "rng_state_0.pth"
 """transformers' names of the first process' generators, in a checkpoint."""
+
+_AFTER_CPU: Final = 15
+"""Where in torch's list of devices, by its numbers: plain CPUs have 10, CUDA 20."""
 
 GO_ON: Final = "Delete the checkpoint: training goes on from the one before, or from its start"
 
@@ -75,6 +79,20 @@ def restore_best(trainer: Any, workspace: Path) -> None:
             f"delete {workspace} to train this arm from its start, or set training.watch.keep to last"
         )
     trainer._load_from_checkpoint(str(checkpoint), trainer.model)
+
+
+@cache
+def accept_indexed_cpu() -> None:
+    """Let `torch.load` restore to the device `cpu:0`, for the rest of this process.
+
+    Of two and more processes on CPUs, transformers 5.10 and some releases after it ask torch to restore the
+    optimizer there, which torch refuses: it knows this device as `cpu`.
+    """
+
+    def deserialise(storage: torch.UntypedStorage, location: str) -> torch.UntypedStorage | None:
+        return storage if location.startswith("cpu:") else None
+
+    torch.serialization.register_package(_AFTER_CPU, lambda storage: None, deserialise)
 
 
 class RestoresWeights:

@@ -10,7 +10,7 @@ from radrl.storage import complete_weights
 from radrl.training import shards, tuning
 from radrl.training.callbacks import history
 from radrl.training.checkpoint_digests import Seals
-from radrl.training.resume import last_checkpoint, restore_best
+from radrl.training.resume import accept_indexed_cpu, last_checkpoint, restore_best
 
 TOO_SMALL: Final = "Set policy.dtype to bfloat16 or float32: float16 is too small for its weights"
 """What is left where all numbers of its folder are finite."""
@@ -48,6 +48,7 @@ def trained(
     for who, own in (("policy", trainer.model), ("frozen start", getattr(trainer, "ref_model", None))):
         if own is not None:
             complete_weights.check_numbers(own, f"the {who}, as it is cast to train,", mend=TOO_SMALL)
+    accept_indexed_cpu()
     trainer.train(resume_from_checkpoint=checkpoint)
     if keep_best:
         restore_best(trainer, workspace)
