@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from html import escape
@@ -1553,6 +1554,8 @@ def test_outputs_have_the_same_bytes_whoever_makes_them_and_whenever(
     runs = {"first": 60.0, "second": 180.0}
     for name, seconds in runs.items():
         root, origin = tmp_path / name, Origin(f"of-{name}", f"machine {name}", {"torch": name}, seconds / 60)
+        root.mkdir()
+        shutil.copy(Path(__file__).parents[2] / "pyproject.toml", root)  # names the stages
         cpu_seconds.note(root / "data" / cpu_seconds.FOLDER, "train@grpo", {cpu_seconds.OWN: seconds})
         run_costs.note_origin(root / "data" / run_costs.ORIGINS, "train@grpo", origin)
         monkeypatch.setattr(run_costs, "here", lambda _, origin=origin: origin)

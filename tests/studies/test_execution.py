@@ -225,6 +225,8 @@ def staged(project: Path) -> Path:
         wiring["stages"][part] = {"cmd": cmd, "deps": ["data/01_raw"], "outs": [f"data/08_reporting/{part}"]}
         wiring["stages"]["compare"]["deps"].append(f"data/08_reporting/{part}")
     (project / "dvc.yaml").write_text(yaml.safe_dump(wiring))
+    forks = "[tool.kedro]\n[tool.kedro-repro.fork-server]\nmodules = ['json']\n"
+    (project / "pyproject.toml").write_text(forks)
     kept = project / "data" / "08_reporting" / ".gitkeep"
     kept.parent.mkdir()
     kept.touch()

@@ -78,7 +78,7 @@ class RadrlRun(Around):
         """
         file = self.root / "params.yaml"
         yaml_files.read(file)  # before DVC reads it, whose message has no mend
-        if not (self.root / "pyproject.toml").is_file():
+        if not load(self.root).package:
             return
         from radrl.doctor.recipe import refusal
 
