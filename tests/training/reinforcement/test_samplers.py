@@ -103,7 +103,9 @@ class Double:
     def __init__(self, drawn: list[Any], prompt: str, processor: Any, stale: Any = None) -> None:
         self.drawn, self.prompt, self.processor, self.stale = drawn, prompt, processor, stale
 
-    def draw(self, model: Any, films: Sequence[Pictures], *, accelerator: Any, step: int) -> list[Drawn]:
+    def draw(
+        self, model: Any, films: Sequence[Pictures], *, accelerator: Any, step: int, attempt: int = 0
+    ) -> list[Drawn]:
         policy = Policy(self.stale or model, self.processor)
         return [
             Drawn(ids, of(log_probabilities(policy, own, ids, self.prompt), ids))

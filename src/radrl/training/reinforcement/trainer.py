@@ -18,7 +18,7 @@ not shuffled between generation and update.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -38,10 +38,11 @@ from radrl.algorithms import importance
 from radrl.credit.base import Credit, Rollouts, by_token, weight_numbers
 from radrl.policy import shared_prefill
 from radrl.policy.families import registry
-from radrl.rewards.base import Part, RewardSum
+from radrl.rewards.base import RewardSum
 from radrl.rewards.total import clinical_totals, group_totals
 from radrl.training.reinforcement import groups as by_group
 from radrl.training.reinforcement import shared_forward, shares
+from radrl.training.reinforcement.drawing import DrawsRollouts
 from radrl.training.reinforcement.oracle import (
     AveragedRates,
     Batch,
@@ -56,13 +57,14 @@ from radrl.training.reinforcement.oracle import (
 from radrl.training.reinforcement.samplers import Sampler
 from radrl.training.reinforcement.shared_forward import Rollouts as Rows
 from radrl.training.reinforcement.shared_forward import Texts
+from radrl.training.reinforcement.trl_forms import as_trl, silenced
 from radrl.training.resume import EpochOrder, RestoresDraws, RestoresWeights
 from radrl.training.shards import ComputesAsWhole
 
 logger = logging.getLogger(__name__)
 
 
-class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTrainer):
+class ReportGRPOTrainer(DrawsRollouts, ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTrainer):
     """TRL's trainer with radrl's advantages and credit.
 
     Args:
@@ -88,9 +90,9 @@ class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTra
         kl = arguments.beta
         if oracle is not None and kl == 0:
             arguments.beta = 1.0  # for the time being: TRL keeps the frozen start for a KL term alone
-        functions = [_as_trl(part, reward) for part in reward.parts]
+        functions = [as_trl(part, reward) for part in reward.parts]
         # it would say that the dtype in model_init_kwargs is not heeded; the frozen start has it
-        with _silenced("trl.trainer.grpo_trainer"):
+        with silenced("trl.trainer.grpo_trainer"):
             super().__init__(reward_funcs=functions, args=arguments, **trl)
         self.beta = self.args.beta = kl
         self.sampler = sampler
@@ -115,17 +117,6 @@ class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTra
         films = super()._get_train_sampler(dataset)
         return EpochOrder(films, seed=self.args.data_seed, epoch=lambda: int(self.state.epoch or 0))
 
-    def _generate_single_turn(self, prompts: Any, images: Any, *args: Any, **kwargs: Any) -> Any:
-        if self.sampler is not None:
-            policy, step = self.accelerator.unwrap_model(self.model), self.state.global_step
-            drawn = self.sampler.draw(policy, images, accelerator=self.accelerator, step=step)
-            return [one.ids for one in drawn], [one.log_probabilities for one in drawn]
-        bare = shared_prefill.bare(self.accelerator.unwrap_model(self.model))
-        numbers = shares.numbers(self.accelerator, len(prompts), self.max_completion_length)
-        # in one block of autocast weights are cast once, not for each token, and those of adapters at all
-        with self.accelerator.autocast(), shared_prefill.sharing(bare, numbers=numbers):
-            return super()._generate_single_turn(prompts, images, *args, **kwargs)
-
     def _calculate_rewards(
         self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any
     ) -> torch.Tensor:
@@ -135,7 +126,7 @@ class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTra
         # the state is in every checkpoint, so a resumed run is in the same phase as an unbroken one
         weights = self.reward.weights(self.state.global_step / self.args.max_steps)
         self.reward_weights = torch.tensor(weights, dtype=torch.float32)
-        with _silenced("trl.trainer.grpo_trainer"):  # it would print reports that no part has a score for
+        with silenced("trl.trainer.grpo_trainer"):  # it would print reports that no part has a score for
             rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
         self.part_scores = rewards.double().cpu().numpy()  # (all B, parts), raw; NaN is missing
         return rewards
@@ -392,35 +383,3 @@ def _share(models: Sequence[Any]) -> None:
         )
     else:
         logger.info("a film and its prompt go through the policy once for all rollouts of a group")
-
-
-@contextmanager
-def _silenced(name: str) -> Iterator[None]:
-    """A block in which a logger says nothing."""
-    logger = logging.getLogger(name)
-    before, logger.disabled = logger.disabled, True
-    try:
-        yield
-    finally:
-        logger.disabled = before
-
-
-def _as_trl(part: Part, reward: RewardSum) -> Callable[..., list[float]]:
-    """TRL's calling convention around one part of the reward."""
-
-    def score(
-        completions: Sequence[Sequence[Mapping[str, str]]],
-        reference: Sequence[str],
-        label_text: Sequence[str],
-        sample_id: Sequence[str],
-        log_metric: Callable[[str, float], None],
-        **_: Any,
-    ) -> list[float]:
-        outputs = [completion[0]["content"] for completion in completions]
-        scores = reward.score_part(part, outputs, reference, sample_id, label_texts=label_text)
-        for name, value in part.reward.told.items():
-            log_metric(f"rewards/{part.name}/{name}", value)
-        return scores
-
-    score.__name__ = part.name
-    return score
