@@ -39,10 +39,11 @@ from radrl.credit.base import Credit, Rollouts, by_token, weight_numbers
 from radrl.policy import shared_prefill
 from radrl.policy.families import registry
 from radrl.rewards.base import RewardSum
-from radrl.rewards.total import clinical_totals, group_totals
+from radrl.rewards.total import clinical_totals
 from radrl.training.reinforcement import groups as by_group
 from radrl.training.reinforcement import shared_forward, shares
 from radrl.training.reinforcement.drawing import DrawsRollouts
+from radrl.training.reinforcement.dynamic_sampling import SamplesDynamically
 from radrl.training.reinforcement.oracle import (
     AveragedRates,
     Batch,
@@ -64,7 +65,9 @@ from radrl.training.shards import ComputesAsWhole
 logger = logging.getLogger(__name__)
 
 
-class ReportGRPOTrainer(DrawsRollouts, ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTrainer):
+class ReportGRPOTrainer(
+    SamplesDynamically, DrawsRollouts, ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTrainer
+):
     """TRL's trainer with radrl's advantages and credit.
 
     Args:
@@ -73,6 +76,8 @@ class ReportGRPOTrainer(DrawsRollouts, ComputesAsWhole, RestoresWeights, Restore
         credit: weighs the tokens that advantages are spread over.
         oracle: prefers reference reports over failed rollouts; nothing for GRPO alone.
         sampler: draws the rollouts from another engine; nothing for the policy's own loop.
+        dynamic_sampling: the keys of `radrl.params.training.DynamicSampling`; nothing where groups of equal
+            rewards stay as they are.
         **trl: everything `trl.GRPOTrainer` takes but the reward functions.
     """
 
@@ -84,6 +89,7 @@ class ReportGRPOTrainer(DrawsRollouts, ComputesAsWhole, RestoresWeights, Restore
         credit: Credit,
         oracle: Oracle | None = None,
         sampler: Sampler | None = None,
+        dynamic_sampling: Mapping[str, Any] | None = None,
         **trl: Any,
     ) -> None:
         arguments = trl.pop("args")
@@ -112,6 +118,7 @@ class ReportGRPOTrainer(DrawsRollouts, ComputesAsWhole, RestoresWeights, Restore
         self.pair_sums = torch.zeros(4, device=self.accelerator.device)
         if oracle is not None:
             self.add_callback(self.averaged_rates)
+        self._sample_dynamically(dynamic_sampling)
 
     def _get_train_sampler(self, dataset: Dataset | None = None) -> EpochOrder:
         films = super()._get_train_sampler(dataset)
@@ -123,13 +130,16 @@ class ReportGRPOTrainer(DrawsRollouts, ComputesAsWhole, RestoresWeights, Restore
         # before the rewards, which then find what the credit's labeler has read in its memory
         written = self._rollouts(inputs, completions, completion_ids_list)
         self.token_weights = shares.weigh(self.accelerator, self.credit, written)
-        # the state is in every checkpoint, so a resumed run is in the same phase as an unbroken one
-        weights = self.reward.weights(self.state.global_step / self.args.max_steps)
-        self.reward_weights = torch.tensor(weights, dtype=torch.float32)
+        self._weigh_parts()
         with silenced("trl.trainer.grpo_trainer"):  # it would print reports that no part has a score for
             rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
         self.part_scores = rewards.double().cpu().numpy()  # (all B, parts), raw; NaN is missing
         return rewards
+
+    def _weigh_parts(self) -> None:
+        # the state is in every checkpoint, so a resumed run is in the same phase as an unbroken one
+        weights = self.reward.weights(self.state.global_step / self.args.max_steps)
+        self.reward_weights = torch.tensor(weights, dtype=torch.float32)
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         with self._no_kl():
@@ -137,7 +147,7 @@ class ReportGRPOTrainer(DrawsRollouts, ComputesAsWhole, RestoresWeights, Restore
         size = self._group_size
         parts = self.part_scores.reshape(-1, size, len(self.reward.parts))  # (prompts, G, parts)
         weights = self.reward_weights.double().numpy()
-        groups = group_totals(parts, weights)  # (prompts, G)
+        groups = self._totals(self.part_scores)  # (prompts, G)
         clinical = clinical_totals(parts, weights, [part.reward.clinical for part in self.reward.parts])
         earned = groups if clinical is None else clinical
         advantages = by_group.advantages(groups, self.advantage).reshape(-1)
