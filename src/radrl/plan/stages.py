@@ -315,8 +315,15 @@ class Planner:
         sample = self.sample(arm.output, longest)
         films = of_selection(self.params, self.asked.films, arm.selection)
         watched = min(self.asked.films.val, settings["watch"]["films"]) if settings["watch"] else 0
+        equal = self.asked.pace.equal_groups
         tokens = counts.training(
-            settings, sample, films, processes=processes, start=own.start, watched=watched
+            settings,
+            sample,
+            films,
+            processes=processes,
+            start=own.start,
+            watched=watched,
+            equal_groups=equal,
         )
         readers = {
             self.params.labeler.name,
@@ -331,7 +338,9 @@ class Planner:
             moments = {moment: items | {"vllm": beside} for moment, items in moments.items()}
         seconds = hours.seconds(tokens, self._costs(model, own, tunes), self.asked.card, processes=processes)
         seconds += tokens.reports / self._texts(self.params.labeler.name) / processes
-        drawn = length.batches(settings, films) * settings["prompts_per_step"] * settings["rollouts"]
+        rounds = length.batches(settings, films)
+        drawn = rounds * settings["prompts_per_step"] * settings["rollouts"]
+        drawn += counts.redrawing(settings, sample, rounds, equal).reports
         return Stage(f"train@{name}", films, drawn, processes, tokens, seconds, moments)
 
     def settings(self, arm: Arm) -> dict[str, Any]:

@@ -27,6 +27,7 @@ class Budget:
             films as parameters say.
         drawn_before: reports sampled for each training film before it trains, to choose its films by.
         seen: how many different films it sees, and how often; nothing where they are not counted yet.
+        redrawn: reports that it may sample beyond these at most, in place of groups of equal rewards.
     """
 
     start: str
@@ -36,6 +37,7 @@ class Budget:
     drawn_before: int
     epochs: float | None = None
     seen: Seen | None = None
+    redrawn: int = 0
 
     @property
     def trains(self) -> bool:
@@ -56,7 +58,8 @@ class Budget:
         """Its rollouts in words."""
         if self.rollouts is None:
             return "as many as its films need"
-        return f"{'' if self.epochs is None else 'about '}{self.rollouts:,}"
+        more = f", up to {self.redrawn:,} more redrawn" if self.redrawn else ""
+        return f"{'' if self.epochs is None else 'about '}{self.rollouts:,}{more}"
 
     @property
     def films(self) -> str:
@@ -83,10 +86,11 @@ def unequal(found: Mapping[Place, Budget]) -> str | None:
         alike = len({(one.selection, one.epochs) for one in trained}) == 1
         said = "Arms train in epochs of films that are not counted yet: those on more films get more updates."
         return None if alike else said
-    spent = {(one.updates or 0, one.rollouts or 0) for one in trained}
+    spent = {(one.updates or 0, one.rollouts or 0, one.redrawn) for one in trained}
     if len(spent) < 2:
         return None
-    updates, rollouts = ([pair[i] for pair in spent] for i in (0, 1))
+    updates = [one for one, _, _ in spent]
+    rollouts = [own for _, least, more in spent for own in (least, least + more)]
     return (
         f"The arms that train do not spend the same: {min(updates):,} to {max(updates):,} updates, "
         f"{min(rollouts):,} to {max(rollouts):,} rollouts. A difference between two of them may be one of "
@@ -106,4 +110,6 @@ def _budget(params: Params, arm: str) -> Budget:
         return Budget(own.start, own.selection, None, None, drawn, epochs)
     count = sees.subset if sees else 0  # of no matter to an arm that trains by steps
     rollouts = length.batches(settings, count) * settings["prompts_per_step"] * settings["rollouts"]
-    return Budget(own.start, own.selection, length.steps(settings, count), rollouts, drawn, epochs, sees)
+    redrawn = length.most_redrawn(settings, count) * settings["rollouts"]
+    updates = length.steps(settings, count)
+    return Budget(own.start, own.selection, updates, rollouts, drawn, epochs, sees, redrawn)

@@ -27,17 +27,20 @@ class Seen:
         subset: about how many films its subset has.
         passes: how often it goes through them; below 1 it does not see them all.
         films: how many different ones it sees.
+        at_least: whether further films are drawn in place of groups whose rewards are equal.
     """
 
     subset: int
     passes: float
     films: int
+    at_least: bool = False
 
     def __str__(self) -> str:
+        least = "at least " if self.at_least else ""
         if self.passes < 1:
-            return f"{self.films:,} of about {self.subset:,}"
+            return f"{least}{self.films:,} of about {self.subset:,}"
         times = f"{round(self.passes, 2):,g}"
-        return f"about {self.films:,}, {'once' if times == '1' else f'{times} times'}"
+        return f"about {self.films:,}, {least}{'once' if times == '1' else f'{times} times'}"
 
 
 def seen(params: Params, arm: str) -> Seen | None:
@@ -56,7 +59,8 @@ def seen(params: Params, arm: str) -> Seen | None:
         return None
     settings = length.of_arm(params.training.model_dump(), own.training)
     drawn = length.batches(settings, subset) * settings["prompts_per_step"]
-    return Seen(subset, length.passes(settings, subset), min(drawn, subset))
+    redraws = length.most_redrawn(settings, subset) > 0
+    return Seen(subset, length.passes(settings, subset), min(drawn, subset), redraws)
 
 
 Place = tuple[str, str]
