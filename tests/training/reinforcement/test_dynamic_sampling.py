@@ -14,7 +14,7 @@ import torch
 from datasets import Dataset
 from hypothesis import given
 from hypothesis import strategies as st
-from loss_by_hand import ADVANTAGES, LOG_PROBABILITIES, MASK, RATIOS, Bare
+from loss_by_hand import ADVANTAGES, ENTROPIES, LOG_PROBABILITIES, MASK, RATIOS, Bare
 from small_arms import TRAINING
 
 from radrl.credit.uniform import Uniform
@@ -240,7 +240,7 @@ class Twice(Bare):
 
     def _get_per_token_logps_and_entropies(self, _: Any, ids: torch.Tensor, *__: Any, **___: Any) -> Any:
         logps = LOG_PROBABILITIES.repeat(len(ids) // 2, 1)
-        return logps, torch.zeros_like(logps), None
+        return logps, ENTROPIES.repeat(len(ids) // 2, 1), None
 
 
 def four() -> dict[str, torch.Tensor]:
@@ -281,6 +281,14 @@ def test_dropped_loss_is_that_of_what_is_left_by_hand(loss: str, parts: int, tmp
     assert loss_of(own, batch | left, parts) == pytest.approx(BY_HAND[loss], rel=1e-5)
     assert own._metrics["train"]["dynamic_sampling/dropped_groups"] == [1.0]
     assert left["num_items_in_batch"] == 3
+
+
+def test_parts_without_anything_left_have_no_say_in_the_record(tmp_path: Path) -> None:
+    own = trainer_of("grpo", tmp_path, 2, [0.2, 0.7, 0.3, 0.3])
+    batch = four()
+    loss_of(own, batch | own._left(batch), 2)
+    assert own._metrics["train"]["entropy"] == pytest.approx([(0.1 + 0.9 + 0.5) / 3])
+    assert own._metrics["train"]["dynamic_sampling/dropped_groups"] == [1.0]
 
 
 @pytest.mark.parametrize("loss", BY_HAND)

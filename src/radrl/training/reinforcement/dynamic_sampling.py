@@ -275,7 +275,8 @@ class SamplesDynamically:
         if not dropped.any():
             return {}
         kept = ~dropped.repeat(trainer.num_generations)
-        factor = left_scale(trainer.loss_type, kept, trainer.args.per_device_train_batch_size)
+        at_once = trainer.args.per_device_train_batch_size
+        factor = left_scale(trainer.loss_type, kept, at_once)
         device, mask = trainer.accelerator.device, batch["completion_mask"]
         scale = {"left_scale": torch.tensor(factor, device=device)}
         if not kept.any():  # all is multiplied by 0, and entropy and KL of the step are still told
@@ -285,8 +286,16 @@ class SamplesDynamically:
         # not the attention's mask: forward passes are what they were
         left = mask * own[:, None]
         tokens = trainer.accelerator.gather(left.sum()).sum()
-        return scale | {"tool_mask": left, "num_items_in_batch": tokens}
+        # processes go through their parts together, and tell one mean of each
+        parts = kept.reshape(trainer.accelerator.num_processes, -1, at_once).any(axis=(0, 2))
+        told = torch.as_tensor(parts.repeat(at_once), device=device)
+        return scale | {"tool_mask": left, "num_items_in_batch": tokens, "part_left": told}
 
     def _compute_loss(self, model: Any, inputs: Mapping[str, Any]) -> torch.Tensor:
+        metrics: Mapping[str, list[float]] = self._metrics["train"]  # type: ignore[attr-defined]
+        known = {name: len(own) for name, own in metrics.items()}
         loss: torch.Tensor = super()._compute_loss(model, inputs)  # type: ignore[misc]
+        if "part_left" in inputs and not inputs["part_left"].any():
+            for name, own in metrics.items():  # means of no token, which TRL takes for 0
+                del own[known.get(name, 0) :]
         return loss * inputs["left_scale"] if "left_scale" in inputs else loss
