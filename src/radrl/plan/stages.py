@@ -14,6 +14,7 @@ from radrl.plan.films import Films, of_selection
 from radrl.plan.memory import FLOAT, Engine, Setting
 from radrl.plan.peaks import Items, Model
 from radrl.training import length
+from radrl.training.preflight import check_redrawing
 
 if TYPE_CHECKING:
     from radrl.params.schema import Params
@@ -309,6 +310,7 @@ class Planner:
         """One arm's training."""
         settings = self.settings(arm) | dict(changed)
         tunes, processes = settings["tunes"], self.asked.devices
+        check_redrawing(settings, "training.dynamic_sampling", processes)
         model = self.model(tunes, settings["lora"] if tunes == "lora" else None)
         own = self._setting(settings, processes, engine, start=bool(settings["kl"] or arm.oracle))
         longest = settings["max_new_tokens"]

@@ -21,9 +21,9 @@ from radrl.credit.uniform import Uniform
 from radrl.policy import folder
 from radrl.policy.folder import Policy
 from radrl.rewards.base import Part, RewardSum
-from radrl.training.preflight import SettingsError
-from radrl.training.reinforcement import dynamic_sampling, grpo
-from radrl.training.reinforcement.dynamic_sampling import FilmOrder, Place, check, left_scale
+from radrl.training.preflight import SettingsError, check_redrawing
+from radrl.training.reinforcement import grpo
+from radrl.training.reinforcement.dynamic_sampling import FilmOrder, Place, left_scale
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 
 Run = Callable[..., tuple[Policy, list[dict[str, float]]]]
@@ -349,10 +349,9 @@ def test_order_is_that_of_the_trainers_sampler(run: Run, monkeypatch: pytest.Mon
 
 
 def test_several_processes_that_redraw_are_refused_and_drop_is_not() -> None:
-    with pytest.raises(SettingsError, match=r"mode is redraw, and 2 processes .*set mode to drop"):
-        check({"dynamic_sampling": REDRAW}, 2)
-    check({"dynamic_sampling": REDRAW}, 1)
-    check({"dynamic_sampling": DROP}, 2)
-    check({"dynamic_sampling": None}, 2)
-    check({}, 2)
-    assert dynamic_sampling.OVER_TOKENS == ("cispo", "dapo", "vespo")
+    key = "training.dynamic_sampling"
+    with pytest.raises(SettingsError, match=rf"^{key}\.mode is redraw, and 2 .*set {key}\.mode to drop"):
+        check_redrawing({"dynamic_sampling": REDRAW}, key, 2)
+    check_redrawing({"dynamic_sampling": REDRAW}, key, 1)
+    for own in ({"dynamic_sampling": DROP}, {"dynamic_sampling": None}, {}):
+        check_redrawing(own, key, 2)

@@ -24,7 +24,7 @@ from radrl.storage.workspaces import claim, fingerprint
 from radrl.training import length
 from radrl.training.callbacks import Report
 from radrl.training.preflight import check_training, check_watched
-from radrl.training.reinforcement import dynamic_sampling, samplers
+from radrl.training.reinforcement import samplers
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.settings import ArmSettings
@@ -69,7 +69,6 @@ class Arm:
         training, films = self.settings.training, len(self._texts)
         own, device = self.settings.arm.get("training", {}), place(self.device)
         check_training(training, own, films=films, policy=self.start, device=device, processes=processes)
-        dynamic_sampling.check(training, processes)
         samplers.check(self.settings, self.vllm)
         check_watched(training["watch"], len(self._watched))
         passes, steps = length.passes(training, films), length.steps(training, films)

@@ -26,7 +26,6 @@ from trl.data_utils import prepare_multimodal_messages
 
 from radrl.algorithms.f_measure import BoolArray, FloatArray
 from radrl.rewards.total import group_totals
-from radrl.training.preflight import SettingsError
 from radrl.training.reinforcement.groups import equal
 from radrl.training.reinforcement.trl_forms import silenced
 from radrl.training.resume import epoch_seed
@@ -35,24 +34,6 @@ OVER_TOKENS: Final = ("cispo", "dapo", "vespo")
 """Losses that TRL divides by the tokens of the whole batch, which are counted again of what is left."""
 OVER_TOKENS_OF_PARTS: Final = ("bnpo",)
 """Those that it divides by the tokens of a part of the step; all others by reports."""
-
-
-def check(settings: Mapping[str, Any], processes: int) -> None:
-    """Refuse to redraw where several processes share a step.
-
-    Args:
-        settings: the keys of `radrl.params.training.Training`.
-        processes: that will train.
-
-    Raises:
-        SettingsError: naming the key and the mend.
-    """
-    own = settings.get("dynamic_sampling")
-    if own and own["mode"] == "redraw" and processes > 1:
-        raise SettingsError(
-            f"training.dynamic_sampling.mode is redraw, and {processes} processes would share the step: what "
-            "is redrawn does not divide among them; set mode to drop, or compute.processes to 1"
-        )
 
 
 class FilmOrder:
