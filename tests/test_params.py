@@ -367,7 +367,7 @@ def test_every_problem_is_listed_at_once(values: Values) -> None:
 
 def test_arm_overrides_any_training_key_of_the_right_type(values: Values) -> None:
     for key in Training.model_fields:
-        override = {key: values["training"][key]}
+        override = {key: values["training"].get(key)}
         assert validate(put(values, "arms.grpo.training", override)).arms["grpo"].training == override
 
 

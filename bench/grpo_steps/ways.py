@@ -29,7 +29,8 @@ from grpo_steps.scripts import Play
 from radrl.credit.uniform import Uniform
 from radrl.policy.shared_prefill import bare, equal_neighbours
 from radrl.rewards.base import RewardSum
-from radrl.training.reinforcement.trainer import ReportGRPOTrainer, _as_trl
+from radrl.training.reinforcement.trainer import ReportGRPOTrainer
+from radrl.training.reinforcement.trl_forms import as_trl
 
 PARTS: Final = ("rollout", "reward", "log-probabilities", "update", "step")
 """What is timed. The step is more than the sum: films are decoded and cut into patches, metrics gathered."""
@@ -166,7 +167,7 @@ def make(
         own = {"reward": reward, "advantage": settings["advantage"], "credit": Uniform()}
     else:
         arguments.scale_rewards = "group"  # the convention that params.yaml calls trl
-        own = {"reward_funcs": [_as_trl(part, reward) for part in reward.parts]}
+        own = {"reward_funcs": [as_trl(part, reward) for part in reward.parts]}
     return WAYS[way](play=play, args=arguments, **own, **trl)
 
 

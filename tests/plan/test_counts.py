@@ -73,3 +73,38 @@ def test_a_cold_start_reads_every_film_once_an_epoch():
 def test_a_step_that_processes_cannot_share_is_refused():
     with pytest.raises(SettingsError, match="start 4 or 8 processes"):
         counts.of_step(STEP, 7)
+
+
+def test_redrawing_counts_what_is_expected_by_hand():
+    own = STEP | {"dynamic_sampling": {"mode": "redraw", "at_most": 2}}
+    found = counts.redrawing(own, SAMPLE, 10, 0.5)
+    # ten batches of four films: 2 and 1 films expected in the two attempts of each
+    films = 10 * (2 + 1)
+    # an attempt takes place where one of four groups is equal: 15 of 16, then 1 - (3 / 4)^4
+    waits = round(10 * (15 / 16 + 1 - (3 / 4) ** 4))
+    assert found == Tokens(
+        patches=films * 64,
+        read=films * 20,
+        written=films * 8 * 30,
+        steps=waits * 50,
+        batches=waits,
+        reports=films * 8,
+    )
+
+
+@pytest.mark.parametrize("given", [None, {"mode": "drop", "at_most": None}])
+def test_a_training_that_does_not_redraw_draws_no_more(given):
+    own = STEP | {"dynamic_sampling": given}
+    plain = counts.training(STEP, SAMPLE, 100, processes=1, start=True)
+    assert counts.training(own, SAMPLE, 100, processes=1, start=True, equal_groups=0.5) == plain
+
+
+def test_a_training_that_redraws_learns_no_more():
+    own = STEP | {"dynamic_sampling": {"mode": "redraw", "at_most": 2}}
+    plain = counts.training(STEP, SAMPLE, 100, processes=1, start=True)
+    found = counts.training(own, SAMPLE, 100, processes=1, start=True, equal_groups=0.5)
+    assert found == plain + counts.redrawing(own, SAMPLE, 10, 0.5)
+    assert found.learned == plain.learned
+    assert counts.redrawing(own, SAMPLE, 10, 0.0) == Tokens()
+    most = counts.redrawing(own, SAMPLE, 10, 1.0)  # every attempt is a whole batch
+    assert (most.reports, most.batches) == (2 * 10 * 4 * 8, 2 * 10)

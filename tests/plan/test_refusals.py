@@ -43,6 +43,19 @@ def test_a_step_that_processes_cannot_share_is_refused_with_the_numbers_that_can
     assert found.refusals[0].mend == "set training.prompts_per_step to 8, or start 32 processes"
 
 
+def test_groups_that_are_redrawn_do_not_divide_among_processes(recipes, tmp_path):
+    before, after = recipes["deer-mimic_cxr"].read_text().split("\ntraining:")
+    recipe = tmp_path / "redraw.yaml"
+    own = after.replace("\n", "\n  dynamic_sampling: {mode: redraw, at_most: 2}\n", 1)
+    recipe.write_text(f"{before}\ntraining:{own}")
+    found = report.plan(recipe, card="h100", devices=8)
+    refused = {one.stage: one.mend for one in found.refusals}
+    assert refused["train@deer"] == "set training.dynamic_sampling.mode to drop, or start 1 process"
+    alone = report.plan(recipe, card="h100")
+    assert "train@deer" in {own.name for own in alone.stages}
+    assert not [one for one in alone.refusals if "dynamic_sampling" in one.mend]
+
+
 def test_batches_are_made_smaller_where_that_is_enough(recipes):
     found = planned(recipes, "deer-mimic_cxr", memory=9.0)
     mends = {one.stage: one.mend for one in found.refusals}

@@ -12,6 +12,7 @@ import yaml
 from radrl.data.sources import drawn
 from radrl.evaluation.clinical_efficacy import gold_labeler
 from radrl.params.messages import ParamsError
+from radrl.params.schema import validate
 from radrl.scoring.names import WITHOUT_MODEL, names
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.file import SINGLE, own, read
@@ -295,6 +296,24 @@ def test_budgets_count_updates_and_rollouts(study: Read) -> None:
     assert (found["a", "grpo"].updates, found["a", "grpo"].rollouts) == (5, 36)
     assert (found["a", "sft"].updates, found["a", "sft"].rollouts) == (0, 0)
     assert (found["a", "deer"].drawn_before, found["a", "grpo"].drawn_before) == (10, 0)
+
+
+def test_budgets_say_what_may_be_redrawn(root: Path) -> None:
+    values = yaml.safe_load((root / "params.yaml").read_text())
+    own = {"steps": 5, "prompts_per_step": 3, "rollouts": 4}
+    redraw = {"dynamic_sampling": {"mode": "redraw", "at_most": 2}}
+    arms = {"plain": own, "redrawn": own | redraw, "dropped": own | {"dynamic_sampling": {"mode": "drop"}}}
+    arms = {name: values["arms"]["grpo"] | {"training": training} for name, training in arms.items()}
+    params = validate(values | {"arms": arms, "compare": values["compare"] | {"reference": "plain"}})
+    found = budgets({"": params})
+    assert {arm: one.redrawn for (_, arm), one in found.items()} == {
+        "plain": 0, "redrawn": 5 * 3 * 4 * 2, "dropped": 0,
+    }  # fmt: skip
+    assert found["", "redrawn"].sampled == "60, up to 120 more redrawn"
+    assert found["", "redrawn"].films.startswith("at least 15 of about ")
+    assert found["", "plain"].films == found["", "dropped"].films == found["", "redrawn"].films[9:]
+    assert "60 to 180 rollouts" in str(unequal(found))
+    assert unequal({at: one for at, one in found.items() if at[1] != "redrawn"}) is None
 
 
 @pytest.mark.parametrize(

@@ -143,6 +143,12 @@ class Params(Section):
                 raise ValueError(render(error, Training, f"arms.{name}.training")) from None
             credit = next(iter(arm.credit.parts()), "uniform")
             require_fit(training.loss, credit=credit, key=f"arms.{name}.training.loss")
+            if training.dynamic_sampling is not None and arm.oracle is not None:
+                raise ValueError(
+                    f"arms.{name} has an oracle, which teaches by the very groups that dynamic_sampling "
+                    "redraws or drops: those that failed. Set the arm's oracle to none, or its "
+                    "training.dynamic_sampling to null"
+                )
         return self
 
     def _require_selection(self, name: str, key: str) -> None:

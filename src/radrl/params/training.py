@@ -19,7 +19,7 @@ from radrl.algorithms.importance import Mode
 from radrl.algorithms.ln_dpo import Negatives
 from radrl.algorithms.oracle import Per, WithoutNegatives
 from radrl.algorithms.schedules import two_phase
-from radrl.params.losses import NamedLoss
+from radrl.params.losses import Loss, NamedLoss
 from radrl.params.messages import gone
 from radrl.params.parts import Parts
 from radrl.params.policy import Lora, Optimizer
@@ -188,6 +188,28 @@ class Importance(Section):
     cap: Annotated[float, Field(ge=1)]
 
 
+class DynamicSampling(Section):
+    """What becomes of groups whose rewards are equal, which teach nothing (docs/training.md).
+
+    Args:
+        mode: whether further films are drawn in their place, or they leave the loss.
+        at_most: of redraw, batches of further films that a step may draw, each of `prompts_per_step` at most.
+    """
+
+    mode: Literal["redraw", "drop"]
+    at_most: PositiveInt | None = None
+
+    @model_validator(mode="after")
+    def _bound_is_of_redraw(self) -> DynamicSampling:
+        if self.mode == "redraw" and self.at_most is None:
+            raise ValueError(
+                "mode is redraw, which needs at_most: how many batches of further films a step may draw"
+            )
+        if self.mode == "drop" and self.at_most is not None:
+            raise ValueError(f"at_most {self.at_most} bounds what is redrawn, and mode is drop; leave it out")
+        return self
+
+
 class Training(Section):
     """Group-relative policy optimisation; an arm's `training` overrides single keys."""
 
@@ -221,6 +243,7 @@ class Training(Section):
     gradient_checkpointing: bool
     checkpoint_every: PositiveInt
     watch: Watch | None
+    dynamic_sampling: DynamicSampling | None = None
 
     @model_validator(mode="after")
     def _has_one_length(self) -> Training:
@@ -228,6 +251,16 @@ class Training(Section):
             raise ValueError(
                 f"steps is {self.steps} and epochs is {self.epochs}; give one of them (updates, or "
                 "passes over the arm's films) and set the other to null"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _entropy_of_what_is_left(self) -> Training:
+        doubt = isinstance(self.loss, Loss) and self.loss.entropy is not None
+        if doubt and self.dynamic_sampling is not None and self.dynamic_sampling.mode == "drop":
+            raise ValueError(
+                "dynamic_sampling.mode is drop, whose factor for what is left would weigh loss.entropy too; "
+                "leave out loss.entropy, or set mode to redraw"
             )
         return self
 

@@ -112,7 +112,14 @@ def of_step(settings: Mapping[str, Any], processes: int) -> tuple[int, int]:
 
 
 def training(
-    settings: Mapping[str, Any], sample: Sample, films: int, *, processes: int, start: bool, watched: int = 0
+    settings: Mapping[str, Any],
+    sample: Sample,
+    films: int,
+    *,
+    processes: int,
+    start: bool,
+    watched: int = 0,
+    equal_groups: float = 0.0,
 ) -> Tokens:
     """What an arm's training computes.
 
@@ -126,6 +133,7 @@ def training(
         processes: that share a step.
         start: whether a frozen start is asked.
         watched: validation films of a look.
+        equal_groups: share of groups whose rewards are equal, of those that are redrawn.
     """
     rounds, updates = length.batches(settings, films), length.steps(settings, films)
     own, in_parts = of_step(settings, processes)
@@ -144,7 +152,42 @@ def training(
     reading = Tokens(patches=asked * seen, read=asked * forward)
     learning = Tokens(patches_learned=seen, learned=forward)
     total = times(drawing + reading, rounds) + times(learning, updates)
+    total += redrawing(settings, sample, rounds, equal_groups)
     return total + times(looking(sample, watched, settings), looks(settings, updates))
+
+
+def redrawing(settings: Mapping[str, Any], sample: Sample, rounds: int, equal: float) -> Tokens:
+    """What is drawn beyond a training's steps in place of groups of equal rewards, in expectation.
+
+    A batch's attempt draws as many films as groups are still equal, and each of these teaches with a chance
+    of 1 - `equal`, whichever its film: P equal^a films in attempt a, which takes place where one is left.
+
+    Args:
+        settings: the keys of `radrl.params.training.Training`.
+        sample: as the arm's prompt makes it.
+        rounds: batches of the training.
+        equal: share of groups whose rewards are equal.
+
+    Example:
+        >>> own = {"dynamic_sampling": {"mode": "redraw", "at_most": 2}, "prompts_per_step": 8, "rollouts": 4}
+        >>> redrawing(own | {"max_new_tokens": 60}, Sample(1, 4, 20, 50), rounds=10, equal=0.5).reports
+        240
+    """
+    own = settings.get("dynamic_sampling")
+    if not own or own["mode"] != "redraw":
+        return Tokens()
+    prompts, attempts = settings["prompts_per_step"], range(1, own["at_most"] + 1)
+    films = round(rounds * sum(prompts * equal**attempt for attempt in attempts))
+    waits_for = round(rounds * sum(1 - (1 - equal**attempt) ** prompts for attempt in attempts))
+    rollouts = films * settings["rollouts"]
+    return Tokens(
+        patches=films * sample.patches,
+        read=films * sample.prompt,
+        written=rollouts * sample.report,
+        steps=waits_for * settings["max_new_tokens"],
+        batches=waits_for,
+        reports=rollouts,
+    )
 
 
 def looks(settings: Mapping[str, Any], updates: int) -> int:

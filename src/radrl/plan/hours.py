@@ -45,13 +45,17 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What does not depend on the card: films and texts a second, reports at once, tokens of one."""
+    """What does not depend on the card: films and texts a second, reports at once, tokens of one.
+
+    `equal_groups` is the share of groups whose rewards are equal, where an arm redraws them.
+    """
 
     films: float
     films_drawn: float
     texts_rules: float
     texts_compact: float
     vllm_rows: float
+    equal_groups: float
     report_tokens: float
     drawn_tokens: float
 

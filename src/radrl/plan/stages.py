@@ -14,6 +14,7 @@ from radrl.plan.films import Films, of_selection
 from radrl.plan.memory import FLOAT, Engine, Setting
 from radrl.plan.peaks import Items, Model
 from radrl.training import length
+from radrl.training.preflight import check_redrawing
 
 if TYPE_CHECKING:
     from radrl.params.schema import Params
@@ -309,14 +310,22 @@ class Planner:
         """One arm's training."""
         settings = self.settings(arm) | dict(changed)
         tunes, processes = settings["tunes"], self.asked.devices
+        check_redrawing(settings, "training.dynamic_sampling", processes)
         model = self.model(tunes, settings["lora"] if tunes == "lora" else None)
         own = self._setting(settings, processes, engine, start=bool(settings["kl"] or arm.oracle))
         longest = settings["max_new_tokens"]
         sample = self.sample(arm.output, longest)
         films = of_selection(self.params, self.asked.films, arm.selection)
         watched = min(self.asked.films.val, settings["watch"]["films"]) if settings["watch"] else 0
+        equal = self.asked.pace.equal_groups
         tokens = counts.training(
-            settings, sample, films, processes=processes, start=own.start, watched=watched
+            settings,
+            sample,
+            films,
+            processes=processes,
+            start=own.start,
+            watched=watched,
+            equal_groups=equal,
         )
         readers = {
             self.params.labeler.name,
@@ -331,7 +340,9 @@ class Planner:
             moments = {moment: items | {"vllm": beside} for moment, items in moments.items()}
         seconds = hours.seconds(tokens, self._costs(model, own, tunes), self.asked.card, processes=processes)
         seconds += tokens.reports / self._texts(self.params.labeler.name) / processes
-        drawn = length.batches(settings, films) * settings["prompts_per_step"] * settings["rollouts"]
+        rounds = length.batches(settings, films)
+        drawn = rounds * settings["prompts_per_step"] * settings["rollouts"]
+        drawn += counts.redrawing(settings, sample, rounds, equal).reports
         return Stage(f"train@{name}", films, drawn, processes, tokens, seconds, moments)
 
     def settings(self, arm: Arm) -> dict[str, Any]:

@@ -29,17 +29,20 @@ class Seen:
         subset: about how many films its subset has.
         passes: how often it goes through them; below 1 it does not see them all.
         films: how many different ones it sees.
+        at_least: whether further films are drawn in place of groups whose rewards are equal.
     """
 
     subset: int
     passes: float
     films: int
+    at_least: bool = False
 
     def __str__(self) -> str:
+        least = "at least " if self.at_least else ""
         if self.passes < 1:
-            return f"{self.films:,} of about {self.subset:,}"
+            return f"{least}{self.films:,} of about {self.subset:,}"
         times = f"{round(self.passes, 2):,g}"
-        return f"about {self.films:,}, {'once' if times == '1' else f'{times} times'}"
+        return f"about {self.films:,}, {least}{'once' if times == '1' else f'{times} times'}"
 
 
 def seen(params: Params, arm: str) -> Seen | None:
@@ -58,7 +61,8 @@ def seen(params: Params, arm: str) -> Seen | None:
         return None
     settings = length.of_arm(params.training.model_dump(), own.training)
     drawn = length.batches(settings, subset) * settings["prompts_per_step"]
-    return Seen(subset, length.passes(settings, subset), min(drawn, subset))
+    redraws = length.most_redrawn(settings, subset) > 0
+    return Seen(subset, length.passes(settings, subset), min(drawn, subset), redraws)
 
 
 def require_passes(runs: Mapping[str, Params], own_arms: bool, *, where: str) -> None:
@@ -161,6 +165,7 @@ class Budget:
             films as parameters say.
         drawn_before: reports sampled for each training film before it trains, to choose its films by.
         seen: how many different films it sees, and how often; nothing where they are not counted yet.
+        redrawn: reports that it may sample beyond these at most, in place of groups of equal rewards.
     """
 
     start: str
@@ -170,6 +175,7 @@ class Budget:
     drawn_before: int
     epochs: float | None = None
     seen: Seen | None = None
+    redrawn: int = 0
 
     @property
     def trains(self) -> bool:
@@ -190,7 +196,8 @@ class Budget:
         """Its rollouts in words."""
         if self.rollouts is None:
             return "as many as its films need"
-        return f"{'' if self.epochs is None else 'about '}{self.rollouts:,}"
+        more = f", up to {self.redrawn:,} more redrawn" if self.redrawn else ""
+        return f"{'' if self.epochs is None else 'about '}{self.rollouts:,}{more}"
 
     @property
     def films(self) -> str:
@@ -217,10 +224,11 @@ def unequal(found: Mapping[Place, Budget]) -> str | None:
         alike = len({(one.selection, one.epochs) for one in trained}) == 1
         said = "Arms train in epochs of films that are not counted yet: those on more films get more updates."
         return None if alike else said
-    spent = {(one.updates or 0, one.rollouts or 0) for one in trained}
+    spent = {(one.updates or 0, one.rollouts or 0, one.redrawn) for one in trained}
     if len(spent) < 2:
         return None
-    updates, rollouts = ([pair[i] for pair in spent] for i in (0, 1))
+    updates = [one for one, _, _ in spent]
+    rollouts = [own for _, least, more in spent for own in (least, least + more)]
     return (
         f"The arms that train do not spend the same: {min(updates):,} to {max(updates):,} updates, "
         f"{min(rollouts):,} to {max(rollouts):,} rollouts. A difference between two of them may be one of "
@@ -240,4 +248,6 @@ def _budget(params: Params, arm: str) -> Budget:
         return Budget(own.start, own.selection, None, None, drawn, epochs)
     count = sees.subset if sees else 0  # of no matter to an arm that trains by steps
     rollouts = length.batches(settings, count) * settings["prompts_per_step"] * settings["rollouts"]
-    return Budget(own.start, own.selection, length.steps(settings, count), rollouts, drawn, epochs, sees)
+    redrawn = length.most_redrawn(settings, count) * settings["rollouts"]
+    updates = length.steps(settings, count)
+    return Budget(own.start, own.selection, updates, rollouts, drawn, epochs, sees, redrawn)

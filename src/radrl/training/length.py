@@ -82,6 +82,24 @@ def passes(settings: Mapping[str, Any], films: int) -> float:
     return float(batches(settings, films) * settings["prompts_per_step"] / films)
 
 
+def most_redrawn(settings: Mapping[str, Any], films: int) -> int:
+    """How many films a training may draw at most in place of such as teach nothing (`dynamic_sampling`).
+
+    Args:
+        settings: as `steps` takes them.
+        films: how many there are.
+
+    Example:
+        >>> own = {"steps": 30, "epochs": None, "prompts_per_step": 8, "iterations": 1}
+        >>> most_redrawn(own | {"dynamic_sampling": {"mode": "redraw", "at_most": 2}}, films=820)
+        480
+    """
+    own = settings.get("dynamic_sampling")
+    if not own or own["mode"] != "redraw":
+        return 0
+    return int(batches(settings, films) * settings["prompts_per_step"] * own["at_most"])
+
+
 def looks_decide(watch: Mapping[str, Any] | None) -> bool:
     """Whether looks at the watched films decide when training ends or which weights it hands on.
 

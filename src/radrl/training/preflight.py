@@ -51,6 +51,7 @@ def check_training(
     check_films(films, settings)
     check_precision(settings, key, device)
     of_rollouts(settings, processes)
+    check_redrawing(settings, key("dynamic_sampling"), processes)
     if settings["tunes"] == "lora":
         check_targets(policy, settings["lora"]["targets"], key("lora"))
         say_dropout(settings["lora"], key("lora"), processes)
@@ -86,6 +87,25 @@ def check_films(films: int, settings: Mapping[str, Any]) -> None:
         raise SettingsError(
             f"the arm's subset has {films} films, a step takes {settings['prompts_per_step']}; "
             "lower training.prompts_per_step or choose a larger subset"
+        )
+
+
+def check_redrawing(settings: Mapping[str, Any], key: str, processes: int) -> None:
+    """Refuse to redraw groups of equal rewards where several processes share a step.
+
+    Args:
+        settings: the keys of `radrl.params.training.Training`.
+        key: of `dynamic_sampling`, for the message.
+        processes: that share a step.
+
+    Raises:
+        SettingsError: naming the key and the mend.
+    """
+    own = settings.get("dynamic_sampling")
+    if own and own["mode"] == "redraw" and processes > 1:
+        raise SettingsError(
+            f"{key}.mode is redraw, and {processes} processes would share the step, among which what is "
+            f"redrawn does not divide; set {key}.mode to drop, or start 1 process"
         )
 
 

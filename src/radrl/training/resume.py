@@ -161,6 +161,11 @@ def _name_first(checkpoint: Path, *, alone: bool) -> None:
         torch.save(states, stream)
 
 
+def epoch_seed(seed: int, epoch: int) -> int:
+    """What the order of one epoch's films is drawn by, from the seed of all."""
+    return int(np.random.SeedSequence([seed, epoch]).generate_state(1)[0])
+
+
 class EpochOrder(Sampler[int]):
     """A sampler's order drawn anew for each epoch, from seed and epoch alone.
 
@@ -177,8 +182,7 @@ class EpochOrder(Sampler[int]):
         self.sampler, self.seed, self.epoch = sampler, seed, epoch
 
     def __iter__(self) -> Iterator[int]:
-        drawn = np.random.SeedSequence([self.seed, self.epoch()]).generate_state(1)[0]
-        self.sampler.generator = torch.Generator().manual_seed(int(drawn))
+        self.sampler.generator = torch.Generator().manual_seed(epoch_seed(self.seed, self.epoch()))
         return iter(self.sampler)
 
     def __len__(self) -> int:

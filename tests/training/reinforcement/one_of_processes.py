@@ -42,10 +42,16 @@ class Letters:
     reads: Literal["report", "output"] = "report"
     told: Mapping[str, float] = {}
 
+    def __init__(self, alike: bool) -> None:
+        self.alike = alike  # on every other film
+
     def __call__(
         self, reports: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
     ) -> list[float]:
         sums = [sum(map(ord, report)) for report in reports]
+        if self.alike:
+            films = [int(one.removeprefix("film")) for one in sample_ids]
+            return [0.3 if film % 2 else x % 97 / 97 for film, x in zip(films, sums, strict=True)]
         return [{0: math.nan, 1: 0.0, 2: 0.0}.get(x % 7, x % 97 / 97) for x in sums]
 
 
@@ -116,7 +122,7 @@ def train(job: dict[str, Any], case: dict[str, Any], workspace: Path) -> dict[st
     trained, curve = grpo.optimise(
         policy,
         prompt_dataset(films, job["references"], ids, job["prompt"]),
-        reward=RewardSum([Part(Letters(), 1.0, missing="skip")]),
+        reward=RewardSum([Part(Letters(case["alike"]), 1.0, missing="skip")]),
         credit=build(case["credit"], policy.processor.tokenizer, lambda _: LABELER()),
         settings=job["settings"] | case["settings"],
         seed=3,

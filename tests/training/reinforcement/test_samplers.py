@@ -102,7 +102,9 @@ class Double:
     def __init__(self, drawn: list[Any], prompt: str, processor: Any, stale: Any = None) -> None:
         self.drawn, self.prompt, self.processor, self.stale = drawn, prompt, processor, stale
 
-    def draw(self, model: Any, films: Sequence[Pictures], *, accelerator: Any, step: int) -> list[Drawn]:
+    def draw(
+        self, model: Any, films: Sequence[Pictures], *, accelerator: Any, step: int, attempt: int = 0
+    ) -> list[Drawn]:
         policy = Policy(self.stale or model, self.processor)
         return [
             Drawn(ids, of(log_probabilities(policy, own, ids, self.prompt), ids))
@@ -209,6 +211,20 @@ class TestRequests:
         assert set(draw["never"]) == set(policy.model.generation_config.suppress_tokens)
         assert draw["seeds"][0] not in (draw["seeds"][1], other["seeds"][0])
         assert [one.log_probabilities for one in found] == [[-0.5, -0.25]] * 2
+
+    def test_further_films_of_a_step_are_drawn_with_the_weights_that_are_there(
+        self, worker: RecordedVllm, policy_folder: Path, films: Any, tmp_path: Path
+    ) -> None:
+        policy, shown = folder.load(policy_folder), [decode_films([film]) for film in films(2)]
+        with closing(VllmWriter(policy_folder, **ON_CPU, draws=True)) as writer:
+            sampler = VllmSampler(writer, ASK, SETTINGS, seed=3, workspace=tmp_path)
+            for attempt in (0, 1, 2, 1):
+                sampler.draw(policy.model, shown, accelerator=alone(), step=5, attempt=attempt)
+        requests = worker.asked()
+        assert ["load" in own for own in requests] == [False, True, False, False, False, False]
+        drawn = [tuple(own["seeds"]) for own in requests if "seeds" in own]
+        assert drawn[1] == drawn[3]  # they follow from seed, step, attempt and place alone
+        assert len({seed for seeds in drawn for seed in seeds}) == 6
 
     def test_two_processes_ask_for_what_one_would(
         self, worker: RecordedVllm, policy_folder: Path, films: Any, tmp_path: Path

@@ -27,10 +27,14 @@ def case(
     family: str = "tiny",
     writes: bool = False,
     resumes: bool = False,
+    alike: bool = False,
     **settings: Any,
 ) -> dict[str, Any]:
-    """Rollouts are a film's own whatever the policy, or it `writes` them, and is watched; it may resume."""
-    asked = {"family": family, "writes": writes, "resumes": resumes}
+    """Rollouts are a film's own whatever the policy, or it `writes` them, and is watched; it may resume.
+
+    Rewards may be `alike` on every other film.
+    """
+    asked = {"family": family, "writes": writes, "resumes": resumes, "alike": alike}
     return {"credit": credit, "oracle": oracle, "settings": settings, **asked}
 
 
@@ -38,6 +42,10 @@ ROUNDED = "written under bfloat16"
 UNEVEN = "gemma3, oracle, groups across, in parts"
 CASES = {
     "uniform, groups across": case(**ACROSS),
+    "dropped, groups across": case(alike=True, dynamic_sampling={"mode": "drop"}, **ACROSS),
+    "dropped and dapo, one at a time": case(
+        alike=True, dynamic_sampling={"mode": "drop"}, loss="dapo", rollouts_at_once=1, **ACROSS
+    ),
     "tf_idf": case(RULE),
     "tf_idf, groups across": case(RULE, **ACROSS),
     "gradient, groups across": case(GRADIENT, **ACROSS),

@@ -101,10 +101,17 @@ MENDS: dict[str, tuple[Change, dict[str, Any] | None, str]] = {
     ),
     "all equal, deer": (
         late(EQUAL), {"selection": "ddsampling", "reward": {"ce_f1": {}, "bleu2": {}}},
-        "The rollouts of a film are too alike: raise training.temperature or training.rollouts.",
+        "The rollouts of a film are too alike: raise training.temperature or training.rollouts, or let "
+        "training.dynamic_sampling redraw such groups.",
     ),
     "most equal, ddsampling": (
         late({"groups/equal_advantage_share": 0.85}, 0), {"selection": "ddsampling"},
+        "Raise training.temperature or training.rollouts, or let training.dynamic_sampling redraw such "
+        "groups.",
+    ),
+    "most equal, redrawn": (
+        late({"groups/equal_advantage_share": 0.85}, 0),
+        {"selection": "ddsampling", "training": {"dynamic_sampling": {"mode": "redraw", "at_most": 2}}},
         "Raise training.temperature or training.rollouts.",
     ),
 }  # fmt: skip

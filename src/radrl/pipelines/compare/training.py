@@ -33,6 +33,9 @@ RARE: Final = 2
 """Rare labels that are drawn beside them, of those that some of the watched references have."""
 FEWEST_POSITIVES: Final = 10
 """Positives in the training references that a rare label needs: with fewer nothing can be learnt of it."""
+EXTRA_ROLLOUTS: Final = "dynamic_sampling/extra_rollouts"
+"""Of a history, the rollouts of a step that were drawn in place of groups of equal rewards."""
+
 COLUMNS: Final = 4
 
 
@@ -286,7 +289,7 @@ class OutputDiversity:
 def training_lengths(
     arms: Mapping[str, Any], training: Mapping[str, Any], histories: Mapping[str, pd.DataFrame]
 ) -> dict[str, TrainingLength]:
-    """How long each arm trained, its rollouts counted from the steps that its history has.
+    """How long each arm trained, its rollouts counted from the steps that its history has, redrawn ones too.
 
     Args:
         arms: the section `arms`.
@@ -301,8 +304,16 @@ def training_lengths(
         settings = length.of_arm(training, own.get("training") or {})
         updates = int(histories[arm]["step"].max()) if arm in histories else 0
         batches = math.ceil(updates / settings["iterations"])
-        found[arm] = TrainingLength(updates, batches * settings["prompts_per_step"] * settings["rollouts"])
+        drawn = batches * settings["prompts_per_step"] * settings["rollouts"]
+        found[arm] = TrainingLength(updates, drawn + _redrawn(histories.get(arm)))
     return found
+
+
+def _redrawn(history: pd.DataFrame | None) -> int:
+    """Rollouts that were drawn in place of groups of equal rewards."""
+    if history is None or EXTRA_ROLLOUTS not in history:
+        return 0
+    return int(history[EXTRA_ROLLOUTS].sum())
 
 
 def output_diversity(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from radrl.algorithms.advantages import Convention, group_relative_advantages, zero_variance_groups
-from radrl.algorithms.f_measure import FloatArray
+from radrl.algorithms.f_measure import BoolArray, FloatArray
 
 
 def advantages(totals: FloatArray, convention: Convention) -> FloatArray:
@@ -47,7 +47,7 @@ def numbers(totals: FloatArray, earned: FloatArray) -> dict[str, float]:
     scored = _scored(earned)
     zero = [bool(group.size and (group == 0).all()) for group in scored]
     return {
-        "groups/equal_advantage_share": _equal_share(_scored(totals)),
+        "groups/equal_advantage_share": float(equal(totals).mean()),
         "groups/zero_variance_share": _equal_share(scored),
         "groups/all_zero_share": float(np.mean(zero)),
         "groups/zero_reward_share": float((earned == 0).sum() / max(1, sum(map(len, scored)))),
@@ -55,11 +55,27 @@ def numbers(totals: FloatArray, earned: FloatArray) -> dict[str, float]:
     }
 
 
+def equal(totals: FloatArray) -> BoolArray:
+    """Which groups have no two different rewards, so that all their advantages are 0.
+
+    Args:
+        totals: of the whole reward, shape (prompts, G).
+
+    Returns:
+        Shape (prompts,); a group without any reward is one.
+    """
+    return np.array([_equal(group) for group in _scored(totals)])
+
+
 def _scored(groups: FloatArray) -> list[FloatArray]:
     """The rewards that there are, group by group."""
     return [group[~np.isnan(group)] for group in groups]
 
 
+def _equal(scored: FloatArray) -> bool:
+    return bool(scored.size == 0 or zero_variance_groups(scored))
+
+
 def _equal_share(scored: Sequence[FloatArray]) -> float:
     """The share of groups without two different rewards."""
-    return float(np.mean([bool(group.size == 0 or zero_variance_groups(group)) for group in scored]))
+    return float(np.mean([_equal(group) for group in scored]))

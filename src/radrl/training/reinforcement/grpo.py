@@ -130,6 +130,7 @@ def optimise(
         credit=credit,
         oracle=oracle,
         sampler=sampler,
+        dynamic_sampling=settings.get("dynamic_sampling"),
         advantage=settings["advantage"],
         args=arguments,
         train_dataset=prompts,

@@ -46,7 +46,13 @@ class Sampler(Protocol):
     """Draws rollouts from a policy that trains elsewhere."""
 
     def draw(
-        self, model: Any, films: Sequence[Pictures], *, accelerator: Accelerator, step: int
+        self,
+        model: Any,
+        films: Sequence[Pictures],
+        *,
+        accelerator: Accelerator,
+        step: int,
+        attempt: int = 0,
     ) -> list[Drawn]:
         """Draw a rollout on each row of a step, with the policy's weights as they are.
 
@@ -55,6 +61,8 @@ class Sampler(Protocol):
             films: of this process' B rows, as many as in each other.
             accelerator: the trainer's.
             step: updates so far.
+            attempt: 0 for the films that a step begins with; further films of the step, on which the same
+                weights write, count from 1.
 
         Returns:
             B rollouts.
@@ -81,12 +89,19 @@ class VllmSampler:
         self.weights = workspace / WEIGHTS
 
     def draw(
-        self, model: Any, films: Sequence[Pictures], *, accelerator: Accelerator, step: int
+        self,
+        model: Any,
+        films: Sequence[Pictures],
+        *,
+        accelerator: Accelerator,
+        step: int,
+        attempt: int = 0,
     ) -> list[Drawn]:
         """See `Sampler`."""
-        self._hand_over(model, accelerator)
-        first = accelerator.process_index * len(films)
-        seeds = [seed_of(self.seed, step, first + row) for row in range(len(films))]
+        if not attempt:
+            self._hand_over(model, accelerator)
+        first, again = accelerator.process_index * len(films), (attempt,) if attempt else ()
+        seeds = [seed_of(self.seed, step, first + row, *again) for row in range(len(films))]
         return self.writer.draw(
             [[_png(film) for film in own] for own in films], self.prompt, seeds=seeds, **self.how
         )

@@ -18,7 +18,7 @@ not shuffled between generation and update.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,10 +37,12 @@ from trl.trainer.utils import (
 from radrl.algorithms import importance
 from radrl.credit.base import Credit, Rollouts, by_token, weight_numbers
 from radrl.policy import families, shared_prefill
-from radrl.rewards.base import Part, RewardSum
-from radrl.rewards.total import clinical_totals, group_totals
+from radrl.rewards.base import RewardSum
+from radrl.rewards.total import clinical_totals
 from radrl.training.reinforcement import groups as by_group
 from radrl.training.reinforcement import shared_forward, shares
+from radrl.training.reinforcement.drawing import DrawsRollouts
+from radrl.training.reinforcement.dynamic_sampling import SamplesDynamically
 from radrl.training.reinforcement.oracle import (
     AveragedRates,
     Batch,
@@ -55,13 +57,16 @@ from radrl.training.reinforcement.oracle import (
 from radrl.training.reinforcement.samplers import Sampler
 from radrl.training.reinforcement.shared_forward import Rollouts as Rows
 from radrl.training.reinforcement.shared_forward import Texts
+from radrl.training.reinforcement.trl_forms import as_trl, silenced
 from radrl.training.resume import EpochOrder, RestoresDraws, RestoresWeights
 from radrl.training.shards import ComputesAsWhole
 
 logger = logging.getLogger(__name__)
 
 
-class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTrainer):
+class ReportGRPOTrainer(
+    SamplesDynamically, DrawsRollouts, ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTrainer
+):
     """TRL's trainer with radrl's advantages and credit.
 
     Args:
@@ -70,6 +75,8 @@ class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTra
         credit: weighs the tokens that advantages are spread over.
         oracle: prefers reference reports over failed rollouts; nothing for GRPO alone.
         sampler: draws the rollouts from another engine; nothing for the policy's own loop.
+        dynamic_sampling: the keys of `radrl.params.training.DynamicSampling`; nothing where groups of equal
+            rewards stay as they are.
         **trl: everything `trl.GRPOTrainer` takes but the reward functions.
     """
 
@@ -81,15 +88,16 @@ class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTra
         credit: Credit,
         oracle: Oracle | None = None,
         sampler: Sampler | None = None,
+        dynamic_sampling: Mapping[str, Any] | None = None,
         **trl: Any,
     ) -> None:
         arguments = trl.pop("args")
         kl = arguments.beta
         if oracle is not None and kl == 0:
             arguments.beta = 1.0  # for the time being: TRL keeps the frozen start for a KL term alone
-        functions = [_as_trl(part, reward) for part in reward.parts]
+        functions = [as_trl(part, reward) for part in reward.parts]
         # it would say that the dtype in model_init_kwargs is not heeded; the frozen start has it
-        with _silenced("trl.trainer.grpo_trainer"):
+        with silenced("trl.trainer.grpo_trainer"):
             super().__init__(reward_funcs=functions, args=arguments, **trl)
         self.beta = self.args.beta = kl
         self.sampler = sampler
@@ -109,21 +117,11 @@ class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTra
         self.pair_sums = torch.zeros(4, device=self.accelerator.device)
         if oracle is not None:
             self.add_callback(self.averaged_rates)
+        self._sample_dynamically(dynamic_sampling)
 
     def _get_train_sampler(self, dataset: Dataset | None = None) -> EpochOrder:
         films = super()._get_train_sampler(dataset)
         return EpochOrder(films, seed=self.args.data_seed, epoch=lambda: int(self.state.epoch or 0))
-
-    def _generate_single_turn(self, prompts: Any, images: Any, *args: Any, **kwargs: Any) -> Any:
-        if self.sampler is not None:
-            policy, step = self.accelerator.unwrap_model(self.model), self.state.global_step
-            drawn = self.sampler.draw(policy, images, accelerator=self.accelerator, step=step)
-            return [one.ids for one in drawn], [one.log_probabilities for one in drawn]
-        bare = shared_prefill.bare(self.accelerator.unwrap_model(self.model))
-        numbers = shares.numbers(self.accelerator, len(prompts), self.max_completion_length)
-        # in one block of autocast weights are cast once, not for each token, and those of adapters at all
-        with self.accelerator.autocast(), shared_prefill.sharing(bare, numbers=numbers):
-            return super()._generate_single_turn(prompts, images, *args, **kwargs)
 
     def _calculate_rewards(
         self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any
@@ -131,13 +129,16 @@ class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTra
         # before the rewards, which then find what the credit's labeler has read in its memory
         written = self._rollouts(inputs, completions, completion_ids_list)
         self.token_weights = shares.weigh(self.accelerator, self.credit, written)
-        # the state is in every checkpoint, so a resumed run is in the same phase as an unbroken one
-        weights = self.reward.weights(self.state.global_step / self.args.max_steps)
-        self.reward_weights = torch.tensor(weights, dtype=torch.float32)
-        with _silenced("trl.trainer.grpo_trainer"):  # it would print reports that no part has a score for
+        self._weigh_parts()
+        with silenced("trl.trainer.grpo_trainer"):  # it would print reports that no part has a score for
             rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
         self.part_scores = rewards.double().cpu().numpy()  # (all B, parts), raw; NaN is missing
         return rewards
+
+    def _weigh_parts(self) -> None:
+        # the state is in every checkpoint, so a resumed run is in the same phase as an unbroken one
+        weights = self.reward.weights(self.state.global_step / self.args.max_steps)
+        self.reward_weights = torch.tensor(weights, dtype=torch.float32)
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         with self._no_kl():
@@ -145,7 +146,7 @@ class ReportGRPOTrainer(ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTra
         size = self._group_size
         parts = self.part_scores.reshape(-1, size, len(self.reward.parts))  # (prompts, G, parts)
         weights = self.reward_weights.double().numpy()
-        groups = group_totals(parts, weights)  # (prompts, G)
+        groups = self._totals(self.part_scores)  # (prompts, G)
         clinical = clinical_totals(parts, weights, [part.reward.clinical for part in self.reward.parts])
         earned = groups if clinical is None else clinical
         advantages = by_group.advantages(groups, self.advantage).reshape(-1)
@@ -391,35 +392,3 @@ def _share(models: Sequence[Any]) -> None:
         )
     else:
         logger.info("a film and its prompt go through the policy once for all rollouts of a group")
-
-
-@contextmanager
-def _silenced(name: str) -> Iterator[None]:
-    """A block in which a logger says nothing."""
-    logger = logging.getLogger(name)
-    before, logger.disabled = logger.disabled, True
-    try:
-        yield
-    finally:
-        logger.disabled = before
-
-
-def _as_trl(part: Part, reward: RewardSum) -> Callable[..., list[float]]:
-    """TRL's calling convention around one part of the reward."""
-
-    def score(
-        completions: Sequence[Sequence[Mapping[str, str]]],
-        reference: Sequence[str],
-        label_text: Sequence[str],
-        sample_id: Sequence[str],
-        log_metric: Callable[[str, float], None],
-        **_: Any,
-    ) -> list[float]:
-        outputs = [completion[0]["content"] for completion in completions]
-        scores = reward.score_part(part, outputs, reference, sample_id, label_texts=label_text)
-        for name, value in part.reward.told.items():
-            log_metric(f"rewards/{part.name}/{name}", value)
-        return scores
-
-    score.__name__ = part.name
-    return score

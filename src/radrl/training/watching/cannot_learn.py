@@ -16,6 +16,7 @@ from radrl.training.watching.mends import (
     Symptom,
     earns,
     has_oracle,
+    redraws,
     reward,
     selection,
     start,
@@ -40,6 +41,10 @@ FAR: Final = 0.5
 likely to the start than to the policy."""
 
 _MORE_VARIETY: Final = "raise training.temperature or training.rollouts"
+_REDRAW: Final = where(
+    lambda arm: not redraws(arm) and not has_oracle(arm),
+    "let training.dynamic_sampling redraw such groups",
+)
 _TOO_HARD: Final = Mend(
     "The task is too hard for this start:",
     (
@@ -58,6 +63,7 @@ _TOO_ALIKE: Final = Mend(
         _MORE_VARIETY,
         selection("ddsampling"),
         reward("bleu2", text="add a finer part to the reward ({})"),
+        _REDRAW,
     ),
 )
 _NOTHING_TRAINS: Final = (
@@ -94,7 +100,7 @@ def _little_variance(rows: Sequence[Row]) -> Symptom | None:
     return Symptom(
         "little_variance", "warning", rows[-WINDOW:],
         f"{mean(last):.0%} of the groups have equal rewards and teach nothing.",
-        Mend(options=(selection("ddsampling"), _MORE_VARIETY)),
+        Mend(options=(selection("ddsampling"), _MORE_VARIETY, _REDRAW)),
     )  # fmt: skip
 
 

@@ -90,6 +90,11 @@ def has_oracle(arm: Arm) -> bool:
     return arm.get("oracle", "none") not in (None, "none")
 
 
+def redraws(arm: Arm) -> bool:
+    """Whether an arm itself says what becomes of its groups of equal rewards."""
+    return (arm.get("training") or {}).get("dynamic_sampling") is not None
+
+
 def _among(
     names: Sequence[str], text: str, follows: Callable[[Arm, str], bool], *, prefix: str = ""
 ) -> Option:

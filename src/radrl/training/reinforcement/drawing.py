@@ -1,0 +1,46 @@
+"""How a trainer's rollouts are drawn: by its own loop or by another engine, and by which numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from radrl.policy import decoding, shared_prefill
+from radrl.policy.vllm_writer import seed_of
+from radrl.training.reinforcement import shares
+
+
+class DrawsRollouts:
+    """Mixin of TRL's trainer: a film and its prompt are read once for a group, and another engine may draw.
+
+    Attributes:
+        sampler: draws in place of the policy's own loop; nothing for that.
+        attempt: 0 for the films that a step begins with; further films count from 1, and their draws follow
+            from the seed, the step, this and their place alone, not from a generator.
+    """
+
+    sampler: Any = None
+    attempt = 0
+
+    def _generate_single_turn(self, prompts: Any, images: Any, *args: Any, **kwargs: Any) -> Any:
+        trainer: Any = self
+        accelerator, step = trainer.accelerator, trainer.state.global_step
+        policy = accelerator.unwrap_model(trainer.model)
+        if self.sampler is not None:
+            told = {"accelerator": accelerator, "step": step, "attempt": self.attempt}
+            drawn = self.sampler.draw(policy, images, **told)
+            return [one.ids for one in drawn], [one.log_probabilities for one in drawn]
+        numbers = self._numbers(len(prompts))
+        # in one block of autocast weights are cast once, not for each token, and those of adapters at all
+        with accelerator.autocast(), shared_prefill.sharing(shared_prefill.bare(policy), numbers=numbers):
+            return super()._generate_single_turn(prompts, images, *args, **kwargs)  # type: ignore[misc]
+
+    def _numbers(self, rows: int) -> torch.Tensor | None:
+        """What the rollouts are drawn by; nothing for the process' own generator."""
+        trainer: Any = self
+        accelerator, tokens = trainer.accelerator, trainer.max_completion_length
+        if not self.attempt:
+            return shares.numbers(accelerator, rows, tokens)
+        seed = seed_of(trainer.args.seed, trainer.state.global_step, self.attempt)
+        return decoding.numbers(seed, range(rows), 1, tokens, accelerator.device)
