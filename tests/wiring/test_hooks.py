@@ -28,7 +28,7 @@ from mlflow.entities import Run
 from radrl.datasets import ArrowShards, Folder, HtmlPage
 from radrl.pages import run_notes
 from radrl.params.messages import ParamsError
-from radrl.process.started_for import VARIABLE
+from radrl.process.run_group import VARIABLE
 from radrl.wiring import hooks
 from radrl.wiring.hooks import (
     PAGE,

@@ -20,7 +20,7 @@ import pandas as pd
 import psutil
 
 from kedro_repro.programs import duration, environment, tail, without_git
-from radrl.process import importing, started_for
+from radrl.process import importing, run_group
 from radrl.storage import csv_files
 
 COMPARISON: Final = Path("data/08_reporting/comparison/comparison.csv")
@@ -293,7 +293,7 @@ class Repro:
             PYTHONPATH=importing.first(experiment.clone / "src", os.environ),  # not the installed code
             DVC_ROOT=str(self._root),
             DVC_EXP_NAME=f"{self._study}/{experiment.clone.name}",
-            **{started_for.VARIABLE: f"study {self._study}"},
+            **{run_group.VARIABLE: f"study {self._study}"},
         )
         return without_git(made)
 

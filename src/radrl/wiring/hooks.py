@@ -32,7 +32,7 @@ from radrl.params.messages import ParamsError, local_paths
 from radrl.params.schema import Compute
 from radrl.parts.choices import near
 from radrl.pipelines.stages import ALL, COMPUTE, OBSERVERS, PER_SELECTION, SELECTED, STEP_REPORT
-from radrl.process import started_for
+from radrl.process import run_group
 from radrl.training import length
 from radrl.wiring.tracker import Tracker
 from radrl.wiring.ui_server import HEADLINE, STEPS
@@ -112,7 +112,7 @@ class TrackingHooks:
             compared = context.params.get("compare", {}).get("metrics", ())
             self._compared = [*dict.fromkeys([*conf["headline"], *compared])]
             conf["watched"] = _watched(context.params)
-            conf["study"] = started_for.name(os.environ)
+            conf["study"] = run_group.name(os.environ)
             root = record_root(Path(context.project_path))
             digest = ByDvc(Path(context.project_path))
             tracker = self._tracker = Tracker(conf, root, _private(context.params), digest)
@@ -137,7 +137,7 @@ class TrackingHooks:
             return
         self._tracker.require()
         if len({(stage_of(node), node.namespace) for node in pipeline.nodes if node.outputs}) > 1:
-            self._tracker.below(started_for.now("kedro run"))
+            self._tracker.below(run_group.now("kedro run"))
         self._killed.begin()
 
     @hook_impl
