@@ -95,14 +95,14 @@ PARTS: Final = ("language", "vision")
 
 
 def _planned(tunes: str, dtype: str, part: str) -> int:
-    sizes = shapes.made("bench", shapes.tiny(SHAPE, 112)).sizes
+    sizes = shapes.shape_of_config("bench", shapes.tiny(SHAPE, 112)).sizes
     products = 2 if dtype == "bfloat16" else 4
     own = sizes.language if part == "language" else sizes.tower
     if part == "vision" and tunes == "lora":
         return 0  # its adapters are on the language model alone
     learns = tunes in ("full", part)
     residual = products if part == "vision" or tunes != "full" else 4
-    found = memory.kept(own, product_bytes=products, residual_bytes=residual, trains=learns)
+    found = memory.saved_bytes(own, product_bytes=products, residual_bytes=residual, trains=learns)
     if tunes == "lora":
         inputs = 5 * own.hidden + own.heads + own.feed_forward
         found += memory.adapters_kept(inputs, LORA["rank"], 7, product_bytes=products)
@@ -122,7 +122,7 @@ def _slope(tunes: str, dtype: str, layers: int, part: str) -> float:
 def _saved(tunes: str, dtype: str, depth: dict[str, int], films: int, text: int) -> int:
     """Bytes of all tensors that a forward pass keeps, each storage once, the model's own weights left out."""
     torch.manual_seed(0)
-    config = shapes.made("bench", {**shapes.tiny({**SHAPE, **depth}, 112), **IDS}).config
+    config = shapes.shape_of_config("bench", {**shapes.tiny({**SHAPE, **depth}, 112), **IDS}).config
     model = Qwen2_5_VLForConditionalGeneration(config)
     qwen.enable(model)
     model = tuning.prepare(model, tunes, LORA, dtype).train()
@@ -191,7 +191,7 @@ def peak(
     model = peaks.Model(shape.sizes, counted.weights, counted.adapted)
     moments = peaks.of_training(model, own, settings, sample, tunes="full")
     planned = max(sum(items.values()) for items in moments.values())
-    held = memory.held(counted.weights, own)
+    held = memory.persistent_bytes(counted.weights, own)
     return measured / MIB, (planned - held["weights"] - held["frozen start"]) / MIB
 
 
@@ -220,7 +220,7 @@ def lessons(size: int, at_once: int, tokens: int, tunes: str) -> tuple[float, fl
     model = peaks.Model(shape.sizes, counted.weights, counted.adapted, settings["lora"]["rank"])
     moments = peaks.of_lessons(model, own, settings, sample, tunes=tunes, section="sft")
     planned = max(sum(items.values()) for items in moments.values())
-    return measured / MIB, (planned - memory.held(counted.weights, own)["weights"]) / MIB
+    return measured / MIB, (planned - memory.persistent_bytes(counted.weights, own)["weights"]) / MIB
 
 
 def _taught(

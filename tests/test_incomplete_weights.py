@@ -24,7 +24,7 @@ from radrl.pipelines.label import label_reports
 from radrl.pipelines.policy import make_base_policy
 from radrl.pipelines.rollouts import sample_rollouts
 from radrl.pipelines.sft import cold_start
-from radrl.reporting import Reporter, asked
+from radrl.reporting import Reporter, arm_prompt
 from radrl.storage.complete_weights import WeightsError
 from radrl.wiring import served
 
@@ -82,7 +82,7 @@ def places(small: dict[str, Any], make_corpus: Callable[..., ds.Dataset], tmp_pa
         data = tmp_path / "data"
         data.mkdir()
         folder.rename(data / served.POLICY)
-        (data / served.ASKED).write_text(json.dumps(asdict(asked(params, "sft"))))
+        (data / served.ASKED).write_text(json.dumps(asdict(arm_prompt(params, "sft"))))
         (data / served.LABELER).write_text(json.dumps({"rules": RULES["rules"]}))
         served.Served(data)
 
@@ -103,7 +103,7 @@ def places(small: dict[str, Any], make_corpus: Callable[..., ds.Dataset], tmp_pa
         ),
         "ceilings": probed,
         "base_card": lambda folder: measure_base(corpus, folder, small["prompts"], 8, RULES, **own),
-        "report and rexrank": lambda folder: Reporter.open(folder, asked(params, "sft")),
+        "report and rexrank": lambda folder: Reporter.open(folder, arm_prompt(params, "sft")),
         "served": serves,
     }
 
@@ -137,7 +137,7 @@ def test_vllm_is_not_handed_it(
     policy_folder: Path, damaged: Path, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: Any
 ) -> None:
     worker = RecordedVllm(policy_folder, tmp_path, monkeypatch)
-    asks = asked(validate(small), "sft")
+    asks = arm_prompt(validate(small), "sft")
     with pytest.raises(WeightsError, match=r"model\.safetensors (lacks|has)"):
         Reporter.open(damaged, type(asks)(**asdict(asks) | {"engine": "vllm"}))
     assert not worker._log.exists()

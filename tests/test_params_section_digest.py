@@ -13,7 +13,7 @@ import yaml
 from radrl.params.data import Ingest
 from radrl.params.rows import RowSections, row_digest, row_digests
 from radrl.params.schema import read, validate
-from radrl.params.section_digest import digest_of, stated
+from radrl.params.section_digest import digest_of, stated_values
 from radrl.params.training import Training
 from radrl.parts.section import Neutral, Section
 
@@ -76,9 +76,9 @@ GIVEN |= {"engine": "hf"}
 
 def test_what_is_so_anyway_is_not_stated() -> None:
     # null, a null within a mapping, the default (depth) and the neutral value (engine) are left out
-    assert stated(Outer(**GIVEN)) == {"rate": 1, "shares.a": 0.5, "bounds": [1, 2.5]}
+    assert stated_values(Outer(**GIVEN)) == {"rate": 1, "shares.a": 0.5, "bounds": [1, 2.5]}
     other = Outer(**GIVEN | {"depth": 4, "engine": "vllm", "name": "x", "inner": Inner(size=5)})
-    assert stated(other, "at.", without={"rate", "bounds"}) == {
+    assert stated_values(other, "at.", without={"rate", "bounds"}) == {
         "at.shares.a": 0.5,
         "at.depth": 4,
         "at.engine": "vllm",
@@ -88,14 +88,21 @@ def test_what_is_so_anyway_is_not_stated() -> None:
 
 
 def test_a_part_that_is_named_is_stated_though_all_of_it_is_so_anyway() -> None:
-    assert stated(Outer(**GIVEN | {"inner": Inner()}))["inner"] == {}
+    assert stated_values(Outer(**GIVEN | {"inner": Inner()}))["inner"] == {}
 
 
 def test_a_digest_does_not_know_how_a_number_is_written_or_in_which_order() -> None:
-    one, other = {"a": stated(Outer(**GIVEN))}, {"a": stated(Outer(**dict(reversed(GIVEN.items()))))}
+    one, other = (
+        {"a": stated_values(Outer(**GIVEN))},
+        {"a": stated_values(Outer(**dict(reversed(GIVEN.items()))))},
+    )
     assert digest_of(one) == digest_of(other)
-    assert digest_of(stated(Outer(**GIVEN | {"bounds": [1.0, 2.5]}))) == digest_of(stated(Outer(**GIVEN)))
-    assert digest_of(stated(Outer(**GIVEN | {"bounds": [1.5, 2.5]}))) != digest_of(stated(Outer(**GIVEN)))
+    assert digest_of(stated_values(Outer(**GIVEN | {"bounds": [1.0, 2.5]}))) == digest_of(
+        stated_values(Outer(**GIVEN))
+    )
+    assert digest_of(stated_values(Outer(**GIVEN | {"bounds": [1.5, 2.5]}))) != digest_of(
+        stated_values(Outer(**GIVEN))
+    )
 
 
 def test_the_parameters_that_the_table_is_of_find_every_row_of_it(shipped: pd.DataFrame, root: Path) -> None:

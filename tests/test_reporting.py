@@ -17,7 +17,7 @@ from PIL import Image
 from radrl.commands.main import cli
 from radrl.data import corpus as corpora
 from radrl.observations import OBSERVATIONS
-from radrl.reporting import FilmError, find_arm, samples, shown, trained
+from radrl.reporting import FilmError, film_as_seen, find_arm, samples, trained
 
 
 @pytest.fixture(scope="module")
@@ -131,5 +131,5 @@ def test_a_film_is_shown_as_ingest_fits_it(project: Path, tmp_path: Path) -> Non
     rng = np.random.default_rng(0)
     Image.fromarray(rng.integers(0, 255, (200, 90), dtype=np.uint8)).save(tmp_path / "tall.jpg")
     asked = find_arm(project, "grpo").asked
-    (tmp_path / "seen.png").write_bytes(shown(tmp_path / "tall.jpg", asked))
+    (tmp_path / "seen.png").write_bytes(film_as_seen(tmp_path / "tall.jpg", asked))
     assert Image.open(tmp_path / "seen.png").size == (asked.image_size, asked.image_size)

@@ -38,7 +38,7 @@ def planned(job: Job) -> int:
     whole = max(sum(items.values()) for items in moments.values())
     if own.accelerator:
         return whole
-    held = memory.held(model.weights, own)
+    held = memory.persistent_bytes(model.weights, own)
     return whole - held["weights"] - held["frozen start"]
 
 

@@ -94,7 +94,7 @@ class ParquetShards(_Shards):
     def load(self) -> ds.Dataset:
         """Open the shards as one pyarrow dataset; nothing is read yet."""
         for shard in self._files():
-            with parquet_files.told(shard, DatasetError, mend=_AGAIN), pq.ParquetFile(shard) as file:
+            with parquet_files.refusing(shard, DatasetError, mend=_AGAIN), pq.ParquetFile(shard) as file:
                 for _ in file.iter_batches():  # damage is known before a node works for hours
                     pass
         return ds.dataset(self._require(), format="parquet")

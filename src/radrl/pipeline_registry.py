@@ -35,7 +35,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         nothing or something unknown is asked for.
     """
     params = read(PARAMS_FILE)
-    names = asked()
+    names = requested_pipelines()
     if names and {*names} <= {*ALL}:
         return {name: _stage(name, params) for name in names}
     stages = {name: _stage(name, params) for name in ALL}
@@ -43,7 +43,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     return stages | {"__default__": sum(study, Pipeline([]))}
 
 
-def asked() -> list[str]:
+def requested_pipelines() -> list[str]:
     """The pipelines that the running `kedro run` was told by name; none where it is another command."""
     command = click.get_current_context(silent=True)
     options = command.params if command else {}

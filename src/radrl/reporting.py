@@ -121,10 +121,10 @@ def find_arm(root: Path, name: str) -> TrainedArm:
             f"arm {name} has no policy at {FOLDER / name}; trained are {', '.join(there) or 'none'}. "
             f"Mend: radrl repro train@{name}"
         )
-    return TrainedArm(name, root / FOLDER / name, asked(params, name), params)
+    return TrainedArm(name, root / FOLDER / name, arm_prompt(params, name), params)
 
 
-def asked(params: Params, name: str) -> Asked:
+def arm_prompt(params: Params, name: str) -> Asked:
     """How an arm is asked.
 
     Args:
@@ -195,7 +195,7 @@ def _films(path: Path) -> list[Path]:
     return found
 
 
-def shown(path: Path, asked: Asked, *, name: str | None = None) -> bytes:
+def film_as_seen(path: Path, asked: Asked, *, name: str | None = None) -> bytes:
     """A film as the policy sees it.
 
     Args:

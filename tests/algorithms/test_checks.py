@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from radrl.algorithms.checks import finite, known, rates, same_shape
+from radrl.algorithms.checks import finite, rates, require_choice, same_shape
 
 
 def test_names_the_place_of_a_number_that_is_not_finite():
@@ -31,6 +31,6 @@ def test_shows_all_shapes_when_two_differ():
 
 
 def test_lists_what_is_valid():
-    known("raw", "tf", ("relative", "raw"))
+    require_choice("raw", "tf", ("relative", "raw"))
     with pytest.raises(ValueError, match="unknown tf 'log'; valid: relative, raw"):
-        known("log", "tf", ("relative", "raw"))
+        require_choice("log", "tf", ("relative", "raw"))

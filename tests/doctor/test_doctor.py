@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from radrl.commands import doctor
 from radrl.doctor import environment
 from radrl.doctor.findings import Finding
-from radrl.doctor.recipe import named, settings
+from radrl.doctor.recipe import device_and_files, settings
 from radrl.params.schema import validate
 from radrl.storage import yaml_files
 
@@ -31,7 +31,7 @@ def values() -> dict[str, Any]:
 
 
 def found(values: dict[str, Any], root: Path = ROOT, **how: Any) -> dict[str, Finding]:
-    return {one.name: one for one in named(validate(values), root, **how)}
+    return {one.name: one for one in device_and_files(validate(values), root, **how)}
 
 
 def test_weights_are_told_with_size_and_digest(values: dict[str, Any]) -> None:

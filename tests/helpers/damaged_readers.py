@@ -423,12 +423,12 @@ def film(kind: str) -> bytes:
 
 
 def _film_read(folder: Path, path: Path) -> None:
-    from radrl.reporting import Asked, shown
+    from radrl.reporting import Asked, film_as_seen
 
     asked = Asked.__new__(Asked)
     object.__setattr__(asked, "image_size", 32)
     object.__setattr__(asked, "image_fit", "pad")
-    assert shown(path, asked).startswith(b"\x89PNG")
+    assert film_as_seen(path, asked).startswith(b"\x89PNG")
 
 
 def _served(folder: Path, path: Path) -> None:

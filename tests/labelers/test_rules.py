@@ -154,7 +154,7 @@ def test_a_normal_template_earns_nothing_where_references_have_other_findings_al
 
 def test_stated_tells_the_other_findings_apart() -> None:
     reports = ["Emphysema.", "Possible emphysema.", "No emphysema.", "Clear lungs."]
-    assert [LABELER.stated(report)[NO_FINDING] for report in reports] == [
+    assert [LABELER.read_statements(report)[NO_FINDING] for report in reports] == [
         POSITIVE,
         UNCERTAIN,
         NEGATIVE,

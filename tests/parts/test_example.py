@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerFast
 from radrl.credit.base import Rollouts
 from radrl.credit.build import build as build_credit
 from radrl.data.ingest import ingest
-from radrl.data.sources import drawn, open_source
+from radrl.data.sources import is_drawn, open_source
 from radrl.labelers import build as build_labeler
 from radrl.observations import INDEX
 from radrl.params.messages import ParamsError
@@ -262,7 +262,7 @@ def test_selection_gives_its_subset_the_same_each_time(make_corpus: Any, values:
 def test_source_fills_a_corpus(values: Values) -> None:
     settings = values["ingest"] | {"image_size": 32}
     source = open_source(settings, seed=0)
-    assert drawn(settings)
+    assert is_drawn(settings)
     passing = ingest(
         source,
         seed=0,

@@ -1849,7 +1849,7 @@ class TestFirstScreen:
         values = [place.line["value"] for place in ranking.places]
         assert values == sorted(values, reverse=True)
         assert {place.line["arm"] for place in ranking.places} == {*comparison["arm"]}
-        assert all(0 <= ranking.at(value) <= 100 for value in values)
+        assert all(0 <= ranking.position(value) <= 100 for value in values)
         assert ranking.seeds == 3
         assert float(ranking.ticks[0]) <= min(values) <= max(values) <= float(ranking.ticks[-1])
 

@@ -30,7 +30,7 @@ WEIGHTS = 32 * 32 + 2 * 32 * 16 + 16 + 16 + 32 + 32 * 32 + 3 * 32 * 48 + 2 * 32
 
 
 def shape(layers: int = 2) -> Any:
-    return shapes.made("tiny", shapes.tiny({**TINY, "layers": layers}, 56)).config
+    return shapes.shape_of_config("tiny", shapes.tiny({**TINY, "layers": layers}, 56)).config
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_a_plan_takes_what_was_measured_but_for_what_was_asked(
     assert found.card.source.startswith(
         "forward: measured on this machine by radrl plan --calibrate; the rest: "
     )
-    assert report.told(found)["sources"]["cpu"] == found.card.source
+    assert report.as_json(found)["sources"]["cpu"] == found.card.source
 
 
 def test_a_card_elsewhere_cannot_be_calibrated(root: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,28 +18,28 @@ from radrl.plan import films
     ],
 )
 def test_films_are_drawn_or_published(recipe, splits, recipes):
-    found = films.known(read(recipes[recipe]), None)
+    found = films.recipe_films(read(recipes[recipe]), None)
     assert (found.train, found.val, found.test) == splits
     assert found.source
 
 
 def test_nobody_knows_the_films_of_a_table_of_ones_own(recipes):
     params = read(recipes["csv-laptop"])
-    assert films.known(params, None) is None
+    assert films.recipe_films(params, None) is None
     # 0.3 pretrain, 0.4 train, 0.1 val, 0.2 test
-    found = films.known(params, 400)
+    found = films.recipe_films(params, 400)
     assert (found.train, found.val, found.test, found.pretrain) == (400, 100, 200, 300)
 
 
 def test_what_the_user_says_is_taken(recipes):
-    found = films.known(read(recipes["deer-mimic_cxr"]), 1_000)
+    found = films.recipe_films(read(recipes["deer-mimic_cxr"]), 1_000)
     assert (found.train, found.test) == (1_000, 3_858)
     assert found.source.startswith("--films")
 
 
 def test_selections_take_their_shares(recipes):
     params = read(recipes["deer-mimic_cxr"])
-    found = films.known(params, None)
+    found = films.recipe_films(params, None)
     assert films.of_selection(params, found, "full") == 270_790
     assert films.of_selection(params, found, "ddsampling") == 54_158
     # 1,000 studies of 377,110 films in 227,835 studies

@@ -36,7 +36,7 @@ def test_logits_are_floats_of_every_token_and_entry():
 
 def test_what_a_whole_training_holds():
     own = Setting(frozen_bytes=2, autocast=True, start=True)
-    assert memory.held(WEIGHTS, own) == {"weights": 4000, "moments": 8000, "frozen start": 2000}
+    assert memory.persistent_bytes(WEIGHTS, own) == {"weights": 4000, "moments": 8000, "frozen start": 2000}
     assert memory.gradients(WEIGHTS, own) == 4000
     assert memory.autocast(WEIGHTS, own) == 2000
     assert memory.adam_step(WEIGHTS, own) == 4000
@@ -46,13 +46,13 @@ def test_what_a_whole_training_holds():
 
 def test_adapters_hold_the_base_once_and_no_other_start():
     own = Setting(frozen_bytes=2, autocast=True, start=True)
-    held = memory.held(ADAPTED, own)
+    held = memory.persistent_bytes(ADAPTED, own)
     assert held == {"weights": 4 * 60 + 2 * 1000, "moments": 480, "frozen start": 0}
 
 
 def test_shards_are_divided_and_some_is_gathered():
     own = Setting(frozen_bytes=2, autocast=True, start=True, engine="fsdp2", processes=8)
-    assert memory.held(WEIGHTS, own) == {"weights": 500, "moments": 1000, "frozen start": 250}
+    assert memory.persistent_bytes(WEIGHTS, own) == {"weights": 500, "moments": 1000, "frozen start": 250}
     assert memory.between(WEIGHTS, own) == {"gathered": 4 * (2 * 50 + 200)}
     assert memory.autocast(WEIGHTS, own) == 2000
     assert memory.autocast(WEIGHTS, replace(own, checkpointing=True)) == 2 * 50
@@ -72,7 +72,7 @@ def test_what_a_layer_keeps_is_what_torch_was_seen_to_keep(products, trains, byt
     # docs/bench/plan_memory.md; 40 bytes are logarithms of sums and scales of norms
     part = Part(2, 256, 256, 64, 1000)
     residual = 4 if trains else products
-    found = memory.kept(part, product_bytes=products, residual_bytes=residual, trains=trains)
+    found = memory.saved_bytes(part, product_bytes=products, residual_bytes=residual, trains=trains)
     assert found == bytes_kept - 40
 
 

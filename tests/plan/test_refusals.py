@@ -120,7 +120,7 @@ def test_a_training_has_vllm_beside_it(recipes, tmp_path):
 
 
 def test_refusals_that_are_alike_are_one_line(recipes):
-    (line,) = report.said(planned(recipes, "deer-mimic_cxr").refusals)
+    (line,) = report.refusals_in_words(planned(recipes, "deer-mimic_cxr").refusals)
     assert line.startswith("train@grpo and 9 more: step takes 77.9 GiB a device, h100 has 75.0")
 
 

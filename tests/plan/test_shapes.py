@@ -50,7 +50,7 @@ def test_what_trains_is_what_the_training_lets_train(tunes, model, policy):
 
 def test_the_laptop_policy_is_counted_from_its_section(root, shipped, model):
     section = yaml.safe_load((root / "params.yaml").read_text())["policy"]["tiny"]
-    own = shapes.made("tiny", shapes.tiny(section, 112))
+    own = shapes.shape_of_config("tiny", shapes.tiny(section, 112))
     assert own.sizes == shipped.sizes
     assert shapes.count(shapes.model(own), "full") == shapes.count(model, "full")
 
@@ -76,4 +76,4 @@ def test_other_shapes_are_refused():
     with pytest.raises(ValueError, match=r"'gpt-5' is no shape; there are qwen2\.5-vl-3b, "):
         shapes.published("gpt-5")
     with pytest.raises(ValueError, match="model_type 'llava' is none of qwen2_5_vl, qwen3_vl"):
-        shapes.made("x", {"model_type": "llava"})
+        shapes.shape_of_config("x", {"model_type": "llava"})

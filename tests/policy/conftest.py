@@ -16,7 +16,7 @@ def marks_first() -> Callable[[Policy], set[int]]:
     """Let a policy like the marks of films best, which are given back, and all else alike."""
 
     def change(policy: Policy) -> set[int]:
-        model, family = policy.model, families.of(policy.model)
+        model, family = policy.model, families.family_of_model(policy.model)
         words = model.config.get_text_config().vocab_size
         marks = [
             own

@@ -59,7 +59,7 @@ def rewrite(file: Path, **keys: Any) -> None:
 
 def rows(policy: Policy, asked: dict[str, torch.Tensor], wanted: list[int]) -> dict[str, torch.Tensor]:
     """Some of the prompts, as often as wanted."""
-    films = families.of(policy.model).by_row(asked, policy.model.config)
+    films = families.family_of_model(policy.model).by_row(asked, policy.model.config)
     found = {name: value[wanted] for name, value in asked.items() if name not in films}
     return found | {name: torch.cat([value[i] for i in wanted]) for name, value in films.items()}
 
@@ -93,7 +93,7 @@ def test_every_published_weight_is_read(own: Policy, family_folder: Path) -> Non
 
 
 def test_layers_are_known_by_the_name_of_their_class(own: Policy) -> None:
-    layer = families.of(own.model).layer
+    layer = families.family_of_model(own.model).layer
     assert layer in own.model._no_split_modules  # transformers' own list
     named = [path for path, module in own.model.named_modules() if type(module).__name__ == layer]
     assert named == [f"model.language_model.layers.{i}" for i in range(2)]
@@ -234,7 +234,7 @@ def test_what_the_tower_makes_of_films_of_any_size(own: Policy, films: Callable[
 def test_chunks_of_the_tower_attend_together_where_it_has_chunks(
     own: Policy, asked: dict[str, torch.Tensor]
 ) -> None:
-    if (family := families.of(own.model)).model_type == "gemma3":
+    if (family := families.family_of_model(own.model)).model_type == "gemma3":
         family.ready(own.model)  # leaves its tower alone: films are a batch as they are
         assert own.model.model.vision_tower.config._attn_implementation == "sdpa"
         return
@@ -249,7 +249,7 @@ def test_chunks_of_the_tower_attend_together_where_it_has_chunks(
 def windowed(family_folder: Path) -> Policy:
     """A policy whose windows are shorter than what it is asked for."""
     own = folder.load(family_folder)
-    if families.of(own.model).model_type != "gemma3":
+    if families.family_of_model(own.model).model_type != "gemma3":
         pytest.skip("its layers have no windows, or the policy is refused")
     decoding._say_apart.cache_clear()
     own.model.model.language_model.config.sliding_window = 24
@@ -298,7 +298,7 @@ def test_another_model_is_refused_with_those_that_are_known(copy: Path, kind: st
 
 def test_a_part_that_is_missing_is_named_with_the_family(copy: Path) -> None:
     (copy / "preprocessor_config.json").unlink()
-    name = families.at(copy).name
+    name = families.family_of_folder(copy).name
     with pytest.raises(FileNotFoundError, match=f"no complete {name} folder: preprocessor_config.json"):
         folder.load(copy)
 
@@ -310,7 +310,7 @@ def test_weights_that_can_run_code_are_not_read(copy: Path) -> None:
 
 
 def test_a_precision_that_a_family_does_not_compute_in_is_refused(family_folder: Path) -> None:
-    if families.at(family_folder).model_type == "gemma3":
+    if families.family_of_folder(family_folder).model_type == "gemma3":
         with pytest.raises(ValueError, match=r"policy.dtype is float16; Gemma 3 has activations .* bfloat16"):
             folder.load(family_folder, dtype="float16")
         return
@@ -326,7 +326,7 @@ def templated(copy: Path) -> Callable[[str | None], Path]:
         rewrite(copy / "tokenizer_config.json", chat_template=template)
         return copy
 
-    if families.at(copy) is families.FIRST:
+    if families.family_of_folder(copy) is families.FIRST:
         pytest.skip("as it always was: transformers says so when it is first asked")
     return write_template
 
@@ -346,7 +346,7 @@ def test_a_model_whose_turns_begin_with_reasoning_is_refused(templated: Callable
 
 @pytest.fixture
 def gemmas(copy: Path) -> Path:
-    if families.at(copy).model_type != "gemma3":
+    if families.family_of_folder(copy).model_type != "gemma3":
         pytest.skip("of Gemma 3 alone")
     return copy
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from radrl.process.devices import DeviceError, check, named, pin, place, undisturbed
+from radrl.process.devices import DeviceError, check, device_of_process, pin, place, undisturbed
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from radrl.process.devices import DeviceError, check, named, pin, place, undistu
 def test_a_process_takes_its_own(
     asked: str, kind: str | None, count: int, rank: int, processes: int, found: str
 ) -> None:
-    assert named(asked, kind, count, rank=rank, processes=processes) == found
+    assert device_of_process(asked, kind, count, rank=rank, processes=processes) == found
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_what_is_not_there_is_refused_by_name(
     asked: str, kind: str | None, count: int, rank: int, processes: int, message: str
 ) -> None:
     with pytest.raises(DeviceError, match=message):
-        named(asked, kind, count, rank=rank, processes=processes)
+        device_of_process(asked, kind, count, rank=rank, processes=processes)
 
 
 @pytest.mark.parametrize("asked", ["gpu", "cuda:", "cuda:x", "cpu:0", "meta", ""])

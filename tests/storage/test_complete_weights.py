@@ -56,7 +56,7 @@ def test_whole_weights_load_as_they_are(
     own: Path, family_folder: Path, weights: Callable[[Any], Any], same: Callable[..., bool]
 ) -> None:
     loaded = folder.load(own)
-    plain = families.at(family_folder).model_class().from_pretrained(family_folder)
+    plain = families.family_of_folder(family_folder).model_class().from_pretrained(family_folder)
     assert same(weights(loaded), plain.state_dict())
 
 
@@ -141,7 +141,7 @@ def test_no_table_is_printed_beside_the_message(
         damage(*tensor(copy, ONE), "gone")
         with pytest.raises(WeightsError):
             folder.load(copy)
-        families.at(copy).model_class().from_pretrained(copy)
+        families.family_of_folder(copy).model_class().from_pretrained(copy)
     finally:
         logger.removeHandler(caplog.handler)
     assert caplog.text.count("LOAD REPORT") == 1  # of the last line's, which nobody keeps quiet

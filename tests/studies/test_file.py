@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
-from radrl.data.sources import drawn
+from radrl.data.sources import is_drawn
 from radrl.evaluation.clinical_efficacy import gold_labeler
 from radrl.params.messages import ParamsError
 from radrl.params.schema import validate
 from radrl.scoring.names import WITHOUT_MODEL, names
 from radrl.studies.budget import budgets, unequal
-from radrl.studies.file import SINGLE, own, read
+from radrl.studies.file import SINGLE, read, unshared_copy
 
 STUDIES = sorted((Path(__file__).parents[2] / "conf" / "recipes").glob("study-*.yaml"))
 PAPER = {
@@ -61,7 +61,7 @@ def test_shipped_study_says_how_it_is_launched_and_what_drawn_films_are_worth(pa
     header = path.read_text().split("\n\n", 1)[0]
     assert f"radrl study conf/recipes/{path.name}" in header
     ingest = read(path, root).params.ingest
-    assert ("They say nothing about patients." in header) == drawn(ingest.model_dump())
+    assert ("They say nothing about patients." in header) == is_drawn(ingest.model_dump())
 
 
 def test_a_study_of_a_recipe_alone_is_the_recipe(study: Read, recipe: dict[str, Any]) -> None:
@@ -92,7 +92,7 @@ def test_arms_take_the_place_of_the_recipes(study: Read) -> None:
 
 def test_what_an_anchor_shares_is_not_shared() -> None:
     shared = {"training": {"steps": 1}}
-    copy = own({"a": shared, "b": shared})
+    copy = unshared_copy({"a": shared, "b": shared})
     copy["a"]["training"]["steps"] = 2
     assert copy["b"] == {"training": {"steps": 1}}
 

@@ -124,7 +124,7 @@ def test_the_vision_encoder_trains_alone(
 ) -> None:
     trained, _ = taught(tunes="vision", epochs=1)
     names = moved(weights(family_folder), weights(trained))
-    vision = families.of(trained.model).vision
+    vision = families.family_of_model(trained.model).vision
     assert all(name.startswith(vision) for name in names)
     for beginning in vision:  # the encoder and the projector, wherever the family keeps them
         assert any(name.startswith(beginning) for name in names)
@@ -226,7 +226,7 @@ def test_a_group_shares_its_prompt_or_it_is_said_why_not(
     with caplog.at_level(logging.INFO, logger=module.__name__):
         rewarded(steps=1)
     (said,) = (own for own in caplog.messages if own.startswith("a film and its prompt go"))
-    if families.at(family_folder).model_type in SHARING:
+    if families.family_of_folder(family_folder).model_type in SHARING:
         assert said.endswith("once for all rollouts of a group")
     else:
         assert "once for each rollout" in said
@@ -263,7 +263,7 @@ def test_log_probabilities_of_shared_prompts_are_those_of_separate_rows(
     asked = _asked(own, studies, prompt)
     plain = _found(trls_way, model, asked)
     why = shared_forward.enable(model)
-    if families.of(own.model).model_type not in SHARING:
+    if families.family_of_model(own.model).model_type not in SHARING:
         assert "Gemma 3" in str(why)
         assert not shared_forward.enabled(model)
         return
@@ -286,7 +286,7 @@ def _asked(own: Policy, studies: list[tuple[bytes, ...]], prompt: str) -> dict[s
     lengths = torch.tensor([3, 6, 1, 2, 6, 4, 5])
     ids = torch.randint(20, 200, (7, 6), generator=torch.Generator().manual_seed(0))
     mask = (torch.arange(6) < lengths[:, None]).long()
-    kinds = families.of(own.model).kinds
+    kinds = families.family_of_model(own.model).kinds
     return inputs | {
         "input_ids": torch.cat([inputs["input_ids"], ids], dim=1),
         "attention_mask": torch.cat([inputs["attention_mask"], mask], dim=1),
@@ -308,7 +308,7 @@ def _found(trainer: Any, model: Any, asked: dict[str, Any]) -> tuple[Any, Any, W
 
 
 def test_each_part_has_layers_of_its_own_and_parts_are_all_layers(own: Policy, family_folder: Path) -> None:
-    layers, parts = adapters.linear_layers(own.model), families.of(own.model).parts
+    layers, parts = adapters.linear_layers(own.model), families.family_of_model(own.model).parts
     assert linear_layers(family_folder) == layers
     for part, glob in parts.items():
         hit = adapters.chosen(layers, [glob])
@@ -319,11 +319,11 @@ def test_each_part_has_layers_of_its_own_and_parts_are_all_layers(own: Policy, f
 def test_globs_of_the_recipes_fit_or_are_refused_with_the_nearest(family_folder: Path) -> None:
     check_targets(family_folder, LANGUAGE, "training.lora")
     vision = ["model.visual.blocks.*.attn.*", "model.visual.blocks.*.mlp.*_proj"]
-    if families.at(family_folder) is families.FIRST:
+    if families.family_of_folder(family_folder) is families.FIRST:
         return check_targets(family_folder, vision, "training.lora")
     nearest = (
         "model.visual.blocks.*.mlp"
-        if "qwen" in families.at(family_folder).model_type
+        if "qwen" in families.family_of_folder(family_folder).model_type
         else "model.vision_tower"
     )
     with pytest.raises(
@@ -344,7 +344,7 @@ def test_how_many_layers_of_each_part_are_adapted_is_said(
 
 
 def test_a_precision_that_a_family_does_not_compute_in_is_refused(own: Policy) -> None:
-    if families.of(own.model).model_type == "gemma3":
+    if families.family_of_model(own.model).model_type == "gemma3":
         with pytest.raises(ValueError, match=r"policy.dtype is float16; Gemma 3 .* set it to bfloat16"):
             tuning.freeze(own.model, "lora", "float16")
     else:

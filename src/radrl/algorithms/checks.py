@@ -64,7 +64,7 @@ def same_shape(**arrays: npt.NDArray[np.generic]) -> None:
         raise ValueError(f"shapes differ: {shapes}")
 
 
-def known(value: str, name: str, valid: tuple[str, ...]) -> None:
+def require_choice(value: str, name: str, valid: tuple[str, ...]) -> None:
     """Demand that a choice is one of those there are.
 
     Args:

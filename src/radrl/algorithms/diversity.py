@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from radrl.algorithms.checks import finite, known
+from radrl.algorithms.checks import finite, require_choice
 from radrl.algorithms.f_measure import FloatArray, Labels, positives
 
 StandardDeviation = Literal["population", "sample"]
@@ -85,7 +85,7 @@ def reward_std(rewards: npt.ArrayLike, *, std: StandardDeviation = "population")
     Raises:
         ValueError: when std is unknown, a group is too small for it, or a reward is not finite.
     """
-    known(std, "std", get_args(StandardDeviation))
+    require_choice(std, "std", get_args(StandardDeviation))
     given = _groups(rewards)
     if std == "sample" and given.shape[-1] < 2:
         raise ValueError("groups of 1 reward have no sample standard deviation; take population")

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from radrl.algorithms.checks import finite, known, same_shape
+from radrl.algorithms.checks import finite, require_choice, same_shape
 from radrl.algorithms.f_measure import BoolArray, FloatArray, ratio
 
 Negatives = Literal["zero_reward", "all"]
@@ -72,7 +72,7 @@ def negatives(rewards: npt.ArrayLike, *, which: Negatives = "zero_reward") -> Bo
     Raises:
         ValueError: when `which` is unknown or a reward is not finite.
     """
-    known(which, "negatives", get_args(Negatives))
+    require_choice(which, "negatives", get_args(Negatives))
     earned = finite(rewards, "reward")
     chosen: BoolArray = np.ones(earned.shape, np.bool_) if which == "all" else earned == 0
     return chosen

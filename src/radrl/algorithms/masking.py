@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from radrl.algorithms.checks import finite, known, same_shape
+from radrl.algorithms.checks import finite, require_choice, same_shape
 from radrl.algorithms.f_measure import BoolArray, Labels, positives
 from radrl.algorithms.saliency import Spans
 
@@ -109,7 +109,7 @@ def label_modification_ratio(
     Raises:
         ValueError: when there is no report, the shapes differ, unit is unknown or an entry is no class index.
     """
-    known(unit, "unit", get_args(Unit))
+    require_choice(unit, "unit", get_args(Unit))
     first = positives(before, uncertain_as_positive=uncertain_as_positive)
     then = positives(after, uncertain_as_positive=uncertain_as_positive)
     same_shape(before=first, after=then)

@@ -13,7 +13,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from radrl.algorithms.checks import finite, known, rates
+from radrl.algorithms.checks import finite, rates, require_choice
 from radrl.algorithms.f_measure import FloatArray
 
 Per = Literal["prompt", "batch"]
@@ -107,7 +107,7 @@ def average_rates(
     Raises:
         ValueError: when there is no prompt, an id is empty, the counts differ, or a number is out of range.
     """
-    known(per, "per", get_args(Per))
+    require_choice(per, "per", get_args(Per))
     seen = rates(observed, "zero-reward rate")
     if seen.shape != (len(prompts),) or not prompts:
         raise ValueError(
@@ -170,7 +170,7 @@ def loss_shares(
     Raises:
         ValueError: when a weight lies outside [0, 1], the choice is unknown or the shapes do not fit.
     """
-    known(without_negatives, "without_negatives", get_args(WithoutNegatives))
+    require_choice(without_negatives, "without_negatives", get_args(WithoutNegatives))
     w, some = np.broadcast_arrays(rates(weight, "mixing weight"), np.asarray(has_negatives).astype(np.bool_))
     dpo = np.where(some, w, 0.0)
     grpo = 1.0 - (w if without_negatives == "drop_term" else dpo)

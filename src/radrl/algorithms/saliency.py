@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from radrl.algorithms.checks import finite, known
+from radrl.algorithms.checks import finite, require_choice
 from radrl.algorithms.f_measure import BoolArray, FloatArray, Labels, positives
 from radrl.observations import NO_FINDING, OBSERVATIONS
 
@@ -111,7 +111,7 @@ def gradient_weights(
     """
     if not 0 <= beta < np.inf:
         raise ValueError(f"beta is {beta}; give a strength of at least 0")
-    known(normalise, "normalise", get_args(Normalise))
+    require_choice(normalise, "normalise", get_args(Normalise))
     scores = _scores(saliency)
     if normalise != "none" and scores.any():
         scores = scores / scores.max()  # first, so that no mean overflows or vanishes

@@ -20,7 +20,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from radrl.algorithms.checks import known
+from radrl.algorithms.checks import require_choice
 from radrl.algorithms.f_measure import FloatArray
 from radrl.algorithms.token_credit import TokenIds
 
@@ -52,8 +52,8 @@ def tf_idf(
     Raises:
         ValueError: when tf or idf is unknown or the shapes differ.
     """
-    known(tf, "tf", get_args(TermFrequency))
-    known(idf, "idf", get_args(InverseFrequency))
+    require_choice(tf, "tf", get_args(TermFrequency))
+    require_choice(idf, "idf", get_args(InverseFrequency))
     ids, counts_here = np.asarray(token_ids), np.asarray(counted).astype(np.bool_)
     if ids.ndim < 2 or ids.shape != counts_here.shape:
         raise ValueError(

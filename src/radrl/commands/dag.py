@@ -31,10 +31,10 @@ def command() -> None:
     with Repo(project_folder(Path.cwd())) as repo:
         stages = repo.index.graph.nodes
         reads = [(after.addressing, before.addressing) for after, before in repo.index.graph.edges]
-        click.echo(drawn([stage.addressing for stage in stages], reads))
+        click.echo(draw_graph([stage.addressing for stage in stages], reads))
 
 
-def drawn(stages: Iterable[str], reads: Iterable[tuple[str, str]]) -> str:
+def draw_graph(stages: Iterable[str], reads: Iterable[tuple[str, str]]) -> str:
     """Draw stages as text.
 
     Args:

@@ -53,14 +53,14 @@ def command(recipe: Path | None, no_hash: bool, as_json: bool) -> None:
 
 def _examined(root: Path, recipe: Path, *, hashed: bool) -> Mapping[str, list[Finding]]:
     from radrl.doctor import environment
-    from radrl.doctor.recipe import named, settings
+    from radrl.doctor.recipe import device_and_files, settings
 
     params, of_params = settings(recipe)
     return {
         "Machine": list(environment.machine(root)),
         "Packages": list(environment.packages(root)),
         "Programs": list(environment.programs()),
-        str(recipe): [of_params, *(named(params, root, hashed=hashed) if params else [])],
+        str(recipe): [of_params, *(device_and_files(params, root, hashed=hashed) if params else [])],
         "Record": list(environment.record(root)),
     }
 

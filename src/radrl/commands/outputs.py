@@ -167,7 +167,7 @@ class Outputs:
         (tables if is_table(self.explain) else others)["--explain"] = self.explain
         require_outputs(tables | others, force=given.force, tables=list(tables))
 
-    def made(self, given: Given) -> list[Path]:
+    def written_files(self, given: Given) -> list[Path]:
         """The files that are written."""
         paths = (self.json, self.per_report, self.explain, given.skip_bad)
         return [path for path in paths if path is not None and path != STD]
@@ -190,7 +190,7 @@ class Outputs:
         """
         with ExitStack() as stack:
             bad = stack.enter_context(bad_table(given, records))
-            own = ["row", *columns.own]
+            own = ["row", *columns.carried_columns]
             explain = stack.enter_context(explanation(self.explain, scoring.scorers, own, found.types))
             table = ReportTable(scoring, found.types, CLASSES[self.classes], words=self.classes == "words")
             yield Written(self, columns, bad, table, explain, stack)

@@ -40,14 +40,14 @@ class Columns:
     ids: tuple[str, ...]
 
     @property
-    def own(self) -> list[str]:
+    def carried_columns(self) -> list[str]:
         """The columns that go with a report wherever it goes."""
         return list(dict.fromkeys([*self.ids, *([self.patient] if self.patient else [])]))
 
     @property
     def needed(self) -> list[str]:
         """All that are read."""
-        return list(dict.fromkeys([*self.own, self.reference, self.hypothesis]))
+        return list(dict.fromkeys([*self.carried_columns, self.reference, self.hypothesis]))
 
     def require(self, records: Records) -> None:
         """Refuse columns that the file has not."""
@@ -143,7 +143,7 @@ def survey(given: Given, records: Records, columns: Columns, learn: Callable[[Pa
         columns.require(records)
     found.tally.require_good(given)
     found.repeated = identities.repeated()
-    found.types = {"row": pa.int64()} | {name: records.fields[name] for name in columns.own}
+    found.types = {"row": pa.int64()} | {name: records.fields[name] for name in columns.carried_columns}
     return found
 
 
@@ -180,7 +180,7 @@ def _pairs(rows: Sequence[Record], columns: Columns) -> Pairs:
         [one[columns.reference] for one in values],
         [one[columns.hypothesis] for one in values],
         [str(one[columns.patient]) for one in values] if columns.patient else list(map(str, numbers)),
-        {"row": numbers} | {name: [one.get(name) for one in values] for name in columns.own},
+        {"row": numbers} | {name: [one.get(name) for one in values] for name in columns.carried_columns},
     )
 
 

@@ -126,13 +126,13 @@ def command(
     except report.Unknown as error:
         raise click.UsageError(str(error)) from None
     if as_json:
-        click.echo(json.dumps([report.told(one) for one in plans], indent=2))
+        click.echo(json.dumps([report.as_json(one) for one in plans], indent=2))
     elif len(plans) > 1 or into is not None:
         _summary(plans, into)
     else:
         _show(plans[0])
     if len(plans) == 1 and plans[0].refusals:
-        lines = [f"  {line}" for line in report.said(plans[0].refusals)]
+        lines = [f"  {line}" for line in report.refusals_in_words(plans[0].refusals)]
         raise click.ClickException("\n".join([f"{plans[0].recipe} cannot be run so:", *lines]))
 
 

@@ -111,7 +111,7 @@ def _checked(
     """Every film as the policy sees it, on disk: thousands would not fit into memory."""
     import tempfile
 
-    from radrl.reporting import shown
+    from radrl.reporting import film_as_seen
 
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="radrl-report-")))
     paths = list(dict.fromkeys(path for sample in chosen for path in sample.paths))
@@ -119,7 +119,7 @@ def _checked(
     bar = tqdm(paths, desc="films", unit=" film", leave=False, disable=True if quiet else None)
     for number, path in enumerate(bar):
         fitted[path] = folder / f"{number}.png"
-        fitted[path].write_bytes(shown(path, trained.asked))
+        fitted[path].write_bytes(film_as_seen(path, trained.asked))
     return fitted
 
 

@@ -17,7 +17,7 @@ from kedro_repro.project import load
 from kedro_repro.reproduce import Around, cores, reproduce
 from kedro_repro.stage_graph import Graph
 from radrl.commands.project import complete_stages, project_folder
-from radrl.data.sources import drawn
+from radrl.data.sources import is_drawn
 from radrl.pages.earlier import of_an_earlier_run
 from radrl.pages.page import DRAWN_FILMS, ONE_SEED
 from radrl.pipelines.stages import LAST
@@ -110,7 +110,7 @@ def _show_headlines(root: Path, graph: Graph, params: Mapping[str, Any]) -> None
     arms = [stage.removeprefix("eval@") for stage in graph if stage.startswith("eval@")]
     figures = [f"data/08_reporting/eval/{arm}/headline.json" for arm in arms]
     subprocess.run([*DVC, "metrics", "show", *figures], cwd=root, env=environment(), check=False)
-    if drawn(params["ingest"]):
+    if is_drawn(params["ingest"]):
         click.echo(DRAWN_FILMS, err=True)
     click.echo(ONE_SEED, err=True)
     click.echo(f"\n{NEXT}", err=True)

@@ -184,7 +184,7 @@ def command(
         click.echo(as_text(result), nl=False)
     else:
         show(result, brief=metrics is None)
-    made = ", ".join(map(str, outputs.made(given)))
+    made = ", ".join(map(str, outputs.written_files(given)))
     given.say(f"scored {len(found.numbers):,} reports" + (f" -> {made}" if made else ""))
 
 

@@ -16,7 +16,7 @@ from pandas import DataFrame, concat
 from kedro_repro.locks import alone
 from kedro_repro.reproduce import stopped
 from radrl.commands.project import project_folder
-from radrl.data.sources import drawn
+from radrl.data.sources import is_drawn
 from radrl.params.rows import row_digests
 from radrl.params.schema import Params
 from radrl.storage.whole_files import whole_file
@@ -179,7 +179,7 @@ def describe(study: Study, command: str) -> Described:
         study.changes,
         study.variations,
         ingest.source,
-        drawn(ingest.model_dump()),
+        is_drawn(ingest.model_dump()),
         ingest.digest(),
         command,
         study.compared.metrics,

@@ -87,7 +87,7 @@ def build(
         raise ValueError(f"credit is {', '.join(chosen) or 'empty'}; give one of {valid}")
     [(name, own)] = chosen.items()
     part = find("credit", name, own)
-    if part.asked:
+    if part.is_function:
         from radrl.policy.spans import ByteLevelSpans
 
         return OfFunction(part, own, ByteLevelSpans(tokenizer), labelers)

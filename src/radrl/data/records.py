@@ -236,7 +236,7 @@ class _Parquet:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with parquet_files.told(path, SourceError, mend=_AGAIN):
+        with parquet_files.refusing(path, SourceError, mend=_AGAIN):
             self.schema: pa.Schema = pq.read_schema(path)
             names = self.schema.names
         if twice := sorted({name for name in names if names.count(name) > 1}):
@@ -254,7 +254,7 @@ class _Parquet:
 
         wanted = None if columns is None else list(columns)
         with (
-            parquet_files.told(self.path, damaged, mend=_AGAIN),
+            parquet_files.refusing(self.path, damaged, mend=_AGAIN),
             pq.ParquetFile(self.path, pre_buffer=False) as file,
         ):
             for batch in file.iter_batches(_BATCH, columns=wanted):

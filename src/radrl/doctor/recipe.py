@@ -52,7 +52,7 @@ _MENDS: Final = {
 }
 
 
-def named(params: Params, root: Path, *, hashed: bool = True) -> Iterator[Finding]:
+def device_and_files(params: Params, root: Path, *, hashed: bool = True) -> Iterator[Finding]:
     """The device, files and folders that a recipe's stages use.
 
     Args:
@@ -106,7 +106,7 @@ def lacking(recipe: Path, root: Path, stages: Collection[str]) -> list[Finding]:
         params = read(recipe)
     except ParamsError:
         return []
-    lacks = [one for one in named(params, root, hashed=False) if one.state == "lacking"]
+    lacks = [one for one in device_and_files(params, root, hashed=False) if one.state == "lacking"]
     opened = [(one, _OPENED_BY.get(one.name.split(".")[0])) for one in lacks]
     return [one for one, stage in opened if stage is None or stage in stages]
 

@@ -149,7 +149,7 @@ def build(
     given = settings.get(name)
     own = given if isinstance(given, Mapping) else {}  # `chexbert` is a path, which is in `models` by now
     part = find("labeler", name, own)
-    if part.asked:
+    if part.is_function:
         return Adapted(partial(part.object, **part.settings(own)), name)
     # the rules need neither torch nor a device that is there
     placed = {"device": _placed(device, threads)} if "device" in ingredients(part.object) else {}

@@ -135,7 +135,7 @@ class Reader:
     threads: int | None = None
     compute: Mapping[str, Any] | None = None
 
-    def made(self) -> Labeler:
+    def build_labeler(self) -> Labeler:
         """The labeler, in this process and for one shard's labels at a time."""
         return build(
             self.settings,
@@ -156,7 +156,7 @@ class Reader:
         Yields:
             Labels in the order of the rows, shape (n, 14), some at a time.
         """
-        open_ = partial(_with_rows, self.made, rows, column)
+        open_ = partial(_with_rows, self.build_labeler, rows, column)
         return self._mapped(Work(f"labels of {column}", open_, _of_rows), ranges(rows, OF_FILES))
 
     def knowing(self, texts: Sequence[str]) -> Remembering:
@@ -168,7 +168,7 @@ class Reader:
         Returns:
             The labeler; it loads its model when it is asked for another text.
         """
-        labeler = OnDemand(self.name or self.settings["name"], self.made)
+        labeler = OnDemand(self.name or self.settings["name"], self.build_labeler)
         return Remembering(labeler, self.of_texts(texts))
 
     def of_texts(self, texts: Sequence[str]) -> dict[str, LabelMatrix]:
@@ -182,7 +182,9 @@ class Reader:
         """
         distinct = list(dict.fromkeys(texts))
         shards = [distinct[start : start + OF_TEXTS] for start in range(0, len(distinct), OF_TEXTS)]
-        work = Work(f"labels by {self.name or self.settings['name']}", partial(_alone, self.made), _of_texts)
+        work = Work(
+            f"labels by {self.name or self.settings['name']}", partial(_alone, self.build_labeler), _of_texts
+        )
         found = [row for labels in self._mapped(work, shards) for row in labels]
         return dict(zip(distinct, found, strict=True))
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import Field, model_validator
 
 from radrl.params.parts import Parts, needs_settings, one_of
-from radrl.params.section_digest import digest_of, stated
+from radrl.params.section_digest import digest_of, stated_values
 from radrl.parts.builtin import BUILTIN
 from radrl.parts.choices import near
 from radrl.parts.find import names
@@ -31,7 +31,7 @@ class Labeler(Parts):
     chexbert: LocalPath | None
 
     @classmethod
-    def named(cls, valid: tuple[str, ...]) -> dict[str, Any]:
+    def name_fields(cls, valid: tuple[str, ...]) -> dict[str, Any]:
         """The labeler is one of these."""
         return {"name": (one_of(valid), ...)}
 
@@ -80,7 +80,7 @@ class Ingest(Parts):
     seed: Annotated[int, Field(ge=0)] | None = None
 
     @classmethod
-    def named(cls, valid: tuple[str, ...]) -> dict[str, Any]:
+    def name_fields(cls, valid: tuple[str, ...]) -> dict[str, Any]:
         """The source is one of these."""
         return {"source": (one_of(valid), ...)}
 
@@ -106,4 +106,4 @@ class Ingest(Parts):
         """
         left_as_it_is = self.cleaning == "none" and self.max_report_words is None
         without = {"films_per_shard", "workers"} | ({"labels_of"} if left_as_it_is else set())
-        return digest_of(stated(self, without=without | (self.parts().keys() - {self.source})))
+        return digest_of(stated_values(self, without=without | (self.parts().keys() - {self.source})))

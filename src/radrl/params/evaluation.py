@@ -28,7 +28,7 @@ class Eval(Parts):
     headline: list[str]
 
     @classmethod
-    def named(cls, valid: tuple[str, ...]) -> dict[str, Any]:
+    def name_fields(cls, valid: tuple[str, ...]) -> dict[str, Any]:
         """Families are some of these."""
         return {"families": (Annotated[list[one_of(valid)], Field(min_length=1)], ...)}  # type: ignore[misc]
 

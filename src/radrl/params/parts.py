@@ -48,7 +48,7 @@ class Parts(Section):
         return given
 
     @classmethod
-    def named(cls, valid: tuple[str, ...]) -> dict[str, Any]:
+    def name_fields(cls, valid: tuple[str, ...]) -> dict[str, Any]:
         """Fields that hold a part's name, with their types, for a subclass.
 
         Args:
@@ -108,7 +108,7 @@ def _shape(cls: type[Parts], given: Mapping[str, Any]) -> type[Parts]:
             found.append((key, part, _by_path(own), cls.needs_whole(key, given)))
         except PartError as error:
             refused[key] = (Annotated[Any, BeforeValidator(_raising(error.said, error.told[1:]))], None)
-    valid = tuple(own_names(cls.kind, given)) if cls.named(("",)) else ()
+    valid = tuple(own_names(cls.kind, given)) if cls.name_fields(("",)) else ()
     try:
         shape = _shaped(cls, tuple(found), valid, tuple(sorted(given.keys() & cls.keys)))
     except PartError as error:
@@ -134,7 +134,7 @@ def _shaped(
         section: Any = own if whole else Annotated[own, _in_part(own)]
         null = cls.always.get(key, True)
         fields[key] = (section | None if null else section, ... if key in cls.always else None)
-    fields |= cls.named(valid) if valid else {}
+    fields |= cls.name_fields(valid) if valid else {}
     shape: type[Parts] = create_model(cls.__name__, __base__=cls, **fields)
     shape.found = {key: part for key, part, *_ in found}
     return shape

@@ -18,7 +18,7 @@ from radrl.evaluation.meteor import METEOR
 from radrl.params.data import Labeler
 from radrl.params.evaluation import Ceilings, Eval
 from radrl.params.policy import Generate, Policy, Prompts, Rollouts, Sft
-from radrl.params.section_digest import digest_of, stated
+from radrl.params.section_digest import digest_of, stated_values
 from radrl.params.training import Arm, Selection, Training
 from radrl.parts.section import Section
 from radrl.readers import NETWORK, PROBE
@@ -79,7 +79,7 @@ def row_digests(values: Mapping[str, Any]) -> Callable[[str, str], str]:
 
 
 def _of(section: BaseModel | None, key: str, *without: str) -> dict[str, Any]:
-    return {} if section is None else stated(section, f"{key}.", without=without)
+    return {} if section is None else stated_values(section, f"{key}.", without=without)
 
 
 def _scoring(sections: RowSections, metric: str) -> dict[str, Any]:

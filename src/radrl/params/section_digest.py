@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from radrl.parts.section import Neutral
 
 
-def stated(section: BaseModel, prefix: str = "", *, without: Collection[str] = ()) -> dict[str, Any]:
+def stated_values(section: BaseModel, prefix: str = "", *, without: Collection[str] = ()) -> dict[str, Any]:
     """What a section says, by dotted key: what changes nothing is left out.
 
     Nulls are left out, and keys at their default or at their neutral value (`radrl.parts.section.Neutral`).
@@ -58,7 +58,7 @@ def _neutral(field: FieldInfo, value: Any) -> bool:
 
 def _leaves(value: Any, key: str) -> dict[str, Any]:
     if isinstance(value, BaseModel):
-        return stated(value, f"{key}.") or {key: {}}
+        return stated_values(value, f"{key}.") or {key: {}}
     if isinstance(value, Mapping):
         return dict(_entries(value, key))
     return {key: _plain(value)}

@@ -88,7 +88,7 @@ class Part:
         return (inspect.getdoc(self.object) or "").partition("\n")[0]
 
     @property
-    def asked(self) -> bool:
+    def is_function(self) -> bool:
         """Whether it is a function that is asked itself, rather than what makes an object."""
         names, arguments = signature.ingredients(self.object), self.kind.arguments
         return not isinstance(self.object, type) and bool(arguments) and arguments[0] in names

@@ -80,10 +80,10 @@ def _tell_speed(
     """Tell the terminal and the record how long a film took."""
     from rich.console import Console
 
-    from radrl.policy.writing import numbers, told
+    from radrl.policy.writing import numbers, speed_line
 
     found = numbers([batch.measured for batch in batches])
-    Console().print(told(found, device=batches[0].device, batch_size=batch_size))
+    Console().print(speed_line(found, device=batches[0].device, batch_size=batch_size))
     if step_report is not None:
         step_report(0, found)
 

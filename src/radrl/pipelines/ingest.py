@@ -11,7 +11,7 @@ from kedro.pipeline import Pipeline, node, pipeline
 
 from radrl.data.ingest import Ingestion, ingest
 from radrl.data.shards import shards
-from radrl.data.sources import drawn, open_source
+from radrl.data.sources import is_drawn, open_source
 from radrl.storage.workspaces import claim, fingerprint
 
 _NO_MATTER: Final = ("workers", "max_quarantined_share")
@@ -67,10 +67,10 @@ def report_quarantine(passing: Ingestion, settings: dict[str, Any]) -> tuple[pd.
         and the same of studies.
     """
     quarantine = passing.quarantine
-    print(told(passing))
+    print(summarise(passing))
     return quarantine.table().to_pandas(), {
         "source": settings["source"],
-        "drawn": drawn(settings),
+        "drawn": is_drawn(settings),
         "input": passing.read,
         "kept": passing.kept,
         "quarantined": len(quarantine),
@@ -83,7 +83,7 @@ def report_quarantine(passing: Ingestion, settings: dict[str, Any]) -> tuple[pd.
     }
 
 
-def told(passing: Ingestion) -> str:
+def summarise(passing: Ingestion) -> str:
     """What came of a source, for whoever watches: kept, by split, and refused, by reason.
 
     Args:

@@ -175,10 +175,10 @@ def _a_token(model: Any, device: torch.device, seconds: float, rows: int = 8, to
     from radrl.policy.shared_prefill import write_on
 
     config = model.config
-    families.of(model).ready(model)
+    families.family_of_model(model).ready(model)
     ids = _ids(config, device)[:1, :64]
     prompt = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-    kinds = families.of(model).kinds
+    kinds = families.family_of_model(model).kinds
     prompt[kinds] = torch.zeros_like(ids)
     owners = torch.zeros(rows, dtype=torch.long, device=device)
     # no token is that one, so no report ends

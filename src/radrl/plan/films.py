@@ -80,7 +80,7 @@ WHOLE: Final[dict[str, tuple[int, float, str]]] = {
 """Of sources whose split is drawn; under `phantom` those of Open-i whose films are drawn."""
 
 
-def known(params: Params, given: int | None) -> Films | None:
+def recipe_films(params: Params, given: int | None) -> Films | None:
     """The films of a recipe.
 
     Args:

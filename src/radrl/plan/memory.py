@@ -214,7 +214,7 @@ def cache(part: Part, tokens: int, *, key_bytes: int, value_bytes: int) -> int:
     return tokens * part.layers * part.keys * (key_bytes + value_bytes)
 
 
-def kept(part: Part, *, product_bytes: int, residual_bytes: int, trains: bool) -> int:
+def saved_bytes(part: Part, *, product_bytes: int, residual_bytes: int, trains: bool) -> int:
     """Bytes that torch keeps of a token in a layer for the backward pass.
 
     Args:
@@ -305,7 +305,7 @@ def tiled(tokens: int, sizes: Sizes, *, product_bytes: int, trains: bool) -> int
     return tile + (FLOAT * sizes.vocabulary * sizes.language.hidden if trains else 0)
 
 
-def held(weights: Weights, own: Setting) -> dict[str, int]:
+def persistent_bytes(weights: Weights, own: Setting) -> dict[str, int]:
     """What a training holds from its first step to its last, by item.
 
     Args:

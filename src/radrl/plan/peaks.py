@@ -73,7 +73,7 @@ def of_training(
     parts = batches.of_rollouts(settings, own.processes)
     share, longest = parts.size * parts.number, int(settings["max_new_tokens"])
     films = max(groups(i * parts.size, parts.size, settings["rollouts"]) for i in range(parts.number))
-    always = memory.held(model.weights, own) | {
+    always = memory.persistent_bytes(model.weights, own) | {
         "labeler": FLOAT * labeler,
         "films": COPIES[own.accelerator] * share * sample.patches * model.sizes.values * FLOAT,
         **memory.between(model.weights, own),
@@ -121,7 +121,7 @@ def of_lessons(
     """
     size = batches.of_examples(settings, own.processes, section=section).size
     tokens = size * (sample.prompt + int(settings["max_tokens"]))
-    always = memory.held(model.weights, own) | {
+    always = memory.persistent_bytes(model.weights, own) | {
         "films": LESSONS[own.accelerator] * size * sample.patches * model.sizes.values * FLOAT,
         **memory.between(model.weights, own),
     }
@@ -180,7 +180,7 @@ def _of_part(model: Model, own: Setting, name: str, tokens: int, tunes: str) -> 
         # nothing before the language model learns, so nothing is kept: one layer passes
         return tokens * _passing(part, own.product_bytes)
     residual = own.product_bytes if name == "vision" else _residual(model, own)
-    kept = memory.kept(part, product_bytes=own.product_bytes, residual_bytes=residual, trains=learns)
+    kept = memory.saved_bytes(part, product_bytes=own.product_bytes, residual_bytes=residual, trains=learns)
     if number:
         rows = width // part.layers, model.rank, number // part.layers
         kept += memory.adapters_kept(*rows, product_bytes=own.product_bytes)
@@ -215,7 +215,7 @@ def _step(always: Items, model: Model, own: Setting) -> Items:
     return {**always, "gradients": gradients, "step": memory.adam_step(model.weights, own)}
 
 
-def held(model: Model, own: Setting, card: Card, vllm: Vllm, longest: int) -> Items:
+def persistent_items(model: Model, own: Setting, card: Card, vllm: Vllm, longest: int) -> Items:
     """The policy, and keys and values: what is stated for a CPU, of a GPU what weights leave of vLLM's share.
 
     What a reading of prompts takes beside them is in the device's reserve.

@@ -164,7 +164,7 @@ def plan(
 
 
 def _films(params: Params, given: int | None) -> films.Films:
-    found = films.known(params, given)
+    found = films.recipe_films(params, given)
     if found is None:
         source = params.ingest.source
         raise Unknown(f"nobody knows how many films {source} has: say those of the training split, --films N")
@@ -183,13 +183,13 @@ def _shape(params: Params, policy: Path | None, shape: str | None) -> shapes.Sha
     if folder is None:
         assert own.tiny is not None  # the schema holds a recipe without a path to it
         values = shapes.tiny(own.tiny.model_dump(), params.ingest.image_size)
-        return shapes.made("the laptop policy of policy.tiny", values)
+        return shapes.shape_of_config("the laptop policy of policy.tiny", values)
     if (folder / "config.json").is_file() or policy is not None:
         return shapes.of_folder(folder)
     name = shapes.NAMED.get(folder.name)
     if name == shapes.TINY and own.tiny is not None:
         values = shapes.tiny(own.tiny.model_dump(), params.ingest.image_size)
-        return shapes.made(f"policy.tiny, for {folder} is not here", values)
+        return shapes.shape_of_config(f"policy.tiny, for {folder} is not here", values)
     if name in shapes.PUBLISHED:
         return replace(shapes.published(name), name=f"{name}, for {folder} is not here")
     raise Unknown(
@@ -266,7 +266,7 @@ def _memory_of_this_machine() -> float:
     return float(psutil.virtual_memory().total) / GIB
 
 
-def said(refusals: Sequence[Refusal]) -> list[str]:
+def refusals_in_words(refusals: Sequence[Refusal]) -> list[str]:
     """Refusals in words: stages that are refused alike in one line.
 
     Args:
@@ -275,10 +275,10 @@ def said(refusals: Sequence[Refusal]) -> list[str]:
     alike: dict[tuple[str, str], list[str]] = {}
     for one in refusals:
         alike.setdefault((one.why, one.mend), []).append(one.stage)
-    return [f"{shown(stages)}: {why}; {mend}" for (why, mend), stages in alike.items()]
+    return [f"{stage_names(stages)}: {why}; {mend}" for (why, mend), stages in alike.items()]
 
 
-def shown(stages: Sequence[str]) -> str:
+def stage_names(stages: Sequence[str]) -> str:
     """Names of stages that are alike, the first of many.
 
     Example:
@@ -289,7 +289,7 @@ def shown(stages: Sequence[str]) -> str:
     return f"{first} and {len(others)} more" if others else first
 
 
-def told(plan: Plan) -> dict[str, Any]:
+def as_json(plan: Plan) -> dict[str, Any]:
     """A plan as JSON holds it: all stages, bytes by item, seconds, refusals, where throughputs are from."""
     found = asdict(plan)
     for stage, own in zip(plan.stages, found["stages"], strict=True):

@@ -164,7 +164,7 @@ def tiny(shape: Mapping[str, int], side: int) -> dict[str, Any]:
     }
 
 
-def made(name: str, values: Mapping[str, Any], folder: Path | None = None) -> Shape:
+def shape_of_config(name: str, values: Mapping[str, Any], folder: Path | None = None) -> Shape:
     """A shape from the keys of a config.json.
 
     Raises:
@@ -201,7 +201,7 @@ def published(name: str) -> Shape:
     """
     if name not in PUBLISHED:
         raise ValueError(f"{name!r} is no shape; there are {', '.join(PUBLISHED)}")
-    return made(name, PUBLISHED[name])
+    return shape_of_config(name, PUBLISHED[name])
 
 
 def model(shape: Shape) -> Any:
@@ -241,7 +241,7 @@ def count(model: Any, tunes: str | None, lora: Mapping[str, Any] | None = None) 
     from radrl.policy import families
     from radrl.training import tuning
 
-    tower = families.of(model).vision
+    tower = families.family_of_model(model).vision
     if tunes is not None:
         tuning.freeze(model, tunes)
     numbers, layers = Counter[str](), Counter[str]()
@@ -279,7 +279,7 @@ def _adapters(model: torch.nn.Module, lora: Mapping[str, Any]) -> tuple[int, dic
     from radrl.policy import families
     from radrl.training import adapters
 
-    tower = families.of(model).vision
+    tower = families.family_of_model(model).vision
     modules = dict(model.named_modules())
     total = 0
     adapted = {"vision": (0, 0), "language": (0, 0)}

@@ -273,7 +273,7 @@ class Planner:
         rows: int | None = None
         if settings["engine"] == "vllm":
             most = sample.prompt + longest
-            items = peaks.held(model, own, self.asked.card, self.params.compute.vllm, most)
+            items = peaks.persistent_items(model, own, self.asked.card, self.params.compute.vllm, most)
             rows = min(int(self.asked.pace.vllm_rows), items["cache"] // peaks.of_a_report(model, own, most))
             usual = peaks.of_a_report(model, own, sample.prompt + sample.report // 2)
             costs = replace(costs, captured=True, cached_bytes=min(rows, reports) * usual)
@@ -336,7 +336,9 @@ class Planner:
         if settings["engine"] == "vllm":
             drawn_by = Setting(2 if settings["bf16"] else FLOAT, autocast=False)
             at = self.asked.card, self.params.compute.vllm, sample.prompt + longest
-            beside = sum(peaks.held(self.model(None), drawn_by, *at).values())  # from its start to its end
+            beside = sum(
+                peaks.persistent_items(self.model(None), drawn_by, *at).values()
+            )  # from its start to its end
             moments = {moment: items | {"vllm": beside} for moment, items in moments.items()}
         seconds = hours.seconds(tokens, self._costs(model, own, tunes), self.asked.card, processes=processes)
         seconds += tokens.reports / self._texts(self.params.labeler.name) / processes

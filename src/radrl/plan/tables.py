@@ -9,7 +9,7 @@ from rich.table import Table
 
 from radrl.plan import hours
 from radrl.plan.memory import GIB
-from radrl.plan.report import Plan, shown
+from radrl.plan.report import Plan, stage_names
 from radrl.plan.stages import Stage
 from radrl.process.terminal import new_table
 
@@ -59,7 +59,7 @@ def alike(stages: Sequence[Stage]) -> list[tuple[str, int, Stage]]:
         kind = stage.name.partition("@")[0]
         numbers = (stage.films, stage.sequences, stage.tokens, stage.bytes, round(stage.seconds))
         found.setdefault(f"{kind} {numbers}", []).append(stage)
-    return [(shown([own.name for own in some]), len(some), some[0]) for some in found.values()]
+    return [(stage_names([own.name for own in some]), len(some), some[0]) for some in found.values()]
 
 
 def work(plan: Plan) -> Table:

@@ -64,7 +64,7 @@ def numbers(
     return torch.from_numpy(np.concatenate(own)).to(device)
 
 
-def drawn(scores: torch.Tensor, numbers: torch.Tensor, top_p: float = 1.0) -> torch.Tensor:
+def sample_tokens(scores: torch.Tensor, numbers: torch.Tensor, top_p: float = 1.0) -> torch.Tensor:
     """A token for each row.
 
     Args:
@@ -139,8 +139,8 @@ def decode(
         Prompts and what was written, padded behind its end, (N, T + tokens of the longest).
     """
     start, longest = input_ids.shape[1], generation_config.max_length
-    family, device = families.of(model), input_ids.device
-    why_apart = family.apart(model.model.language_model.config, longest)
+    family, device = families.family_of_model(model), input_ids.device
+    why_apart = family.why_not_shared(model.model.language_model.config, longest)
     choose = _Choice(
         logits_processor, _numbers(generation_config, numbers, len(owners), longest - start, device)
     )
@@ -183,7 +183,7 @@ def prefilled(model: Any, inputs: Inputs, owners: torch.Tensor) -> tuple[torch.T
     """
     read = model(**inputs, use_cache=True, logits_to_keep=1)
     mask = inputs["attention_mask"]
-    positions = families.of(model).next_positions(model, mask)
+    positions = families.family_of_model(model).next_positions(model, mask)
     # under autocast keys are float32 and would be cast for each token anew
     layers = [(own.keys.to(own.values.dtype), own.values) for own in read.past_key_values.layers]
     padding = None if mask.all() else (mask == 0)[:, None, None]
@@ -221,7 +221,7 @@ class _Together:
             past_key_values=self.cache,
             use_cache=True,
             logits_to_keep=1,
-            **self.family.told(self.model.model.language_model.config, self.before),
+            **self.family.attention_arguments(self.model.model.language_model.config, self.before),
         )
         self.logits, self.positions = read.logits[:, -1].float(), self.positions + 1
 
@@ -293,7 +293,7 @@ class _Choice:
         if self.numbers is None:
             return logits.argmax(dim=-1)
         self.step += 1
-        return drawn(logits, self.numbers[:, self.step - 1], self.top_p)
+        return sample_tokens(logits, self.numbers[:, self.step - 1], self.top_p)
 
     def select(self, rows: torch.Tensor) -> None:
         if self.numbers is not None:

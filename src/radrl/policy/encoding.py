@@ -126,5 +126,5 @@ def merged_tokens(policy: Policy, films: Sequence[bytes]) -> list[torch.Tensor]:
     Returns:
         The tokens of each film, shape (tokens, hidden).
     """
-    family = families.of(policy.model)
+    family = families.family_of_model(policy.model)
     return family.film_tokens(policy.model, policy.processor, [decode_film(film) for film in films])

@@ -26,12 +26,12 @@ KINDS: Final = tuple(dict.fromkeys(family.kinds for family in FAMILIES.values())
 """The inputs that mark the tokens of films, of one family or another."""
 
 
-def of(model: Any) -> Family:
+def family_of_model(model: Any) -> Family:
     """The family of a model without wrappers."""
     return FAMILIES[model.config.model_type]
 
 
-def at(folder: Path) -> Family:
+def family_of_folder(folder: Path) -> Family:
     """The family of a policy's folder, by its config.json.
 
     Raises:

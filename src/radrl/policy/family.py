@@ -103,7 +103,7 @@ class Family(ABC):
         """What the model is told of one token a row at positions (B,)."""
 
     @abstractmethod
-    def told(self, text: Any, who: Any) -> dict[str, Any]:
+    def attention_arguments(self, text: Any, who: Any) -> dict[str, Any]:
         """Arguments of the model's forward by which its layers learn who sees whom.
 
         Args:
@@ -111,7 +111,7 @@ class Family(ABC):
             who: what an attention function of ours takes in place of a mask.
         """
 
-    def apart(self, text: Any, longest: int) -> str | None:
+    def why_not_shared(self, text: Any, longest: int) -> str | None:
         """Why rollouts that long cannot be written from a prompt that is held once; nothing where they can.
 
         Args:

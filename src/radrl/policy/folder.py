@@ -83,7 +83,7 @@ def check_weights(folder: Path, *, numbers: bool = True) -> None:
     Raises:
         radrl.storage.complete_weights.WeightsError: as `load`.
     """
-    complete_weights.check(families.at(folder).model_class(), folder, numbers=numbers)
+    complete_weights.check(families.family_of_folder(folder).model_class(), folder, numbers=numbers)
 
 
 def ends(policy: Policy) -> list[int]:
@@ -136,7 +136,7 @@ def write_pointer(weights: Path, folder: Path) -> None:
 def _check(folder: Path) -> Family:
     if not folder.is_dir():
         raise FileNotFoundError(f"no policy at {folder}: run the stage that writes it, or set policy.path")
-    known = families.at(folder) if (folder / "config.json").is_file() else families.FIRST
+    known = families.family_of_folder(folder) if (folder / "config.json").is_file() else families.FIRST
     for part in ("config.json", "tokenizer_config.json", "preprocessor_config.json"):
         if not (folder / part).is_file():
             raise FileNotFoundError(f"{folder} is no complete {known.name} folder: {part} is missing")

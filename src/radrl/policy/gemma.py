@@ -131,11 +131,11 @@ class Gemma3(Family):
         """As `Family` has it, shape (B, 1)."""
         return positions[:, None]
 
-    def told(self, text: Any, who: Any) -> dict[str, Any]:
+    def attention_arguments(self, text: Any, who: Any) -> dict[str, Any]:
         """As `Family` has it: where transformers takes a mask for each kind of layer."""
         return {"attention_mask": dict.fromkeys(text.layer_types, who)}
 
-    def apart(self, text: Any, longest: int) -> str | None:
+    def why_not_shared(self, text: Any, longest: int) -> str | None:
         """As `Family` has it."""
         if longest <= text.sliding_window:
             return None

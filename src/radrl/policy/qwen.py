@@ -266,11 +266,11 @@ class Qwen25VL(Family):
         """As `Family` has it: time, height and width are one for text, shape (3, B, 1)."""
         return positions.expand(3, -1)[:, :, None]
 
-    def told(self, text: Any, who: Any) -> dict[str, Any]:
+    def attention_arguments(self, text: Any, who: Any) -> dict[str, Any]:
         """As `Family` has it: where transformers takes a mask for each kind of layer."""
         return {"attention_mask": dict.fromkeys(text.layer_types, who)}
 
-    def apart(self, text: Any, longest: int) -> str | None:
+    def why_not_shared(self, text: Any, longest: int) -> str | None:
         """As `Family` has it."""
         if text.sliding_window is not None and longest > text.sliding_window:
             raise ValueError(
@@ -303,10 +303,10 @@ class Qwen3VL(Qwen25VL):
         check_chat(made, self.name, folder)
         return made
 
-    def told(self, text: Any, who: Any) -> dict[str, Any]:
+    def attention_arguments(self, text: Any, who: Any) -> dict[str, Any]:
         """As `Family` has it."""
         return {"shared": who}
 
-    def apart(self, text: Any, longest: int) -> str | None:
+    def why_not_shared(self, text: Any, longest: int) -> str | None:
         """As `Family` has it: its layers have no windows."""
         return None

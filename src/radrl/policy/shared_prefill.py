@@ -75,7 +75,7 @@ def _generate(
     attention_mask: torch.Tensor,
     **given: Any,
 ) -> Any:
-    family = families.of(model)
+    family = families.family_of_model(model)
     kinds = given.pop(family.kinds)
     tokens = {"input_ids": input_ids, "attention_mask": attention_mask, family.kinds: kinds}
     own_films = {name: given.pop(name) for name in family.per_film}

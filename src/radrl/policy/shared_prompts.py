@@ -83,7 +83,7 @@ class Prompts:
         spread = rows if self.slots is None else rows.index_select(0, self.slots)
         return spread.unflatten(0, (len(self.layers[0][0]), -1)).transpose(1, 2).flatten(2, 3)
 
-    def apart(self, rows: torch.Tensor, count: int) -> torch.Tensor:
+    def split(self, rows: torch.Tensor, count: int) -> torch.Tensor:
         """The inverse of `together`, for R of `count`."""
         if self.alone:
             return rows
@@ -129,12 +129,12 @@ def attend(
         of_own = asked @ key.transpose(2, 3)
     if prompts.padding is not None:
         of_prompt = of_prompt.masked_fill(prompts.padding, -torch.inf)
-    scores = torch.cat([prompts.apart(of_prompt, sharing), of_own], dim=3)
+    scores = torch.cat([prompts.split(of_prompt, sharing), of_own], dim=3)
     weights = scores.softmax(dim=3, dtype=torch.float32).to(value.dtype)  # (B, key heads, R, L + T)
     if dropout:
         weights = torch.nn.functional.dropout(weights, dropout)
     before, own = weights.split([keys.shape[2], key.shape[2]], dim=3)
-    found = prompts.apart(prompts.together(before) @ values, sharing) + own @ value
+    found = prompts.split(prompts.together(before) @ values, sharing) + own @ value
     return found.reshape(len(query), 1, -1, query.shape[-1]), None
 
 

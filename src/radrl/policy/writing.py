@@ -53,7 +53,7 @@ def numbers(batches: Sequence[Measured]) -> dict[str, float]:
     return {f"{PREFIX}films_measured": float(films), f"{PREFIX}seconds_per_image": seconds / films}
 
 
-def told(numbers: dict[str, float], *, device: str, batch_size: int) -> str:
+def speed_line(numbers: dict[str, float], *, device: str, batch_size: int) -> str:
     """A line for the terminal.
 
     Args:

@@ -78,11 +78,11 @@ def place(asked: str) -> torch.device:
     there = torch.accelerator.current_accelerator(check_available=True)
     kind = None if there is None else there.type
     count = 0 if there is None else torch.accelerator.device_count()
-    own = named(check(asked), kind, count, rank=local_rank(), processes=processes())
+    own = device_of_process(check(asked), kind, count, rank=local_rank(), processes=processes())
     return torch.device(own)
 
 
-def named(asked: str, kind: str | None, count: int, *, rank: int = 0, processes: int = 1) -> str:
+def device_of_process(asked: str, kind: str | None, count: int, *, rank: int = 0, processes: int = 1) -> str:
     """The name of the device that one of several processes computes on.
 
     Args:

@@ -107,7 +107,7 @@ def _part(name: str, settings: Settings, labeler: Labeler, references: Sequence[
 
 def _reward(name: str, own: Settings, labeler: Labeler, references: Sequence[str], missing: str) -> Reward:
     part = find("reward", name, own)
-    if part.asked:
+    if part.is_function:
         return of_function(part, own, labeler)
     made: Reward = part.make(own, labeler=labeler, references=references, missing=missing, name=name)
     return made if part.origin == "built-in" else Adapted(made, name, made)

@@ -154,7 +154,7 @@ def get(
         raise ValueError(f"missing is {missing!r}; give 'raise' or 'skip'")
     part = find("reward", name, settings, key="name")
     known = texts("references", references)
-    if "references" in ingredients(part.object) and not part.asked and not known:
+    if "references" in ingredients(part.object) and not part.is_function and not known:
         raise ValueError(
             f"reward {name} counts in the references of the training films: give references=[...]"
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from radrl.reporting import Asked, Reporter, TrainedArm, shown
+from radrl.reporting import Asked, Reporter, TrainedArm, film_as_seen
 from radrl.storage.digests import sha256
 
 
@@ -24,7 +24,7 @@ class ArmWriter:
 
     def picture(self, film: Path) -> bytes:
         """See `radrl.rexrank.predictions.Writer`: as ingest brings films into the corpus."""
-        return shown(film, self._asked)
+        return film_as_seen(film, self._asked)
 
     def write(self, pictures: Sequence[tuple[bytes, ...]], first: int) -> list[str]:
         """See `radrl.rexrank.predictions.Writer`: as generate lets the policy write."""

@@ -155,7 +155,7 @@ def _scorer(name: str, own: Settings | None, labelers: Sequence[Labeler]) -> Sco
     part = find("metric", name, own)
     if own is None and any(field.is_required() for field in part.section.model_fields.values()):
         raise ScoringError(f"{name} is asked for but eval.{name} is not set, which says how")
-    if part.asked:
+    if part.is_function:
         return OfFunction(part, own or {}, labelers)
     scorer: Scorer = part.make(own or {}, labelers=labelers, name=name)
     _require_name(part, scorer)

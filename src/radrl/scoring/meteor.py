@@ -51,7 +51,7 @@ _SHORT: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _GRACE_SECONDS: Final = 10.0
 
 
-def plain(text: str) -> str:
+def plain_line(text: str) -> str:
     """A text as METEOR gets it: the protocol's separator and line feeds would shift every later answer."""
     return " ".join(text.replace("|||", " ").split())
 
@@ -70,7 +70,7 @@ class Texts:
             references: prepared.
         """
         if self._fit:
-            self._texts.update(dict.fromkeys(map(plain, references)))
+            self._texts.update(dict.fromkeys(map(plain_line, references)))
             self._fit = len(self._texts) <= MOST and all(map(str.isascii, self._texts))
         if not self._fit:
             self._texts = {}
@@ -80,7 +80,7 @@ class Texts:
         return sorted(self._texts)
 
 
-def kept() -> Path | None:
+def table_folder() -> Path | None:
     """Where stages keep tables: in the project they run in, which git does not see; nothing elsewhere."""
     in_project = Path("dvc.yaml").is_file() and Path("params.yaml").is_file()
     return Path("build", "meteor").absolute() if in_project else None
@@ -172,7 +172,7 @@ class MeteorProcess:
         self._cut = ExitStack()
 
     def __enter__(self) -> MeteorProcess:
-        table = self._cut.enter_context(cut(_jar(), self._references, kept()))
+        table = self._cut.enter_context(cut(_jar(), self._references, table_folder()))
         command = [
             "java", *(_SHORT if table else ()), "-Dfile.encoding=UTF-8", f"-Xmx{self._heap}",
             "-jar", str(_jar()), "-", "-", "-stdio", "-l", "en", "-norm",
@@ -271,7 +271,7 @@ class MeteorProcess:
         """What the program says of each pair, its counts as text."""
         found = []
         for reference, hypothesis in zip(references, hypotheses, strict=True):
-            self._write(f"SCORE ||| {plain(reference)} ||| {plain(hypothesis)}")
+            self._write(f"SCORE ||| {plain_line(reference)} ||| {plain_line(hypothesis)}")
             found.append(self._read())
         return found
 

@@ -17,7 +17,7 @@ class NoParquet(ValueError):
 
 
 @contextmanager
-def told(path: Path, refuse: Callable[[str], Exception] = NoParquet, *, mend: str) -> Iterator[None]:
+def refusing(path: Path, refuse: Callable[[str], Exception] = NoParquet, *, mend: str) -> Iterator[None]:
     """Have what is wrong with a file said in one way, for the time of a `with` block that reads it.
 
     Args:
@@ -49,5 +49,5 @@ def table(path: Path, refuse: Callable[[str], Exception] = NoParquet, *, mend: s
     Raises:
         NoParquet: or what `refuse` makes in its place.
     """
-    with told(path, refuse, mend=mend):
+    with refusing(path, refuse, mend=mend):
         return pq.read_table(path)

@@ -45,7 +45,7 @@ class Seen:
         return f"about {self.films:,}, {least}{'once' if times == '1' else f'{times} times'}"
 
 
-def seen(params: Params, arm: str) -> Seen | None:
+def films_seen(params: Params, arm: str) -> Seen | None:
     """What an arm sees: batches x prompts_per_step films, at most those of its subset.
 
     Args:
@@ -83,7 +83,7 @@ def require_passes(runs: Mapping[str, Params], own_arms: bool, *, where: str) ->
     for pair in itertools.chain(_between_runs(runs), _between_arms(runs) if own_arms else ()):
         if not all(runs[run].arms[arm].reward for run, arm in pair):
             continue
-        found = [(place, seen(runs[place[0]], place[1])) for place in pair]
+        found = [(place, films_seen(runs[place[0]], place[1])) for place in pair]
         counted = [(place, one) for place, one in found if one]
         uncounted = [place for place, one in found if not one]
         if not uncounted:
@@ -242,7 +242,7 @@ def _budget(params: Params, arm: str) -> Budget:
     if own.reward is None:
         return Budget(own.start, "-", 0, 0, 0)
     settings = length.of_arm(params.training.model_dump(), own.training)
-    sees = seen(params, arm)
+    sees = films_seen(params, arm)
     epochs = settings["epochs"]
     if epochs is not None and sees is None:
         return Budget(own.start, own.selection, None, None, drawn, epochs)

@@ -195,9 +195,9 @@ def _require_metrics(spread: Mapping[str, float], metrics: Sequence[str], where:
 
 def _values(given: StudyFile, run: Run, recipe: Mapping[str, Any], where: str) -> dict[str, Any]:
     """The whole parameters of a run; the seed is still the recipe's."""
-    values: dict[str, Any] = own(recipe)
+    values: dict[str, Any] = unshared_copy(recipe)
     if given.arms is not None:
-        values["arms"] = own(given.arms)
+        values["arms"] = unshared_copy(given.arms)
     for key, value in {**given.set, **run.set}.items():
         lay(values, key, value, where=where)
     if given.reference is not None:
@@ -238,14 +238,14 @@ def lay(values: dict[str, Any], key: str, value: Any, *, where: str) -> None:
         raise ParamsError(f"{where}: set.{key}: {'.'.join(sections)} is no section but {current!r}")
     if sections in ([], ["arms"]) and last not in current:
         raise ParamsError(f"{where}: set.{key}: no key {last!r}{hint(last, current)}")
-    current[last] = own(value)
+    current[last] = unshared_copy(value)
 
 
-def own(value: Any) -> Any:
+def unshared_copy(value: Any) -> Any:
     """A copy in which nothing is shared: a YAML anchor gives two arms one and the same mapping."""
     if isinstance(value, Mapping):
-        return {key: own(inner) for key, inner in value.items()}
-    return [own(inner) for inner in value] if isinstance(value, list) else value
+        return {key: unshared_copy(inner) for key, inner in value.items()}
+    return [unshared_copy(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _where(path: Path, run: str) -> str:

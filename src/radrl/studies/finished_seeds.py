@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from radrl.data.archives import DamagedMember, ZipMembers
-from radrl.data.sources import drawn
+from radrl.data.sources import is_drawn
 from radrl.data.tables import SourceError
 from radrl.storage.whole_files import whole_file
 from radrl.storage.whole_folders import replacing
@@ -140,7 +140,7 @@ def _differing(one: Mapping[str, Any], other: Mapping[str, Any], above: str = ""
 def _tables(one: Experiment) -> Iterator[Path]:
     """What of an experiment's outputs its page reads."""
     histories = sorted((one.clone / HISTORIES).glob("*.csv"))
-    labels = [LABELS] if drawn(one.params["ingest"]) else []  # of single studies; those of patients stay
+    labels = [LABELS] if is_drawn(one.params["ingest"]) else []  # of single studies; those of patients stay
     wanted = [*GIVES[one.stage], PAIRS, *labels, *(file.relative_to(one.clone) for file in histories)]
     yield from (table for table in wanted if (one.clone / table).is_file())
 

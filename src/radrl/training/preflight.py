@@ -208,7 +208,7 @@ def linear_layers(policy: Path) -> list[str]:
     from radrl.training import adapters
 
     folder = pointers.target(policy)
-    kind = families.at(folder).model_class()
+    kind = families.family_of_folder(folder).model_class()
     config = kind.config_class.from_pretrained(folder, local_files_only=True)
     with torch.device("meta"):
         model = kind(config)

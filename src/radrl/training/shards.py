@@ -43,7 +43,7 @@ class ComputesAsWhole:
 
         plugin = accelerator.state.fsdp_plugin
         plugin.mixed_precision_policy = MixedPrecisionPolicy()
-        plugin.transformer_cls_names_to_wrap = [families.of(model).layer]
+        plugin.transformer_cls_names_to_wrap = [families.family_of_model(model).layer]
         if accelerator.native_amp:
             # uncached: copies of all weights would outlive the forward pass of their layer
             model.forward = torch.autocast(accelerator.device.type, torch.bfloat16, cache_enabled=False)(

@@ -69,7 +69,7 @@ def freeze(model: PreTrainedModel, tunes: str, dtype: str = "float32") -> None:
         SettingsError: when a weight that trains is not float32.
         ValueError: when no weight would train, or the family does not compute in the dtype.
     """
-    family = families.of(model)
+    family = families.family_of_model(model)
     family.check_dtype(dtype)
     for name, weight in model.named_parameters():
         part = "vision" if name.startswith(family.vision) else "language"
@@ -107,7 +107,7 @@ def lora_config(lora: Mapping[str, Any], model: PreTrainedModel) -> LoraConfig:
         ValueError: when a target hits no layer.
     """
     layers = adapters.chosen(adapters.linear_layers(model), lora["targets"])
-    by_part = adapters.by_part(layers, families.of(model).parts)
+    by_part = adapters.by_part(layers, families.family_of_model(model).parts)
     counts = ", ".join(f"{count} of {part}" for part, count in by_part.items())
     logger.info("adapters on %d linear layers: %s", len(layers), counts)
     return LoraConfig(

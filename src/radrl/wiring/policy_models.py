@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from radrl.data import images
 from radrl.observations import OBSERVATIONS
 from radrl.params.schema import Params
-from radrl.reporting import asked
+from radrl.reporting import arm_prompt
 from radrl.storage import pointers
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def save(policy: Path, params: Params, arm: str, target: Path) -> Path:
 
     data = target / "data"
     shutil.copytree(pointers.resolve(policy, stage="train"), data / served.POLICY)
-    how = asdict(asked(params, arm)) | {"engine": "hf"}  # vLLM wants an interpreter of its own
+    how = asdict(arm_prompt(params, arm)) | {"engine": "hf"}  # vLLM wants an interpreter of its own
     written = {served.ASKED: how, served.LABELER: params.labeler.model_dump(include={"rules"})}
     for name, value in written.items():
         (data / name).write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")

@@ -89,8 +89,8 @@ def _noted_origin(file: Path) -> Origin:
             "machine": str(),
             "releases": dict(),
             "minutes": int() | float() | None,
-        } as said:
-            return Origin(**{name: said[name] for name in Origin.__slots__})
+        } as commit_in_words:
+            return Origin(**{name: commit_in_words[name] for name in Origin.__slots__})
     raise json_files.NoJson(f"{file} does not say where a stage ran; {mend}")
 
 
@@ -197,14 +197,14 @@ def facts(
     known = [origins.get(f"train@{arm}") for arm in trained]
     took = [origin.minutes for origin in known if origin and origin.minutes is not None]
     told = {
-        "Commit": said(here.commit) if here else UNKNOWN,
+        "Commit": commit_in_words(here.commit) if here else UNKNOWN,
         "Releases": ", ".join(f"{name} {own}" for name, own in here.releases.items()) if here else UNKNOWN,
         "Machine": here.machine if here else UNKNOWN,
         "CPU minutes of the stages before this page, when each last ran here": cost(cpu_seconds),
     }
     if trained:
         told |= {
-            "Arms trained at": listed(said(origin.commit) if origin else "" for origin in known),
+            "Arms trained at": listed(commit_in_words(origin.commit) if origin else "" for origin in known),
             "Arms trained on": listed(origin.machine if origin else "" for origin in known),
             "Wall time of an arm’s training": f"{spans(took, '.1f')} minutes" if took else UNKNOWN,
         }
@@ -226,7 +226,7 @@ def rows(
         origin, cpu = origins.get(f"train@{arm}"), cpu_seconds.get(f"train@{arm}")
         clock = origin.minutes if origin else None
         numbers = [clock, None if cpu is None else cpu / 60]
-        commit = said(origin.commit) if origin else UNKNOWN
+        commit = commit_in_words(origin.commit) if origin else UNKNOWN
         found.append([arm, *(UNKNOWN if own is None else f"{own:.1f}" for own in numbers), commit])
     return found
 
@@ -243,7 +243,7 @@ def cost(cpu_seconds: Mapping[str, float]) -> str:
     return f"{sum(groups.values()):.1f}: {parts}" if groups else UNKNOWN
 
 
-def said(commit: str) -> str:
+def commit_in_words(commit: str) -> str:
     """A commit in words.
 
     Args:

@@ -29,7 +29,7 @@ from radrl.labelers import build as build_labeler
 from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.process import importing
 from radrl.process.http_door import App, Guarded, Receive, Refused, Send
-from radrl.reporting import Asked, FilmError, Reporter, shown
+from radrl.reporting import Asked, FilmError, Reporter, film_as_seen
 from radrl.storage.json_files import NoJson, parsed
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Served:
         with tempfile.NamedTemporaryFile(prefix="radrl-served-") as file:
             file.write(_decoded(name, value))
             file.flush()
-            return shown(Path(file.name), self._asked, name=name)
+            return film_as_seen(Path(file.name), self._asked, name=name)
 
 
 def _decoded(name: str, value: Any) -> bytes:

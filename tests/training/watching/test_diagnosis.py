@@ -34,7 +34,7 @@ def test_gravest_comes_first() -> None:
 
 
 def test_mend_without_an_option_left_says_something() -> None:
-    assert Mend(options=(start("sft"),)).told({"start": "sft"}) == "Lower training.learning_rate."
+    assert Mend(options=(start("sft"),)).for_arm({"start": "sft"}) == "Lower training.learning_rate."
 
 
 @pytest.mark.parametrize(

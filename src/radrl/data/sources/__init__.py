@@ -35,7 +35,7 @@ class Source:
     root: Path | None = None
 
 
-def drawn(settings: Mapping[str, Any]) -> bool:
+def is_drawn(settings: Mapping[str, Any]) -> bool:
     """Whether a source's films are phantoms, so that no number found on them says anything about patients.
 
     Args:

@@ -123,7 +123,7 @@ class RulesLabeler:
         row[NO_FINDING] = int(not (all(map(says_nothing, read)) or self._anything_found(row)))
         return row
 
-    def stated(self, report: str) -> list[int]:
+    def read_statements(self, report: str) -> list[int]:
         """What a report states of each observation, and in No Finding's place of the other findings.
 
         Args:

@@ -294,7 +294,7 @@ class Ranking:
     ticks: Sequence[str]
     places: Sequence[Place]
 
-    def at(self, value: float) -> float:
+    def position(self, value: float) -> float:
         """Where on the scale a value stands, in per cent of its length."""
         return round(100 * (value - self.low) / (self.high - self.low), 2)
 

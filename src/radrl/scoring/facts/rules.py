@@ -152,4 +152,6 @@ _LABELER: Final = RulesLabeler(cache_size=0)  # what it says of a fact is rememb
 @lru_cache(maxsize=CACHED)
 def _claims(fact: str) -> tuple[tuple[int, int], ...]:
     """(observation, class) of what the labeler reads in a fact; No Finding's are the other findings."""
-    return tuple((observation, said) for observation, said in enumerate(_LABELER.stated(fact)) if said)
+    return tuple(
+        (observation, said) for observation, said in enumerate(_LABELER.read_statements(fact)) if said
+    )

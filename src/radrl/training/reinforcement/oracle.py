@@ -154,7 +154,7 @@ def references(batch: Batch) -> tuple[Texts, torch.Tensor]:
     return texts, torch.searchsorted(films, film).clamp(max=len(films) - 1)
 
 
-def asked(batch: Batch) -> Batch:
+def logprob_batch(batch: Batch) -> Batch:
     """A batch's rollouts, as the trainer's log-probabilities ask for them.
 
     Args:

@@ -148,7 +148,7 @@ def enable(model: Any) -> str | None:
     Returns:
         Why it cannot and what would mend it; nothing where it can.
     """
-    if reason := families.of(bare(model)).no_shared_forward():
+    if reason := families.family_of_model(bare(model)).no_shared_forward():
         return reason
     config = bare(model).model.language_model.config
     if config._attn_implementation not in ("sdpa", NAME):
@@ -269,7 +269,7 @@ class Rollouts:
         return {
             "input_ids": torch.cat([before, begun[self.mask]])[None],
             "position_ids": torch.cat([positions[:, :, :-1][:, inner], behind[:, self.mask]], dim=1)[:, None],
-            **families.of(plain).told(plain.model.language_model.config, row),
+            **families.family_of_model(plain).attention_arguments(plain.model.language_model.config, row),
             "pixel_values": torch.cat([self.pixels[i] for i in first.tolist()]),
             "image_grid_thw": grids,
         }

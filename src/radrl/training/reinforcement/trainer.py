@@ -48,7 +48,7 @@ from radrl.training.reinforcement.oracle import (
     Batch,
     Mixing,
     Oracle,
-    asked,
+    logprob_batch,
     mean_by_length,
     pair_losses,
     references,
@@ -109,7 +109,7 @@ class ReportGRPOTrainer(
         _share(known)
         for own in known:
             bare = shared_prefill.bare(own)
-            families.of(bare).ready(bare)
+            families.family_of_model(bare).ready(bare)
         self.beside: Texts | None = None
         self.last_of_texts: torch.Tensor | None = None
         self.reward, self.advantage, self.credit, self.oracle = reward, advantage, credit, oracle
@@ -207,7 +207,9 @@ class ReportGRPOTrainer(
         texts, own = references(batch) if "pair_weight" in batch else (None, None)
         with torch.no_grad(), self._frozen_start() as start:
             with self._beside(texts):
-                rollouts = self._get_per_token_logps_and_entropies(start, batch_size=size, **asked(batch))[0]
+                rollouts = self._get_per_token_logps_and_entropies(
+                    start, batch_size=size, **logprob_batch(batch)
+                )[0]
             if texts is not None:
                 found = mean_by_length(self._of_texts(start, batch, texts, size), texts.mask)
         known = {} if self.beta == 0 else {"ref_per_token_logps": rollouts}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from radrl.training.watching.history_rows import WINDOW, Row, at, mean, series
+from radrl.training.watching.history_rows import WINDOW, Row, mean, series, value_at
 from radrl.training.watching.mends import (
     Mend,
     Rule,
@@ -73,7 +73,7 @@ _NOTHING_TRAINS: Final = (
 
 
 def _no_variance(rows: Sequence[Row]) -> Symptom | None:
-    streak = _streak(rows, lambda row: at(row, ALIKE) == 1)
+    streak = _streak(rows, lambda row: value_at(row, ALIKE) == 1)
     if streak is None:
         return None
     severity = _while_it_lasts(streak, rows)
@@ -83,14 +83,14 @@ def _no_variance(rows: Sequence[Row]) -> Symptom | None:
             "oracle_alone", "note", streak, f"{says}; the reference reports alone teach.",
             Mend("This is what the oracle is for. Where it lasts,", ("raise its w_max", start("sft"))),
         )  # fmt: skip
-    if all(at(row, "groups/all_zero_share") == 1 for row in streak):
+    if all(value_at(row, "groups/all_zero_share") == 1 for row in streak):
         return Symptom("no_variance_all_zero", severity, streak, f"{says}, all have 0.", _TOO_HARD)
     return Symptom("no_variance_all_equal", severity, streak, f"{says}, though not all have 0.", _TOO_ALIKE)
 
 
 def _by_oracle(rows: Sequence[Row]) -> bool:
     """Whether in each of these steps a reference report was preferred over a rollout."""
-    return all((at(row, "oracle/pairs") or 0) > 0 for row in rows)
+    return all((value_at(row, "oracle/pairs") or 0) > 0 for row in rows)
 
 
 def _little_variance(rows: Sequence[Row]) -> Symptom | None:
@@ -105,10 +105,10 @@ def _little_variance(rows: Sequence[Row]) -> Symptom | None:
 
 
 def _no_gradient(rows: Sequence[Row]) -> Symptom | None:
-    streak = _streak(rows, lambda row: at(row, "loss") == 0 and at(row, "grad_norm") == 0)
+    streak = _streak(rows, lambda row: value_at(row, "loss") == 0 and value_at(row, "grad_norm") == 0)
     if streak is None:
         return None
-    equal = all(at(row, ALIKE) == 1 for row in streak)
+    equal = all(value_at(row, ALIKE) == 1 for row in streak)
     return Symptom(
         "no_gradient", _while_it_lasts(streak, rows), streak,
         f"loss and gradient are 0 in {len(streak)} steps running: no weight moves.",
@@ -130,7 +130,7 @@ def _truncated(rows: Sequence[Row]) -> Symptom | None:
 
 
 def _entropy(rows: Sequence[Row]) -> Symptom | None:
-    logged = [row for row in rows if at(row, "entropy") is not None]
+    logged = [row for row in rows if value_at(row, "entropy") is not None]
     if len(logged) < 2 * WINDOW:
         return None
     first, last = (mean(series(part, "entropy")) for part in (logged[:WINDOW], logged[-WINDOW:]))
@@ -173,7 +173,7 @@ def _streak(rows: Sequence[Row], holds: Callable[[Row], bool]) -> Sequence[Row] 
     best: list[Row] | None = None
     run: list[Row] = []
     for row in rows:
-        if at(row, "loss") is None and at(row, ALIKE) is None:
+        if value_at(row, "loss") is None and value_at(row, ALIKE) is None:
             continue
         run = [*run, row] if holds(row) else []
         best = run if len(run) >= STREAK else best

@@ -82,7 +82,7 @@ _RULES: Final[tuple[Rule, ...]] = (_not_finite, *cannot_learn.RULES, *reward_hac
 
 def _finding(symptom: Symptom, arm: Arm | None) -> Finding:
     first, last = (int(symptom.rows[i]["step"]) for i in (0, -1))
-    return Finding(symptom.name, symptom.severity, first, last, symptom.says, symptom.mend.told(arm))
+    return Finding(symptom.name, symptom.severity, first, last, symptom.says, symptom.mend.for_arm(arm))
 
 
 def _rising(rows: Sequence[Row]) -> Symptom | None:

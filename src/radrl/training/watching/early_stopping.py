@@ -12,7 +12,7 @@ from typing import Any
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from radrl.training.callbacks import SUMMARY
-from radrl.training.watching.history_rows import Row, at
+from radrl.training.watching.history_rows import Row, value_at
 
 
 def best_look(rows: Sequence[Row], column: str) -> int:
@@ -48,7 +48,7 @@ def has_run_out(rows: Sequence[Row], column: str, patience: int) -> bool:
 
 def _looks(rows: Sequence[Row], column: str) -> dict[int, float]:
     """The number by update, of the looks after the first."""
-    known = {int(row["step"]): at(row, column) for row in rows}
+    known = {int(row["step"]): value_at(row, column) for row in rows}
     return {update: value for update, value in known.items() if update and value is not None}
 
 

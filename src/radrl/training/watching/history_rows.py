@@ -12,7 +12,7 @@ WINDOW: Final = 10
 """Steps that a mean is taken over: a step's numbers rest on few prompts and swing."""
 
 
-def at(row: Row, name: str) -> float | None:
+def value_at(row: Row, name: str) -> float | None:
     """A row's number, or nothing where it has a gap or an infinity."""
     value = row.get(name)
     return float(value) if value is not None and math.isfinite(value) else None
@@ -25,7 +25,7 @@ def is_gap(value: Any) -> bool:
 
 def series(rows: Sequence[Row], name: str) -> list[float]:
     """The numbers that some rows have of a name, gaps left out."""
-    return [value for row in rows if (value := at(row, name)) is not None]
+    return [value for row in rows if (value := value_at(row, name)) is not None]
 
 
 def mean(values: Sequence[float]) -> float:

@@ -32,7 +32,7 @@ from typing import Any, Final
 
 from scipy.special import stdtr
 
-from radrl.training.watching.history_rows import Row, at, mean, series
+from radrl.training.watching.history_rows import Row, mean, series, value_at
 
 PER: Final = 60
 """Updates that a slope is told for, whatever a training had: arms of other lengths are read side by side."""
@@ -200,19 +200,19 @@ def _counted(of: Levelling) -> str:
 
 def _points(rows: Sequence[Row], column: str) -> Mapping[int, float]:
     """The numbers by update."""
-    known = {int(row["step"]): at(row, column) for row in rows}
+    known = {int(row["step"]): value_at(row, column) for row in rows}
     return {step: value for step, value in known.items() if value is not None}
 
 
 def _of_last_weights(rows: Sequence[Row]) -> Sequence[Row]:
     """The rows since the weights of the reward's parts last changed: before, it was another quantity."""
-    logged = [row for row in rows if at(row, REWARD) is not None]
+    logged = [row for row in rows if value_at(row, REWARD) is not None]
     since = next((i for i in range(len(logged), 0, -1) if _weights(logged[i - 1]) != _weights(logged[-1])), 0)
     return logged[since:]
 
 
 def _weights(row: Row) -> dict[str, Any]:
-    return {name: at(row, name) for name in row if re.fullmatch(r"rewards/.+/weight", name)}
+    return {name: value_at(row, name) for name in row if re.fullmatch(r"rewards/.+/weight", name)}
 
 
 def _slope(points: Mapping[int, float]) -> tuple[float | None, float | None]:

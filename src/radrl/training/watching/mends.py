@@ -30,7 +30,7 @@ class Mend:
     options: Sequence[str | Option] = ()
     otherwise: str = "lower training.learning_rate"
 
-    def told(self, arm: Arm | None) -> str:
+    def for_arm(self, arm: Arm | None) -> str:
         """The mend for an arm, in sentences."""
         if not self.options:
             return self.lead

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from radrl.training.watching.history_rows import WINDOW, Row, at, mean, series
+from radrl.training.watching.history_rows import WINDOW, Row, mean, series, value_at
 from radrl.training.watching.levelling import watched_column
 from radrl.training.watching.mends import Mend, Rule, Severity, Symptom, earns, reward, selection, where
 
@@ -172,7 +172,7 @@ def _climb(rows: Sequence[Row]) -> _Climb | None:
     phased = any(len(set(series(rows, name))) > 1 for name in weights)
     parts = [name for name in names if re.fullmatch(r"rewards/[^/]+/mean", name)]
     for name in parts if phased else ["reward"]:
-        logged = [row for row in rows if at(row, name) is not None]
+        logged = [row for row in rows if value_at(row, name) is not None]
         if len(logged) >= 2 * WINDOW and (says := _climbed(name, series(logged, name))):
             return _Climb(says, logged, _watched(rows))
     return None
@@ -189,7 +189,7 @@ def _climbed(name: str, values: Sequence[float]) -> str | None:
 
 
 def _watched(rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if at(row, "watch/most_common_share") is not None]
+    return [row for row in rows if value_at(row, "watch/most_common_share") is not None]
 
 
 def _change(watched: Sequence[Row], name: str) -> tuple[float, float] | None:
