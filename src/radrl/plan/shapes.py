@@ -326,3 +326,13 @@ def prompt_tokens(shape: Shape, prompt: str, pictures: int, image_tokens: int) -
     tokenizer = AutoTokenizer.from_pretrained(shape.folder, local_files_only=True, trust_remote_code=False)
     text = tokenizer.apply_chat_template(chat(prompt, pictures), add_generation_prompt=True, tokenize=False)
     return len(tokenizer(text)["input_ids"]) + pictures * (image_tokens - 1)
+
+
+def compact_weights(compact: Any) -> int:
+    """Weights of the compact CheXbert, about: embedding, attention and feed-forward products.
+
+    Args:
+        compact: the section `labeler.compact`.
+    """
+    layer = 4 * compact.hidden**2 + 2 * compact.hidden * compact.feed_forward
+    return int((compact.vocab_size + compact.max_tokens) * compact.hidden + compact.layers * layer)

@@ -200,7 +200,7 @@ class Planner:
         if compact is None:
             return Stage("labeler", 0, 0, 1, Tokens(), 0.0)
         texts = compact.recombined + compact.reworded + self.asked.films.pretrain
-        operations = 6 * compact_weights(compact) * texts * compact.max_tokens
+        operations = 6 * shapes.compact_weights(compact) * texts * compact.max_tokens
         return Stage(
             "labeler", 0, texts, 1, Tokens(reports=texts), operations / (self.asked.card.training * 1e12)
         )
@@ -388,19 +388,9 @@ class Planner:
         if name == "chexbert":
             return peaks.CHEXBERT
         compact = self.params.labeler.parts().get("compact")
-        return compact_weights(compact) if name == "chexbert_compact" and compact else 0
+        return shapes.compact_weights(compact) if name == "chexbert_compact" and compact else 0
 
     def _texts(self, name: str) -> float:
         if name == "chexbert":
             return self.asked.card.texts
         return self.asked.pace.texts_compact if name == "chexbert_compact" else self.asked.pace.texts_rules
-
-
-def compact_weights(compact: Any) -> int:
-    """Weights of the compact CheXbert, about: embedding, attention and feed-forward products.
-
-    Args:
-        compact: the section `labeler.compact`.
-    """
-    layer = 4 * compact.hidden**2 + 2 * compact.hidden * compact.feed_forward
-    return int((compact.vocab_size + compact.max_tokens) * compact.hidden + compact.layers * layer)
