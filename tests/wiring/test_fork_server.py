@@ -83,8 +83,10 @@ def waiting(
     before = {child.pid for child in psutil.Process(running.pid).children()}
     command = ["sh", "-c", f"exec kedro run --config={unwritten}"]
     asked = subprocess.Popen(command, cwd=root, env=running.variables, stderr=stderr)
+    end = time.monotonic() + 60
     while not (new := [c for c in psutil.Process(running.pid).children() if c.pid not in before]):
         assert asked.poll() is None
+        assert time.monotonic() < end, "the server has forked nothing"
         time.sleep(0.01)
     return asked, new[0]
 

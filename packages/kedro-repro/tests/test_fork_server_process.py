@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kedro_repro import fork_server_process
 from kedro_repro.fork_server_process import pays, server
 from kedro_repro.project import Params, Project
 
@@ -87,3 +88,15 @@ def test_server_is_for_three_stages_and_more_where_the_project_may_fork(
     assert pays(own, chosen, params) == worth
     monkeypatch.setattr(sys, "platform", "darwin")
     assert not pays(own, chosen, params)
+
+
+def test_servers_of_one_project_do_not_take_one_anothers_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fork_server_process.tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / f"kedro-repro.{os.getuid()}.{2**22 + 1}.killed"  # above every number of a process
+    left.mkdir()
+    with fork_server_process.socket_folder() as one, fork_server_process.socket_folder() as other:
+        assert one != other
+        assert sorted(tmp_path.iterdir()) == sorted([one, other])
+    assert list(tmp_path.iterdir()) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -71,7 +70,7 @@ def server(root: Path, held: Collection[int] = (), **more: str) -> Iterator[Serv
     Raises:
         RuntimeError: with what it said, when it does not start.
     """
-    with socket_folder(root) as folder:
+    with socket_folder() as folder:
         address, said = folder / "socket", folder / "said"
         with said.open("wb") as log:
             process = subprocess.Popen(
@@ -97,22 +96,32 @@ def server(root: Path, held: Collection[int] = (), **more: str) -> Iterator[Serv
 
 
 @contextmanager
-def socket_folder(root: Path) -> Iterator[Path]:
-    """The folder of a project's socket, of this user alone; what a kill has left there is removed.
+def socket_folder() -> Iterator[Path]:
+    """A folder for a server's socket, of this user alone; what killed processes have left is removed.
 
     It lies in the system's temporary folder and has a short name, for a socket's path has 108 characters.
-
-    Args:
-        root: the project's folder.
+    The name begins with the number of this process, which says whether somebody still needs the folder.
     """
-    name = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:16]
-    folder = Path(tempfile.gettempdir()) / f"kedro-repro.{os.getuid()}.{name}"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(mode=0o700)  # fails where another user holds the name
+    temporary, prefix = Path(tempfile.gettempdir()), f"kedro-repro.{os.getuid()}."
+    for left in temporary.glob(f"{prefix}*"):
+        if not _runs(left.name.removeprefix(prefix).partition(".")[0]):
+            shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}."))
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _runs(number: str) -> bool:
+    """Whether there is a process of this number; another's is none of ours to judge."""
+    try:
+        os.kill(int(number), 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def _of_project(root: Path, variables: Mapping[str, str]) -> dict[str, str]:
