@@ -22,7 +22,12 @@ def arguments(device: torch.device) -> dict[str, Any]:
     Args:
         device: of `radrl.process.devices.place`.
     """
-    return {"use_cpu": device.type == "cpu", "dataloader_pin_memory": device.type == "cuda"}
+    return {
+        "use_cpu": device.type == "cpu",
+        "dataloader_pin_memory": device.type == "cuda",
+        # a policy's are constants, and written anew between two forwards they void the first one's graph
+        "ddp_broadcast_buffers": False,
+    }
 
 
 def hold(made: TrainingArguments, device: torch.device) -> None:
