@@ -285,7 +285,7 @@ class Reporter:
         """Write on samples; draws, if any, follow from the seed and a sample's place among all.
 
         Args:
-            films: the films of B samples, of `radrl.reporting.shown`, one or more each.
+            films: the films of B samples, of `radrl.reporting.film_as_seen`, one or more each.
             first: the place of the first; by default after all that were written so far.
 
         Returns:

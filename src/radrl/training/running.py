@@ -49,7 +49,8 @@ def trained(
         if own is not None:
             complete_weights.check_numbers(own, f"the {who}, as it is cast to train,", mend=TOO_SMALL)
     accept_indexed_cpu()
-    trainer.train(resume_from_checkpoint=checkpoint)
+    # a text: accelerate looks for a name in it before it is a path
+    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     if keep_best:
         restore_best(trainer, workspace)
     whole = shards.gathered(accelerator, accelerator.unwrap_model(trainer.model), kind)
