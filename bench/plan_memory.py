@@ -4,7 +4,7 @@
     python bench/plan_memory.py --sizes 112 --at-once 4 --write docs/bench/plan_memory.md
 
 Two comparisons. Kept: bytes that torch keeps of a token in a layer for the backward pass, counted by its own
-hook on saved tensors in models of two and of four layers, and `radrl.plan.memory.saved_bytes`. Peak: what two steps
+hook on saved tensors in models of two and four layers, and `plan.memory.saved_bytes`. Peak: what two steps
 of training added to a process, each cell in a process of its own (peak resident memory less what it was
 before the first step, policy and frozen start loaded), and the plan's fullest moment less weights and frozen
 start.
