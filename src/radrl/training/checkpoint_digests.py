@@ -1,4 +1,4 @@
-"""What a checkpoint held when it was written, by which one that was cut short or altered since is known."""
+"""Seals: what a checkpoint held when it was written, so that one cut short or altered since is recognised."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def run(file: Path) -> None:
 
 
 def _lost_another(error: BaseException) -> bool:
-    """Whether a process failed because another one was gone, which is no reason to tell."""
+    """Whether a process failed only because another one was gone; the other's reason is the one to tell."""
     return isinstance(error, torch.distributed.DistError) or "gloo/transport" in str(error)
 
 

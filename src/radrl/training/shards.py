@@ -25,12 +25,14 @@ from radrl.training.preflight import SettingsError
 class ComputesAsWhole:
     """Mixin of a `transformers.Trainer` whose numbers do not tell whether its weights are parted.
 
-    Left alone accelerate casts to bfloat16, where that computes, all that comes together: every weight, what
-    the model returns (losses and log-probabilities of 8 bits) and the sums of gradients. Here weights come
-    together as they are and products are cast by autocast, as where each process has them all.
+    Left alone, accelerate casts three things to bfloat16 where a training computes in it: every weight that
+    is gathered, what the model returns (losses and log-probabilities of 8 bits) and the sums of gradients.
+    Here weights are gathered as they are, and autocast casts the products, as where each process has all
+    weights.
 
-    They come together layer by layer of the language model, whichever its family. Layers of the vision tower
-    do with what is left: films of different sizes would make processes ask for them differently often.
+    Weights are gathered layer by layer of the language model, whichever its family. Those of the vision tower
+    are gathered with all the rest, not layer by layer: films of different sizes would make processes ask for
+    its layers differently often.
     """
 
     def create_accelerator_and_postprocess(self) -> None:

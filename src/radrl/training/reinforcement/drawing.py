@@ -32,7 +32,8 @@ class DrawsRollouts:
             drawn = self.sampler.draw(policy, images, **told)
             return [one.ids for one in drawn], [one.log_probabilities for one in drawn]
         numbers = self._numbers(len(prompts))
-        # in one block of autocast weights are cast once, not for each token, and those of adapters at all
+        # one block of autocast casts each weight once, not once a token; without it
+        # the weights of adapters would not be cast at all
         with accelerator.autocast(), shared_prefill.sharing(shared_prefill.bare(policy), numbers=numbers):
             return super()._generate_single_turn(prompts, images, *args, **kwargs)  # type: ignore[misc]
 

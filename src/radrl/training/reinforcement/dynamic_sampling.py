@@ -116,7 +116,7 @@ class Group:
 
 
 def left_scale(loss: str, kept: BoolArray, at_once: int) -> float:
-    """What a loss is multiplied by whose reports are masked in part, so that it is the loss of the others.
+    """The factor that turns a loss in which dropped reports are masked into the loss of the kept ones alone.
 
     Args:
         loss: its name, as `radrl.params.losses.NAMES` has them.
@@ -124,8 +124,8 @@ def left_scale(loss: str, kept: BoolArray, at_once: int) -> float:
         at_once: rollouts of a part of the step.
 
     Returns:
-        Reports by reports that are kept, or parts by parts that have some, as the loss divides; 0 where
-        nothing is kept.
+        The ratio of all to kept: of reports, or of parts that have a kept report where the loss averages over
+        parts. 1 where the loss divides by tokens of the batch; 0 where nothing is kept.
 
     Example:
         >>> left_scale("grpo", np.array([True, True, True, False]), at_once=2)
@@ -142,8 +142,8 @@ def left_scale(loss: str, kept: BoolArray, at_once: int) -> float:
 class SamplesDynamically:
     """Mixin of `radrl.training.reinforcement.trainer.ReportGRPOTrainer`: what is done about equal rewards.
 
-    A step that redraws knows its rollouts and scores before TRL puts its batch together, which it is then
-    told in place of drawing.
+    A step that redraws has drawn and scored its rollouts before TRL puts its batch together. TRL is then
+    given these rollouts and scores, and draws none itself.
     """
 
     dynamic: Mapping[str, Any] | None = None

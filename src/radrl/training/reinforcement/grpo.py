@@ -253,7 +253,7 @@ def _correction(importance: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _loss(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What is made less of; advantages are the trainer's own."""
+    """TRL's settings of the loss to be minimised; the trainer itself makes the advantages."""
     return {
         **losses.arguments(settings["loss"], clip_low=settings["clip_low"], clip_high=settings["clip_high"]),
         "scale_rewards": "none",

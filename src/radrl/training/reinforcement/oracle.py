@@ -144,8 +144,8 @@ def references(batch: Batch) -> tuple[Texts, torch.Tensor]:
         batch: TRL's inputs of B rollouts, with pair_weight, film, reference_ids and reference_mask.
 
     Returns:
-        N of them, at least one, for processes ask alike, and which is each rollout's; one whose reference is
-        not among them has another, and no pair.
+        N of them, and for each rollout the index of its reference. N is at least 1, since all processes have
+        to ask the model alike. A rollout whose reference is not among the N has another's index and no pair.
     """
     weight, film = batch["pair_weight"], batch["film"]
     films = (film[weight > 0] if (weight > 0).any() else film[:1]).unique()  # sorted

@@ -1,13 +1,13 @@
 """TRL's trainer with the parts it is handed: reward, credit and oracle.
 
 TRL keeps the loop, generation (unless a sampler draws), the clipped loss, its correction for another sampler
-and the KL term. Overridden are only the places where the papers differ from it (how rewards become
-advantages, that rewards are kept exact on the way, and the oracle's term beside the loss), what keeps a
-resumed run from being the unbroken one, and what would be computed for each rollout though its film and
-prompt are the group's (`policy.shared_prefill`, `shared_forward`). All log-probabilities, of the policy, the
-frozen start and the oracle, come from `_get_per_token_logps_and_entropies`. The frozen start is asked once
-the rewards are known, so that the references that the oracle prefers go through it, as through the policy,
-beside the rollouts of their film.
+and the KL term. Only three things are overridden. One is what the papers do otherwise: how rewards become
+advantages, that rewards are kept exact on the way, and the oracle's term beside the loss. Another is what
+would make a resumed run differ from an unbroken one. The last is what TRL computes for each rollout although
+the group shares its film and prompt (`policy.shared_prefill`, `shared_forward`). All log-probabilities, of
+the policy, the frozen start and the oracle, come from `_get_per_token_logps_and_entropies`. The frozen start
+is asked once the rewards are known: the references that the oracle prefers then go through it beside the
+rollouts of their film, as they do through the policy.
 
 Departures from TRL: a group is without variance when its rewards are equal, not when their standard deviation
 is near zero; advantages follow `algorithms.advantages` in the convention that params.yaml names; missing
