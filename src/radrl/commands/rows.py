@@ -18,6 +18,7 @@ from radrl.commands.pairs import Pairs, Survey
 from radrl.commands.project import project_folder
 from radrl.commands.result import Bootstrap, Gathering, Result, as_text, show
 from radrl.commands.run import Part, Scoring, set_up
+from radrl.evaluation.meteor import METEOR
 from radrl.labelers import needs_model, says_nothing
 from radrl.process.devices import ASKED
 from radrl.reports.sections import TARGETS, Target
@@ -43,7 +44,6 @@ Examples:
 _SYSTEMS: Final = Path("conf/base/systems")
 _LABELERS: Final = Path("data/06_models/labeler")
 _KEYS: Final = ", ".join(f"{key} [{name}]" for key, name in files.COLUMNS.items())
-_METEOR: Final = "nlg_meteor"
 _SHOWN: Final = 5
 """Studies that a note names."""
 
@@ -261,7 +261,7 @@ def _set_up(root: Path, params: Params, metrics: Sequence[str], device: str | No
             f"makes it, or leave ce_{lacking[0]}_* out of --metrics"
         )
     # METEOR starts Java
-    meteor = {} if any(item == "nlg" or fnmatchcase(_METEOR, item) for item in metrics) else {"meteor": False}
+    meteor = {} if any(item == "nlg" or fnmatchcase(METEOR, item) for item in metrics) else {"meteor": False}
     scoring = set_up(
         metrics=metrics,
         labelers=readers,

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import psutil
+
 from kedro_repro import fork_client
 from kedro_repro.programs import environment
 from kedro_repro.project import Project, load
@@ -102,26 +104,13 @@ def socket_folder() -> Iterator[Path]:
     It lies in the system's temporary folder and has a short name, for a socket's path has 108 characters.
     The name begins with the number of this process, which says whether somebody still needs the folder.
     """
-    temporary, prefix = Path(tempfile.gettempdir()), f"kedro-repro.{os.getuid()}."
-    for left in temporary.glob(f"{prefix}*"):
-        if not _runs(left.name.removeprefix(prefix).partition(".")[0]):
+    prefix = f"kedro-repro.{os.getuid()}."
+    for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        number = left.name.removeprefix(prefix).partition(".")[0]
+        if not (number.isdigit() and psutil.pid_exists(int(number))):
             shutil.rmtree(left, ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}."))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _runs(number: str) -> bool:
-    """Whether there is a process of this number; another's is none of ours to judge."""
-    try:
-        os.kill(int(number), 0)
-    except (ValueError, ProcessLookupError):
-        return False
-    except PermissionError:
-        pass
-    return True
+    with tempfile.TemporaryDirectory(prefix=f"{prefix}{os.getpid()}.", ignore_cleanup_errors=True) as made:
+        yield Path(made)
 
 
 def _of_project(root: Path, variables: Mapping[str, str]) -> dict[str, str]:
