@@ -79,26 +79,6 @@ def run(policy_folder: Path, many: Dataset, tmp_path: Path) -> Run:
     return train
 
 
-@pytest.fixture
-def batches(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Every batch that trains, with the films of its rows."""
-    seen: list[dict[str, Any]] = []
-
-    class Noting(grpo.ReportGRPOTrainer):
-        def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-            batch = super()._generate_and_score_completions(inputs)
-            seen.append(batch)
-            return batch
-
-        def _calculate_rewards(self, inputs: Any, *args: Any) -> torch.Tensor:
-            found = super()._calculate_rewards(inputs, *args)
-            self.films = [row["sample_id"] for row in inputs][:: self._group_size]
-            return found
-
-    monkeypatch.setattr(grpo, "ReportGRPOTrainer", Noting)
-    return seen
-
-
 def order(count: int) -> list[int]:
     """The first films of the training's order."""
     own = FilmOrder(FILMS, 2, 3)

@@ -75,21 +75,6 @@ def run(policy_folder: Path, prompts: Dataset, small: dict[str, Any], tmp_path: 
     return train
 
 
-@pytest.fixture
-def batches(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Every generated batch."""
-    seen: list[dict[str, Any]] = []
-
-    class Noting(grpo.ReportGRPOTrainer):
-        def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-            batch = super()._generate_and_score_completions(inputs)
-            seen.append(batch)
-            return batch
-
-    monkeypatch.setattr(grpo, "ReportGRPOTrainer", Noting)
-    return seen
-
-
 def log_probabilities(model: Any, batch: dict[str, Any]) -> torch.Tensor:
     """Of the batch's rollouts under a model, by its logits alone; shape (B, T), 0 at padding."""
     ids = torch.cat([batch["prompt_ids"], batch["completion_ids"]], dim=1)
