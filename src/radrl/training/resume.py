@@ -85,7 +85,7 @@ def restore_best(trainer: Any, workspace: Path) -> None:
 def accept_indexed_cpu() -> None:
     """Let `torch.load` restore to the device `cpu:0`, for the rest of this process.
 
-    Of two and more processes on CPUs, transformers 5.10 and some releases after it ask torch to restore the
+    Of two and more processes on CPUs, transformers 5.17 and some releases after it ask torch to restore the
     optimizer there, which torch refuses: it knows this device as `cpu`.
     """
 
