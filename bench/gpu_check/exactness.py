@@ -21,7 +21,7 @@ from trl.trainer.utils import add_fused_lm_head
 
 from gpu_check.parts import Keep
 from gpu_check.setup import Setup
-from radrl.policy import decoding
+from radrl.policy import token_draws
 from radrl.policy.folder import Policy
 from radrl.policy.shared_prefill import by_row, write_on
 from radrl.training.reinforcement import shared_forward
@@ -206,7 +206,7 @@ def _drawn(setup: Setup, policy: Policy, inputs: Any, places: range) -> torch.Te
     part["pixel_values"] = inputs["pixel_values"][places.start * patches : places.stop * patches]
     part["image_grid_thw"] = inputs["image_grid_thw"][own]
     owners = torch.arange(len(places), device=setup.device).repeat_interleave(GROUP)
-    numbers = decoding.numbers(0, places, GROUP, setup.tokens, setup.device)
+    numbers = token_draws.numbers(0, places, GROUP, setup.tokens, setup.device)
     how = {"do_sample": True, "temperature": 1.0, "top_p": 0.9, "top_k": 0, "num_beams": 1}
     written = write_on(
         policy.model,

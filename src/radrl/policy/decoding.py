@@ -3,29 +3,24 @@
 It is what transformers' `generate` calls in place of its own (`custom_generate`), after it has made
 settings into processors of logits and criteria of an end: the model, the wrappers around `generate` and its
 results are as ever. Other than transformers' loop it reads each distinct prompt once and holds its keys and
-values once (`shared_prompts`), lets rows leave the batch when they have ended, draws by row (`drawn`), and
-asks the model for the next token without the bookkeeping of cases that do not come up here. Where a family
-cannot hold a prompt once (`Family.apart`), each row reads its own, and all else is as with shared ones.
+values once (`shared_prompts`), lets rows leave the batch when they have ended, draws by row (`token_draws`),
+and asks the model for the next token without the bookkeeping of cases that do not come up here. Where a
+family cannot hold a prompt once (`Family.why_not_shared`), each row reads its own, and all else is as with
+shared ones.
+
+On a GPU each token is a step of fixed shapes that is recorded once (`fixed_shapes`), and every so many tokens
+the rows are looked at for ends; what is written is the same.
 
 Where processes hold parts of the weights, one that is done goes on asking until all are.
-
-A draw is a function of a row's logits and of one number of its own, so it does not depend on which other rows
-are in the batch, nor on how many draws were made for them. torch.multinomial draws as many numbers as the
-vocabulary is long, from a generator that all rows share. Nucleus: the fewest likeliest tokens whose
-probabilities sum to at least p (Holtzman et al. 2020, section 3.1). Departure from transformers: tokens
-exactly as likely as the last one of the nucleus are in it too, for which of them came first would be a matter
-of how the sort goes.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
-import numpy as np
 import torch
 import torch.distributed
 from transformers import DynamicCache, TopPLogitsWarper
@@ -33,78 +28,9 @@ from transformers.integrations.deepspeed import is_deepspeed_zero3_enabled
 
 from radrl.policy import families
 from radrl.policy.family import Family, Inputs
+from radrl.policy.fixed_shapes import FixedShapes, fixes
 from radrl.policy.shared_prompts import Prompts, attending
-
-LIKELIEST: Final = 64
-"""Tokens that are sorted to find where a nucleus ends; all are where these do not hold it."""
-
-
-def precision(device: torch.device) -> torch.dtype:
-    """Of sums over a vocabulary: float32 would lose the rare ones of 150,000; Apple's GPUs have no other."""
-    return torch.float32 if device.type == "mps" else torch.float64
-
-
-def numbers(
-    seed: int, places: Iterable[int], samples: int, tokens: int, device: torch.device
-) -> torch.Tensor:
-    """What samples' tokens are drawn by.
-
-    Args:
-        seed: of all draws.
-        places: of each of B samples among all that are written; its numbers follow from the seed and this.
-        samples: rollouts of a sample.
-        tokens: that a rollout may have.
-        device: where they are used.
-
-    Returns:
-        At least 0 and below 1, shape (B * samples, tokens).
-    """
-    kind = np.float32 if precision(device) is torch.float32 else np.float64
-    own = [np.random.default_rng([seed, place]).random((samples, tokens), dtype=kind) for place in places]
-    return torch.from_numpy(np.concatenate(own)).to(device)
-
-
-def sample_tokens(scores: torch.Tensor, numbers: torch.Tensor, top_p: float = 1.0) -> torch.Tensor:
-    """A token for each row.
-
-    Args:
-        scores: logits, temperature applied, minus infinity where a token is ruled out, shape (B, V).
-        numbers: at least 0, below 1, in `precision`, shape (B,).
-        top_p: nucleus mass.
-
-    Returns:
-        The first token up to which the probabilities, in the vocabulary's order, sum to more than the
-        number's share of all, shape (B,).
-
-    Raises:
-        FloatingPointError: when a row has a logit that is no number or infinite, or no possible token.
-    """
-    probabilities = scores.softmax(dim=-1)
-    if top_p < 1:
-        rare = probabilities < _least(probabilities, top_p)
-        probabilities = probabilities.masked_fill(rare, 0.0)
-    sums = probabilities.cumsum(dim=-1, dtype=numbers.dtype)
-    # below the last sum though it was rounded, so that a token is found, and one that is possible
-    found = torch.searchsorted(sums, sums[:, -1:] * numbers[:, None], right=True)[:, 0]
-    if bool((found == sums.shape[-1]).any()):  # no sum of NaNs is more than another
-        raise FloatingPointError(
-            "no token can be drawn: the policy's logits are NaN or infinite; its weights are spoilt, or its "
-            "dtype does not hold its numbers (set it to float32)"
-        )
-    return found
-
-
-def _least(probabilities: torch.Tensor, top_p: float) -> torch.Tensor:
-    """The least probability in each row's nucleus, shape (B, 1)."""
-    count = min(LIKELIEST, probabilities.shape[-1])
-    likeliest = probabilities.topk(count).values
-    sums = likeliest.cumsum(dim=-1)
-    if count < probabilities.shape[-1] and bool((sums[:, -1] < top_p).any()):
-        likeliest = probabilities.sort(dim=-1, descending=True).values
-        sums = likeliest.cumsum(dim=-1)
-    last = (sums < top_p).sum(dim=-1, keepdim=True).clamp(max=likeliest.shape[-1] - 1)
-    return likeliest.gather(-1, last)
-
+from radrl.policy.token_draws import check_drawn, precision, sample_tokens
 
 logger = logging.getLogger(__name__)
 
@@ -139,34 +65,50 @@ def decode(
         Prompts and what was written, padded behind its end, (N, T + tokens of the longest).
     """
     start, longest = input_ids.shape[1], generation_config.max_length
-    family, device = families.family_of_model(model), input_ids.device
-    why_apart = family.why_not_shared(model.model.language_model.config, longest)
+    device = input_ids.device
     choose = _Choice(
         logits_processor, _numbers(generation_config, numbers, len(owners), longest - start, device)
     )
-    written = input_ids.new_full((len(owners), longest), generation_config.pad_token_id)
+    padding = generation_config.pad_token_id
+    written = input_ids.new_full((len(owners), longest), padding)
     written[:, :start] = input_ids
     rows, synced = torch.arange(len(owners), device=device), _synced(model)
-    if why_apart:
-        _say_apart(why_apart)
-    reading = (_Apart if why_apart else _Together)(model, family, prompts, owners)
-    length, done = start, False
+    ended, lengths = torch.zeros_like(rows, dtype=torch.bool), torch.zeros_like(rows)
+    reading = _reading(model, prompts, owners, longest, shared_out=synced)
+    length, step, done = start, 0, False
     with reading.block():
         while True:
+            step += 1
             if not done:
-                tokens = choose(written[rows, :length], reading.logits)
+                tokens = choose(written[rows, :length], reading.logits).where(~ended, padding)
                 written[rows, length] = tokens
                 length += 1
-                ended = stopping_criteria(written[rows, :length], None)
-                done = bool(ended.all())
-            if _all(done, synced, device):
-                return written[:, :length]
-            if not done and ended.any():
-                stay = (~ended).nonzero()[:, 0]
-                rows, tokens = rows[stay], tokens[stay]
-                choose.select(stay)
-                reading.select(stay)
+                lengths[rows] = lengths[rows].where(ended, length)
+                ended |= stopping_criteria(written[rows, :length], None)
+            if step % reading.look_every == 0 or step == longest - start:
+                choose.check()
+                done = done or bool(ended.all())
+                if _all(done, synced, device):
+                    return written[:, : int(lengths.max())]
+                if not done and (stay := reading.staying(ended)) is not None:
+                    rows, tokens, ended = rows[stay], tokens[stay], ended[stay]
+                    choose.select(stay)
+                    reading.select(stay)
             reading.step(tokens)
+
+
+def _reading(
+    model: Any, prompts: Inputs, owners: torch.Tensor, longest: int, *, shared_out: bool
+) -> _Together | _Apart | FixedShapes:
+    """How rows are read on, as decoding goes on from it."""
+    family = families.family_of_model(model)
+    if why_apart := family.why_not_shared(model.model.language_model.config, longest):
+        _say_apart(why_apart)
+        return _Apart(model, family, prompts, owners)
+    if fixes(owners.device) and not shared_out:
+        room = longest - prompts["input_ids"].shape[1]
+        return FixedShapes(model, family, *prefilled(model, prompts, owners), room=room)
+    return _Together(model, family, prompts, owners)
 
 
 @torch.no_grad()
@@ -193,12 +135,17 @@ def prefilled(model: Any, inputs: Inputs, owners: torch.Tensor) -> tuple[torch.T
 class _Together:
     """What rows written from prompts that are held once have read, and the logits behind it.
 
+    Class attributes:
+        look_every: tokens between two looks at which rows have ended.
+
     Args:
         model: without wrappers.
         family: its own.
         prompts: the processor's tensors of P prompts.
         owners: the prompt of each row, shape (N,).
     """
+
+    look_every = 1
 
     def __init__(self, model: Any, family: Family, prompts: Inputs, owners: torch.Tensor) -> None:
         self.model, self.family, self.cache = model, family, DynamicCache()
@@ -207,6 +154,10 @@ class _Together:
     def block(self) -> AbstractContextManager[None]:
         """In which the model takes prompts for a mask."""
         return attending(self.model.model.language_model.config)
+
+    def staying(self, ended: torch.Tensor) -> torch.Tensor | None:
+        """Those of the rows, ended or not, shape (B,), that are read on; nothing for all."""
+        return (~ended).nonzero()[:, 0] if ended.any() else None
 
     def select(self, stay: torch.Tensor) -> None:
         """Go on with some of the rows."""
@@ -229,6 +180,8 @@ class _Together:
 class _Apart:
     """As `_Together`, of rows that read a prompt each, by transformers' own masks and caches."""
 
+    look_every = 1
+
     def __init__(self, model: Any, family: Family, prompts: Inputs, owners: torch.Tensor) -> None:
         films = family.by_row(prompts, model.config)
         rows = {name: own[owners] for name, own in prompts.items() if name not in films}
@@ -240,6 +193,8 @@ class _Apart:
     def block(self) -> AbstractContextManager[None]:
         """Nothing is changed."""
         return nullcontext()
+
+    staying = _Together.staying
 
     def select(self, stay: torch.Tensor) -> None:
         """Go on with some of the rows."""
@@ -286,6 +241,7 @@ class _Choice:
         if self.processors and isinstance(self.processors[-1], TopPLogitsWarper):
             self.top_p = self.processors.pop().top_p
         self.numbers, self.step = numbers, 0
+        self.none: list[torch.Tensor] = []
 
     def __call__(self, ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
         for process in self.processors:
@@ -293,7 +249,15 @@ class _Choice:
         if self.numbers is None:
             return logits.argmax(dim=-1)
         self.step += 1
-        return sample_tokens(logits, self.numbers[:, self.step - 1], self.top_p)
+        found = sample_tokens(logits, self.numbers[:, self.step - 1], self.top_p)
+        self.none.append(found == logits.shape[-1])
+        return found.clamp(max=logits.shape[-1] - 1)
+
+    def check(self) -> None:
+        """Refuse what was drawn since the last check where no token could be."""
+        if self.none:
+            check_drawn(torch.stack(self.none))
+        self.none.clear()
 
     def select(self, rows: torch.Tensor) -> None:
         if self.numbers is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from PIL import Image
 
-from radrl.policy import decoding, folder
+from radrl.policy import folder, token_draws
 from radrl.policy.encoding import Films, decode_films, encode_prompts
 from radrl.policy.folder import Policy, ends
 from radrl.policy.shared_prefill import write_on
@@ -51,7 +51,7 @@ def write(
     numbers = None
     if temperature > 0:
         places = range(first, first + len(films))
-        numbers = decoding.numbers(seed, places, samples, max_new_tokens, owners.device)
+        numbers = token_draws.numbers(seed, places, samples, max_new_tokens, owners.device)
     how = _decoding(temperature, top_p)
     ids = write_on(policy.model, inputs, owners, numbers=numbers, max_new_tokens=max_new_tokens, **how)
     completions = ids[:, inputs["input_ids"].shape[1] :]  # (B * samples, T)

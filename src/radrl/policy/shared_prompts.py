@@ -34,6 +34,7 @@ class Prompts:
         slots: the rollout in each of the G slots of each prompt, any where it has fewer, shape (P G,);
             nothing where rollouts fill them in their order.
         places: the slot of each rollout, shape (B,); nothing in the same case.
+        unwritten: True where a rollout's own keys are none yet, shape (T,); nothing where all are.
     """
 
     layers: Sequence[tuple[torch.Tensor, torch.Tensor]]
@@ -41,6 +42,7 @@ class Prompts:
     owners: torch.Tensor
     slots: torch.Tensor | None
     places: torch.Tensor | None
+    unwritten: torch.Tensor | None = None
 
     @classmethod
     def of(
@@ -129,6 +131,8 @@ def attend(
         of_own = asked @ key.transpose(2, 3)
     if prompts.padding is not None:
         of_prompt = of_prompt.masked_fill(prompts.padding, -torch.inf)
+    if prompts.unwritten is not None:
+        of_own = of_own.masked_fill(prompts.unwritten, -torch.inf)
     scores = torch.cat([prompts.split(of_prompt, sharing), of_own], dim=3)
     weights = scores.softmax(dim=3, dtype=torch.float32).to(value.dtype)  # (B, key heads, R, L + T)
     if dropout:

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from radrl.policy import decoding, shared_prefill
+from radrl.policy import shared_prefill, token_draws
 from radrl.policy.vllm_writer import seed_of
 from radrl.training.reinforcement import shares
 
@@ -44,4 +44,4 @@ class DrawsRollouts:
         if not self.attempt:
             return shares.numbers(accelerator, rows, tokens)
         seed = seed_of(trainer.args.seed, trainer.state.global_step, self.attempt)
-        return decoding.numbers(seed, range(rows), 1, tokens, accelerator.device)
+        return token_draws.numbers(seed, range(rows), 1, tokens, accelerator.device)

@@ -14,7 +14,7 @@ from accelerate import Accelerator
 from accelerate.utils import broadcast, gather_object
 
 from radrl.credit.base import Credit, Rollouts, TokenWeights
-from radrl.policy.decoding import precision
+from radrl.policy.token_draws import precision
 from radrl.training.reinforcement.shared_forward import Texts
 
 
