@@ -15,6 +15,7 @@ CARD = Card(
     bandwidth=1.0,
     link=0.5,
     layer_ms=1.0,
+    launched_layer_ms=7.0,
     vllm_layer_ms=0.1,
     texts=10,
     source="",
@@ -49,12 +50,12 @@ def test_processes_share_operations_and_wait_alike():
 
 
 def test_shards_are_gathered_for_every_token():
-    costs = Costs(1000, 2000, 10, 10**9, gathered_bytes=10**9)
-    assert hours.writing(Tokens(steps=100), costs, CARD) == pytest.approx(100 * (10 * 1e-3 + 1e-3 + 2e-3))
+    costs = Costs(1000, 2000, 10, 10**9, gathered_bytes=10**9, loop="launched")
+    assert hours.writing(Tokens(steps=100), costs, CARD) == pytest.approx(100 * (10 * 7e-3 + 1e-3 + 2e-3))
 
 
 def test_vllm_starts_a_token_at_once_and_reads_keys_and_values():
-    costs = Costs(1000, 2000, 10, 10**9, cached_bytes=3 * 10**9, captured=True)
+    costs = Costs(1000, 2000, 10, 10**9, cached_bytes=3 * 10**9, loop="vllm")
     assert hours.writing(Tokens(steps=100), costs, CARD) == pytest.approx(100 * (10 * 0.1e-3 + 4e-3))
 
 

@@ -94,7 +94,7 @@ def test_vllm_writes_more_reports_at_once_and_takes_its_share_of_a_device(recipe
         report.plan(recipe, card="h100")
         for recipe in (recipes["deer-mimic_cxr"], with_vllm(recipes, tmp_path))
     )
-    assert of(vllm, "rollouts").seconds < of(hf, "rollouts").seconds
+    assert of(vllm, "rollouts").tokens.steps < of(hf, "rollouts").tokens.steps
     assert of(vllm, "rollouts").bytes == int(0.9 * 78 * 2**30)
     assert of(vllm, "train@deer").seconds == of(hf, "train@deer").seconds
 
@@ -117,6 +117,15 @@ def test_a_training_has_vllm_beside_it(recipes, tmp_path):
     assert "train@deer" not in {one.stage for one in hf.refusals}
     mends = {one.stage: one.mend for one in vllm.refusals}
     assert mends["train@deer"].startswith("set training.engine to hf, or compute.vllm.gpu_memory lower (")
+
+
+def test_a_training_has_the_copy_that_writes_beside_it(recipes, tmp_path):
+    own, copied = (
+        report.plan(with_vllm(recipes, tmp_path, draws=draws), card="h200") for draws in ("hf", "hf_bfloat16")
+    )
+    before, after = of(own, "train@deer"), of(copied, "train@deer")
+    assert after.bytes - before.bytes == pytest.approx(2 * 3.75e9, rel=0.01)  # of Qwen2.5-VL-3B
+    assert after.seconds == pytest.approx(before.seconds)  # under autocast its own loop reads bfloat16 too
 
 
 def test_refusals_that_are_alike_are_one_line(recipes):

@@ -119,17 +119,19 @@ def test_each_token_has_its_share_of_the_numbers(vocabulary: int, spread: float,
     steps = 50_000
     logits = scores(vocabulary, spread)
     own = torch.arange(steps, dtype=torch.float64) / steps
-    found = sample_tokens(logits.expand(steps, -1), own, top_p).bincount(minlength=vocabulary) / steps
+    tokens, shares = sample_tokens(logits.expand(steps, -1), own, top_p)
+    found = tokens.bincount(minlength=vocabulary) / steps
     warped = TopPLogitsWarper(top_p)(torch.zeros(1, 1, dtype=torch.long), logits) if top_p < 1 else logits
     expected = warped.softmax(dim=-1)[0]
     assert found[expected == 0].sum() == 0
     torch.testing.assert_close(found, expected, rtol=0, atol=2 / steps)
+    torch.testing.assert_close(shares.float(), expected[tokens], rtol=1e-5, atol=0)
 
 
 def test_the_ends_of_the_numbers_find_tokens_that_are_possible() -> None:
     logits = torch.tensor([[-torch.inf, 0.0, 1.0, -torch.inf]]).expand(2, -1)
     almost = 1 - torch.finfo(torch.float64).eps / 2
-    assert sample_tokens(logits, torch.tensor([0.0, almost], dtype=torch.float64)).tolist() == [1, 2]
+    assert sample_tokens(logits, torch.tensor([0.0, almost], dtype=torch.float64))[0].tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("top_p", [1.0, 0.9])
@@ -137,12 +139,12 @@ def test_the_ends_of_the_numbers_find_tokens_that_are_possible() -> None:
 def test_logits_that_are_no_numbers_are_refused(logits: list[float], top_p: float) -> None:
     rows = torch.tensor([[0.0, 1.0, 2.0], logits])
     with pytest.raises(FloatingPointError, match="NaN or infinite"):
-        check_drawn(sample_tokens(rows, torch.tensor([0.5, 0.5], dtype=torch.float64), top_p) == 3)
+        check_drawn(sample_tokens(rows, torch.tensor([0.5, 0.5], dtype=torch.float64), top_p)[1])
 
 
 def test_equally_likely_tokens_at_the_edge_of_the_nucleus_all_stay() -> None:
     own = torch.arange(4, dtype=torch.float64) / 4
-    assert sample_tokens(torch.zeros(4, 4), own, 0.5).tolist() == [0, 1, 2, 3]
+    assert sample_tokens(torch.zeros(4, 4), own, 0.5)[0].tolist() == [0, 1, 2, 3]
 
 
 def test_numbers_are_a_samples_own() -> None:

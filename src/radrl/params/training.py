@@ -226,7 +226,7 @@ class Training(Section):
     adam_betas: Annotated[list[Share], Field(min_length=2, max_length=2)]
     weight_decay: Annotated[float, Field(ge=0)]
     gradient_clip: PositiveFloat
-    engine: Annotated[Literal["hf", "vllm"], Neutral("hf")]
+    engine: Annotated[Literal["hf", "hf_bfloat16", "vllm"], Neutral("hf")]
     importance: Importance | None
     temperature: PositiveFloat
     top_p: Annotated[float, Field(gt=0, le=1)]

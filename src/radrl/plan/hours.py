@@ -6,8 +6,9 @@
     writing     for each token of the longest report of a batch: `layer_ms` a layer, and every weight read
                 from memory, under shards gathered over the link too; beside that the operations of its rows
 
-vLLM writes by graphs that were captured before, `vllm_layer_ms` a layer, at most `vllm_rows` reports at
-once, and reads their keys and values for each token too. Other communication is left out.
+Steps that cannot be recorded, since processes hold parts of the weights, take `launched_layer_ms` a layer.
+vLLM writes at `vllm_layer_ms`, at most `vllm_rows` reports at once, and reads their keys and values for each
+token too. Other communication is left out.
 
 Attention's own products are left out: at 600 tokens they are a hundredth of a 3 B model's.
 """
@@ -17,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import yaml
 
@@ -38,6 +39,7 @@ class Card:
     bandwidth: float
     link: float
     layer_ms: float
+    launched_layer_ms: float
     vllm_layer_ms: float
     texts: float
     source: str
@@ -74,7 +76,7 @@ class Costs:
         tower_passes: whether a gradient goes through the tower at all.
         checkpointing: whether layers are computed again.
         cached_bytes: keys and values that a token of all reports at once reads, where they count.
-        captured: whether a token is started as a graph captured before, as vLLM does.
+        loop: whose steps write: radrl's own (recorded on a GPU), its own launched from Python, or vLLM's.
     """
 
     tower: int
@@ -87,7 +89,7 @@ class Costs:
     tower_passes: bool = False
     checkpointing: bool = False
     cached_bytes: int = 0
-    captured: bool = False
+    loop: Literal["recorded", "launched", "vllm"] = "recorded"
 
 
 def table() -> dict[str, Any]:
@@ -159,11 +161,15 @@ def writing(tokens: Tokens, costs: Costs, card: Card) -> float:
     """Seconds of written tokens that wait for one another.
 
     Example:
-        >>> card = Card("x", None, 0, 1, 1, 1.0, 1.0, 1.0, 0.1, 1, "")
+        >>> card = Card("x", None, 0, 1, 1, 1.0, 1.0, 1.0, 7.0, 0.1, 1, "")
         >>> round(writing(Tokens(steps=100), Costs(0, 0, 10, 10**9), card), 6)
         1.1
     """
-    layer_ms = card.vllm_layer_ms if costs.captured else card.layer_ms
+    layer_ms = {
+        "recorded": card.layer_ms,
+        "launched": card.launched_layer_ms,
+        "vllm": card.vllm_layer_ms,
+    }[costs.loop]
     read = costs.weight_bytes + costs.cached_bytes
     a_token = costs.layers * layer_ms / 1e3 + read / (card.bandwidth * 1e12)
     return tokens.steps * (a_token + costs.gathered_bytes / (card.link * 1e12))

@@ -113,9 +113,9 @@ def changes(job: Job, processes: int) -> list[Change]:
     if not settings["gradient_checkpointing"]:
         found.append(Change(f"{key}.gradient_checkpointing to true", {"gradient_checkpointing": True}))
     found += _of_weights(settings, processes, key)
-    if settings["engine"] == "vllm":
-        less = f"{key}.engine to hf, or compute.vllm.gpu_memory lower"
-        found.append(Change(less, {"engine": "hf"}))
+    if settings["engine"] != "hf":
+        or_less = ", or compute.vllm.gpu_memory lower" if settings["engine"] == "vllm" else ""
+        found.append(Change(f"{key}.engine to hf{or_less}", {"engine": "hf"}))
     return found
 
 

@@ -276,7 +276,7 @@ class Planner:
             items = peaks.persistent_items(model, own, self.asked.card, self.params.compute.vllm, most)
             rows = min(int(self.asked.pace.vllm_rows), items["cache"] // peaks.of_a_report(model, own, most))
             usual = peaks.of_a_report(model, own, sample.prompt + sample.report // 2)
-            costs = replace(costs, captured=True, cached_bytes=min(rows, reports) * usual)
+            costs = replace(costs, loop="vllm", cached_bytes=min(rows, reports) * usual)
         else:
             items = peaks.of_reports(model, own, sample, films=batch, rows=reports, longest=longest)
         tokens = counts.writing(sample, share, samples=samples, batch=batch, longest=longest, rows=rows)
@@ -340,7 +340,14 @@ class Planner:
                 peaks.persistent_items(self.model(None), drawn_by, *at).values()
             )  # from its start to its end
             moments = {moment: items | {"vllm": beside} for moment, items in moments.items()}
-        seconds = hours.seconds(tokens, self._costs(model, own, tunes), self.asked.card, processes=processes)
+        costs = self._costs(model, own, tunes)
+        if settings["engine"] == "hf_bfloat16":
+            copied = DTYPE_BYTES["bfloat16"]
+            beside = copied * model.weights.all
+            moments = {moment: items | {"copy that writes": beside} for moment, items in moments.items()}
+            read = costs.weight_bytes if own.autocast else costs.weight_bytes * copied // own.frozen_bytes
+            costs = replace(costs, loop="recorded", weight_bytes=read, gathered_bytes=0)  # once a batch
+        seconds = hours.seconds(tokens, costs, self.asked.card, processes=processes)
         seconds += tokens.reports / self._texts(self.params.labeler.name) / processes
         rounds = length.batches(settings, films)
         drawn = rounds * settings["prompts_per_step"] * settings["rollouts"]
@@ -381,6 +388,7 @@ class Planner:
             language_learns=tunes in ("full", "language"),
             tower_passes=tunes in ("full", "vision") or bool(model.adapted.get("vision", (0, 0))[1]),
             checkpointing=own.checkpointing,
+            loop="launched" if own.shards > 1 else "recorded",
         )
 
     def _reader(self, name: str) -> int:

@@ -105,7 +105,8 @@ def assumptions(plan: Plan) -> Iterator[str]:
     yield (
         f"Throughputs of a {card.name}: forward {card.forward:g} and training {card.training:g} TFLOP/s, "
         f"memory {card.bandwidth:g} and link {card.link:g} TB/s, {card.layer_ms:g} ms a layer and token "
-        f"({card.vllm_layer_ms:g} by vLLM, {plan.pace.vllm_rows:g} reports at once), "
+        f"({card.launched_layer_ms:g} where weights are parted, {card.vllm_layer_ms:g} by vLLM, "
+        f"{plan.pace.vllm_rows:g} reports at once), "
         f"{card.texts:g} texts a second of a CheXbert; reports of {plan.pace.report_tokens:g} tokens. "
         "Another by --throughput KEY=VALUE."
     )

@@ -46,6 +46,7 @@ def decode(
     prompts: Inputs,
     owners: torch.Tensor,
     numbers: torch.Tensor | None = None,
+    shares: torch.Tensor | None = None,
     **_: Any,
 ) -> torch.Tensor:
     """Write on, as transformers' `generate` asks a `custom_generate` to.
@@ -60,15 +61,15 @@ def decode(
         owners: the prompt of each row, shape (N,).
         numbers: of the draws, at least 0 and below 1, shape (N, tokens); drawn from torch's generator where
             none are given, as many whatever comes out.
+        shares: is filled with the probability of each token that is drawn, float, shape (N, tokens).
 
     Returns:
         Prompts and what was written, padded behind its end, (N, T + tokens of the longest).
     """
     start, longest = input_ids.shape[1], generation_config.max_length
     device = input_ids.device
-    choose = _Choice(
-        logits_processor, _numbers(generation_config, numbers, len(owners), longest - start, device)
-    )
+    numbers = _numbers(generation_config, numbers, len(owners), longest - start, device)
+    choose = _Choice(logits_processor, numbers, shares)
     padding = generation_config.pad_token_id
     written = input_ids.new_full((len(owners), longest), padding)
     written[:, :start] = input_ids
@@ -233,35 +234,41 @@ class _Choice:
 
     Args:
         processors: transformers' list of them; a nucleus as its last is found without its sort.
-        numbers: shape (B, tokens), or nothing.
+        numbers: shape (N, tokens), or nothing.
+        shares: is filled with the probabilities of what is drawn, shape (N, tokens).
     """
 
-    def __init__(self, processors: Any, numbers: torch.Tensor | None) -> None:
+    def __init__(
+        self, processors: Any, numbers: torch.Tensor | None, shares: torch.Tensor | None = None
+    ) -> None:
         self.processors, self.top_p = list(processors), 1.0
         if self.processors and isinstance(self.processors[-1], TopPLogitsWarper):
             self.top_p = self.processors.pop().top_p
-        self.numbers, self.step = numbers, 0
-        self.none: list[torch.Tensor] = []
+        self.numbers, self.step, self.checked = numbers, 0, 0
+        if numbers is not None:
+            self.rows = torch.arange(len(numbers), device=numbers.device)
+            self.shares = torch.empty_like(numbers) if shares is None else shares
 
     def __call__(self, ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
         for process in self.processors:
             logits = process(ids, logits)
         if self.numbers is None:
             return logits.argmax(dim=-1)
+        found, share = sample_tokens(logits, self.numbers[self.rows, self.step], self.top_p)
+        self.shares[self.rows, self.step] = share
         self.step += 1
-        found = sample_tokens(logits, self.numbers[:, self.step - 1], self.top_p)
-        self.none.append(found == logits.shape[-1])
-        return found.clamp(max=logits.shape[-1] - 1)
+        return found
 
     def check(self) -> None:
         """Refuse what was drawn since the last check where no token could be."""
-        if self.none:
-            check_drawn(torch.stack(self.none))
-        self.none.clear()
-
-    def select(self, rows: torch.Tensor) -> None:
         if self.numbers is not None:
-            self.numbers = self.numbers[rows]
+            check_drawn(self.shares[self.rows, self.checked : self.step])
+            self.checked = self.step
+
+    def select(self, stay: torch.Tensor) -> None:
+        """Go on with some of the rows."""
+        if self.numbers is not None:
+            self.rows = self.rows[stay]
 
 
 def _synced(model: Any) -> bool:

@@ -12,8 +12,8 @@ from PIL import Image
 from radrl.policy import folder, token_draws
 from radrl.policy.encoding import Films, decode_films, encode_prompts
 from radrl.policy.folder import Policy, ends
-from radrl.policy.shared_prefill import write_on
-from radrl.policy.writer import Written
+from radrl.policy.shared_prefill import sharing, write_on
+from radrl.policy.writer import Drawn, Written
 from radrl.process.devices import device_name, pin, place
 
 
@@ -59,6 +59,40 @@ def write(
     lengths, ended = _ends(completions, policy)
     written = [Written(text.strip(), *of) for text, *of in zip(texts, lengths, ended, strict=True)]
     return [written[i : i + samples] for i in range(0, len(written), samples)]
+
+
+def draw(
+    policy: Policy,
+    films: Sequence[Sequence[Image.Image]],
+    prompt: str,
+    *,
+    numbers: torch.Tensor,
+    temperature: float,
+    top_p: float,
+    max_new_tokens: int,
+) -> list[Drawn]:
+    """Draw a report on each row; equal neighbours are read once.
+
+    Args:
+        policy: who writes.
+        films: the pictures of B rows, one or more each.
+        prompt: the instruction.
+        numbers: of the draws, as `radrl.policy.decoding.decode` takes them, shape (B, max_new_tokens).
+        temperature: above 0.
+        top_p: nucleus mass.
+        max_new_tokens: tokens a report may have, its end included.
+
+    Returns:
+        B reports as tokens with their log-probabilities.
+    """
+    inputs = encode_prompts(policy.processor, films, [prompt] * len(films)).to(policy.model.device)
+    shares = torch.ones_like(numbers)
+    with sharing(policy.model, numbers=numbers, shares=shares):
+        ids = policy.model.generate(**inputs, max_new_tokens=max_new_tokens, **_decoding(temperature, top_p))
+    completions = ids[:, inputs["input_ids"].shape[1] :]
+    lengths = (length + ended for length, ended in zip(*_ends(completions, policy), strict=True))
+    rows = zip(completions.tolist(), shares.log().tolist(), lengths, strict=True)
+    return [Drawn(tokens[:length], logs[:length]) for tokens, logs, length in rows]
 
 
 def _ends(completions: torch.Tensor, policy: Policy) -> tuple[list[int], list[bool]]:

@@ -6,7 +6,7 @@ Each distinct prompt with its films goes through the model once; all of its roll
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -26,6 +26,7 @@ def write_on(
     owners: torch.Tensor,
     *,
     numbers: torch.Tensor | None = None,
+    shares: torch.Tensor | None = None,
     generate: Callable[..., Any] | None = None,
     **settings: Any,
 ) -> torch.Tensor:
@@ -36,20 +37,23 @@ def write_on(
         inputs: P prompts with their films, left-padded to T tokens.
         owners: the prompt of each of N rows, shape (N,).
         numbers: of the draws, as `radrl.policy.decoding.decode` takes them.
+        shares: of what is drawn, as it fills them.
         generate: in place of the model's own.
         **settings: as `generate` takes them.
 
     Returns:
         Prompts and rollouts, padded behind their ends, (N, T + tokens of the longest).
     """
-    loop = partial(decode, prompts=dict(inputs), owners=owners, numbers=numbers)
+    loop = partial(decode, prompts=dict(inputs), owners=owners, numbers=numbers, shares=shares)
     rows = {name: inputs[name][owners] for name in ("input_ids", "attention_mask")}
     ids: torch.Tensor = (generate or model.generate)(**rows, custom_generate=loop, **settings)
     return ids
 
 
 @contextmanager
-def sharing(model: PreTrainedModel, *, numbers: torch.Tensor | None = None) -> Iterator[None]:
+def sharing(
+    model: PreTrainedModel, *, numbers: torch.Tensor | None = None, shares: torch.Tensor | None = None
+) -> Iterator[None]:
     """A block in which `model.generate` reads equal neighbours among its rows once (`radrl.policy.decoding`).
 
     Whatever wraps the model and calls its `generate` gets this one.
@@ -57,9 +61,10 @@ def sharing(model: PreTrainedModel, *, numbers: torch.Tensor | None = None) -> I
     Args:
         model: without adapters or wrappers around it.
         numbers: of the draws of the rows that are written, as `radrl.policy.decoding.decode` takes them.
+        shares: of what is drawn, as it fills them.
     """
     plain = model.generate
-    model.generate = partial(_generate, model, plain, numbers)
+    model.generate = partial(_generate, model, plain, {"numbers": numbers, "shares": shares})
     try:
         yield
     finally:
@@ -69,7 +74,7 @@ def sharing(model: PreTrainedModel, *, numbers: torch.Tensor | None = None) -> I
 def _generate(
     model: Any,
     plain: Any,
-    numbers: torch.Tensor | None,
+    draws: Mapping[str, torch.Tensor | None],
     *,
     input_ids: torch.Tensor,
     attention_mask: torch.Tensor,
@@ -83,7 +88,7 @@ def _generate(
     first, owners = equal_neighbours(input_ids, attention_mask, *films.values())
     distinct = {name: own[first] for name, own in tokens.items()}
     distinct |= {name: torch.cat([own[row] for row in first.tolist()]) for name, own in films.items()}
-    return write_on(model, distinct, owners, numbers=numbers, generate=plain, **given)
+    return write_on(model, distinct, owners, **draws, generate=plain, **given)
 
 
 def equal_neighbours(*columns: Any) -> tuple[torch.Tensor, torch.Tensor]:

@@ -44,7 +44,9 @@ def numbers(
     return torch.from_numpy(np.concatenate(own)).to(device)
 
 
-def sample_tokens(scores: torch.Tensor, numbers: torch.Tensor, top_p: float = 1.0) -> torch.Tensor:
+def sample_tokens(
+    scores: torch.Tensor, numbers: torch.Tensor, top_p: float = 1.0
+) -> tuple[torch.Tensor, torch.Tensor]:
     """A token for each row.
 
     Args:
@@ -54,7 +56,8 @@ def sample_tokens(scores: torch.Tensor, numbers: torch.Tensor, top_p: float = 1.
 
     Returns:
         The first token up to which the probabilities, in the vocabulary's order, sum to more than the
-        number's share of all, shape (B,); V where none is possible, which `check_drawn` refuses.
+        number's share of all, shape (B,), and its share of all, in `precision`, shape (B,): not above 0
+        where no token is possible, which `check_drawn` refuses.
     """
     probabilities = scores.softmax(dim=-1)
     if top_p < 1:
@@ -62,19 +65,21 @@ def sample_tokens(scores: torch.Tensor, numbers: torch.Tensor, top_p: float = 1.
         probabilities = probabilities.masked_fill(rare, 0.0)
     sums = probabilities.cumsum(dim=-1, dtype=numbers.dtype)
     # below the last sum though it was rounded, so that a token is found, and one that is possible
-    return torch.searchsorted(sums, sums[:, -1:] * numbers[:, None], right=True)[:, 0]
+    found = torch.searchsorted(sums, sums[:, -1:] * numbers[:, None], right=True)
+    found = found.clamp(max=sums.shape[-1] - 1)  # no sum of NaNs is more than another
+    return found[:, 0], (probabilities.gather(-1, found) / sums[:, -1:])[:, 0]
 
 
-def check_drawn(none: torch.Tensor) -> None:
-    """Refuse rows for which no token can be drawn: no sum of NaNs is more than another.
+def check_drawn(shares: torch.Tensor) -> None:
+    """Refuse rows for which no token can be drawn.
 
     Args:
-        none: True for each such row, shape (B,). To ask for it makes the host wait for an accelerator.
+        shares: of the tokens that were drawn, any shape. To ask makes the host wait for an accelerator.
 
     Raises:
         FloatingPointError: when a row has a logit that is no number or infinite, or no possible token.
     """
-    if bool(none.any()):
+    if not bool((shares > 0).all()):
         raise FloatingPointError(
             "no token can be drawn: the policy's logits are NaN or infinite; its weights are spoilt, or its "
             "dtype does not hold its numbers (set it to float32)"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +18,7 @@ import torch
 
 from radrl.policy import folder
 from radrl.policy.encoding import Films, prompt_text
-from radrl.policy.writer import Vllm, Written
+from radrl.policy.writer import Drawn, Vllm, Written
 from radrl.process.devices import DeviceError, place
 from radrl.process.isolated.talk import SCRIPTS, Talk, interpreter
 from radrl.storage import pointers
@@ -29,20 +28,6 @@ NAME: Final = "vllm"
 MEND: Final = "`make engines` makes an environment that has vLLM; give its interpreter as compute.vllm.python"
 FILMS: Final = 32
 """Most films of a prompt, more than any study has."""
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A report as it was drawn.
-
-    Args:
-        ids: of its T tokens, the one that ends it among them.
-        log_probabilities: of each under the distribution it was drawn from: after temperature and nucleus,
-            without the marks of films; shape (T,).
-    """
-
-    ids: list[int]
-    log_probabilities: list[float]
 
 
 class VllmWriter:

@@ -27,6 +27,20 @@ class Written:
     ended: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A report as it was drawn.
+
+    Args:
+        ids: of its T tokens, the one that ends it among them.
+        log_probabilities: of each under the distribution it was drawn from: after temperature and nucleus,
+            without the marks of films; shape (T,).
+    """
+
+    ids: list[int]
+    log_probabilities: list[float]
+
+
 class Writer(Protocol):
     """A policy behind an engine.
 

@@ -25,6 +25,7 @@ from radrl.rewards.base import Part, RewardSum
 from radrl.training.reinforcement import grpo
 from radrl.training.reinforcement.grpo import prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
+from radrl.training.reinforcement.samplers import RoundedSampler
 from radrl.training.watching.watch import Watch
 
 importing.go_offline()
@@ -117,6 +118,7 @@ def train(job: dict[str, Any], case: dict[str, Any], workspace: Path) -> dict[st
 
     grpo.ReportGRPOTrainer = Kept  # type: ignore[misc]
     policy = folder.load(job["policies"][case["family"]])
+    settings = job["settings"] | case["settings"]
     films = [(film,) for film in job["films"]]
     ids = [f"film{i}" for i in range(len(films))]
     trained, curve = grpo.optimise(
@@ -124,15 +126,22 @@ def train(job: dict[str, Any], case: dict[str, Any], workspace: Path) -> dict[st
         prompt_dataset(films, job["references"], ids, job["prompt"]),
         reward=RewardSum([Part(Letters(case["alike"]), 1.0, missing="skip")]),
         credit=build(case["credit"], policy.processor.tokenizer, lambda _: LABELER()),
-        settings=job["settings"] | case["settings"],
+        settings=settings,
         seed=3,
         workspace=workspace,
         watch=watched(job, films) if case["writes"] else None,
         oracle=Oracle(policy.processor.tokenizer, **case["oracle"]) if case["oracle"] else None,
+        sampler=copying(job, case, settings) if settings["engine"] == "hf_bfloat16" else None,
     )
     (own,) = made
     kept = ("gradients", "rollouts", "references", "asked_for", "shared")
     return {"curve": curve, **{name: getattr(own, name) for name in kept}, **found(own, trained)}
+
+
+def copying(job: dict[str, Any], case: dict[str, Any], settings: dict[str, Any]) -> RoundedSampler:
+    """A copy that writes; in float32, for sums of bfloat16 depend on how many rows share them."""
+    own = folder.load(job["policies"][case["family"]])
+    return RoundedSampler(own, job["prompt"], settings, seed=3)
 
 
 def watched(job: dict[str, Any], films: Sequence[tuple[bytes, ...]]) -> Watch:

@@ -23,8 +23,8 @@ from radrl.policy import folder, vllm_writer
 from radrl.policy.encoding import decode_films, encode_prompts
 from radrl.policy.folder import Policy
 from radrl.policy.hf_writer import HfWriter
-from radrl.policy.vllm_writer import Drawn, VllmWriter
-from radrl.policy.writer import Vllm
+from radrl.policy.vllm_writer import VllmWriter
+from radrl.policy.writer import Drawn, Vllm
 from radrl.process.devices import DeviceError
 from radrl.process.isolated.talk import WorkerError
 from radrl.rewards.base import Part, RewardSum

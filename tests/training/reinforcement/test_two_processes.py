@@ -62,6 +62,7 @@ CASES = {
     "written and resumed": case(oracle=MIXING, writes=True, resumes=True, checkpoint_every=1),
     "written, groups across, in parts": case(RULE, writes=True, rollouts_at_once=1, **ACROSS),
     "written from a nucleus with adapters": case(GRADIENT, writes=True, top_p=0.9, **ADAPTERS),
+    "written by a copy, groups across": case(RULE, writes=True, engine="hf_bfloat16", **ACROSS),
     ROUNDED: case(oracle=MIXING, writes=True, bf16=True),
     "qwen3_vl, oracle, groups across": case(oracle=MIXING, family="qwen3_vl", writes=True, **ACROSS),
     UNEVEN: case(oracle=MIXING, family="gemma3", rollouts_at_once=1, **ACROSS),
@@ -76,6 +77,7 @@ SHARDED = (
     "oracle and checkpointing",
     "written and resumed",
     "written, groups across, in parts",
+    "written by a copy, groups across",
     ROUNDED,
     *(name for name in CASES if CASES[name]["family"] != "tiny"),
 )

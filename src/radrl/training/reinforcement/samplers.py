@@ -1,7 +1,11 @@
-"""Who draws a training's rollouts in place of the loop in the trainer's process.
+"""Who draws a training's rollouts in place of the loop with the weights that train.
+
+radrl's own loop may draw with a copy in bfloat16, which is half the bytes to read for each token. Where
+processes hold parts of the weights, each has the whole copy, so they gather them once a batch.
 
 vLLM stands in a process of its own, which each process of a training has for its share of the rollouts.
 Before a batch is drawn the first one writes the policy's weights, all engines load them, and the folder goes.
+
 A rollout's draws follow from the seed, the step and its place among the step's rollouts: not from a generator
 that a resumed training would have to find again, nor from how many processes there are.
 """
@@ -17,13 +21,16 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+import torch
 from accelerate import Accelerator
 from peft import PeftModel
 from PIL import Image
 
-from radrl.policy.vllm_writer import MEND, NAME, Drawn, VllmWriter, place_of, seed_of
-from radrl.policy.writer import Vllm
-from radrl.process.devices import local_rank, processes
+from radrl.policy import folder, hf_writer, token_draws
+from radrl.policy.folder import Policy
+from radrl.policy.vllm_writer import MEND, NAME, VllmWriter, place_of, seed_of
+from radrl.policy.writer import Drawn, Vllm
+from radrl.process.devices import local_rank, place, processes
 from radrl.process.isolated.talk import interpreter
 from radrl.storage import complete_weights
 from radrl.storage.whole_folders import replacing
@@ -119,6 +126,58 @@ class VllmSampler:
             shutil.rmtree(self.weights)
 
 
+class RoundedSampler:
+    """See `Sampler`: radrl's own loop, with a copy of the policy in bfloat16.
+
+    Args:
+        policy: a copy of its own, in any dtype.
+        prompt: the instruction.
+        settings: max_new_tokens, temperature and top_p of `radrl.params.training.Training`.
+        seed: of the training.
+    """
+
+    def __init__(self, policy: Policy, prompt: str, settings: Mapping[str, Any], *, seed: int) -> None:
+        self.policy, self.prompt, self.seed = policy, prompt, seed
+        self.how = {name: settings[name] for name in ("max_new_tokens", "temperature", "top_p")}
+
+    def draw(
+        self,
+        model: Any,
+        films: Sequence[Pictures],
+        *,
+        accelerator: Accelerator,
+        step: int,
+        attempt: int = 0,
+    ) -> list[Drawn]:
+        """See `Sampler`."""
+        if not attempt:
+            round_weights(model, self.policy.model)
+        first = accelerator.process_index * len(films)
+        numbers = token_draws.numbers(
+            seed_of(self.seed, step, attempt),
+            range(first, first + len(films)),
+            1,
+            self.how["max_new_tokens"],
+            self.policy.model.device,
+        )
+        return hf_writer.draw(self.policy, films, self.prompt, numbers=numbers, **self.how)
+
+
+@torch.no_grad()
+def round_weights(model: Any, into: Any) -> None:
+    """Lay a policy's weights into a copy, in the copy's dtype and where its weights lie.
+
+    Args:
+        model: that trains; adapters are merged into a copy of it, and weights that processes hold parts of
+            are gathered one after another, so all processes must ask.
+        into: without adapters.
+    """
+    plain = finished(copy.deepcopy(model)) if isinstance(model, PeftModel) else model
+    copies = dict(into.named_parameters())
+    for name, weight in plain.named_parameters():
+        copies[name].copy_(getattr(weight, "full_tensor", lambda own=weight: own)())
+
+
 def write_weights(model: Any, folder: Path) -> None:
     """Write a policy's weights as every engine reads them.
 
@@ -172,13 +231,18 @@ def opened(
         As `check`, and `radrl.process.isolated.talk.WorkerError` when the interpreter has no vLLM.
     """
     check(settings, vllm)
-    if settings.training["engine"] != "vllm":
+    seed, training = settings.seed, settings.training
+    if training["engine"] == "hf":
         yield None
+        return
+    if training["engine"] == "hf_bfloat16":
+        rounded = folder.load(start, dtype="bfloat16", device=place(settings.device))
+        yield RoundedSampler(rounded, settings.prompt, training, seed=seed)
         return
     several = processes() > 1
     writer = VllmWriter(
         start,
-        dtype="bfloat16" if settings.training["bf16"] else "float32",
+        dtype="bfloat16" if training["bf16"] else "float32",
         device=f"cuda:{local_rank()}" if several and settings.device != "cpu" else settings.device,
         threads=settings.threads,
         compute=Vllm.model_validate(vllm),
@@ -186,7 +250,7 @@ def opened(
         variables=_ALONE if several else None,
     )
     with closing(writer):
-        yield VllmSampler(writer, settings.prompt, settings.training, seed=settings.seed, workspace=workspace)
+        yield VllmSampler(writer, settings.prompt, training, seed=seed, workspace=workspace)
 
 
 def _png(film: Image.Image) -> bytes:
