@@ -39,7 +39,6 @@ def test_what_a_whole_training_holds():
     assert memory.persistent_bytes(WEIGHTS, own) == {"weights": 4000, "moments": 8000, "frozen start": 2000}
     assert memory.gradients(WEIGHTS, own) == 4000
     assert memory.autocast(WEIGHTS, own) == 2000
-    assert memory.adam_step(WEIGHTS, own) == 4000
     assert memory.between(WEIGHTS, own) == {"buckets": 0}
     assert memory.between(WEIGHTS, replace(own, processes=2)) == {"buckets": 4000}
 
@@ -56,12 +55,6 @@ def test_shards_are_divided_and_some_is_gathered():
     assert memory.between(WEIGHTS, own) == {"gathered": 4 * (2 * 50 + 200)}
     assert memory.autocast(WEIGHTS, own) == 2000
     assert memory.autocast(WEIGHTS, replace(own, checkpointing=True)) == 2 * 50
-
-
-def test_the_8_bit_adamw_goes_weight_by_weight_and_a_cpu_does():
-    own = Setting(frozen_bytes=4, autocast=False)
-    assert memory.adam_step(WEIGHTS, replace(own, eight_bit=True)) == 0
-    assert memory.adam_step(WEIGHTS, replace(own, accelerator=False)) == 0
 
 
 @pytest.mark.parametrize(

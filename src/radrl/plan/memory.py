@@ -13,11 +13,10 @@
     activations    `kept` a token and layer, an estimate; with checkpointing the layers' inputs and one layer
     logits         those of reports, some copies of them; in tiles where the vocabulary is large
     cache          keys and values of a generation, 2 a token and layer
-    step           what torch's AdamW computes its update in: once more 4 a weight, on accelerators
 
 An update holds activations, logits and autocast's copies beside weights, gradients and moments; a generation
-the cache and one layer's activations beside weights and moments; the optimizer's step its own copy beside
-weights, gradients and moments. The largest of the three is what is needed.
+the cache and one layer's activations beside weights and moments; the optimizer's step weights, gradients and
+moments, for the fused AdamW and the 8-bit one compute without a copy. The largest of the three is needed.
 
 `kept` was worked out from the tensors that torch 2.13 keeps for the backward pass of transformers 5.23's
 layers, and bench/plan_memory.py counts them again. Departures from Korthikanti et al. 2022 ("Reducing
@@ -161,7 +160,7 @@ class Setting:
         eight_bit: whether AdamW's state has 8 bits.
         start: whether a frozen start is held.
         checkpointing: whether layers are computed again in the backward pass.
-        accelerator: whether the device is one: torch's AdamW computes all weights' updates at once there.
+        accelerator: whether the device is one.
         engine: how processes share what is held.
         processes: that do.
     """
@@ -337,8 +336,3 @@ def autocast(weights: Weights, own: Setting) -> int:
     if not own.autocast:
         return 0
     return 2 * (weights.layer if own.engine == "fsdp2" and own.checkpointing else weights.trained)
-
-
-def adam_step(weights: Weights, own: Setting) -> int:
-    """What an update is computed in, on accelerators; the 8-bit AdamW goes weight by weight."""
-    return gradients(weights, own) if own.accelerator and not own.eight_bit else 0

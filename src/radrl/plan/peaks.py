@@ -212,7 +212,7 @@ def _logits(model: Model, own: Setting, tokens: int) -> int:
 
 def _step(always: Items, model: Model, own: Setting) -> Items:
     gradients = memory.gradients(model.weights, own)
-    return {**always, "gradients": gradients, "step": memory.adam_step(model.weights, own)}
+    return {**always, "gradients": gradients}
 
 
 def persistent_items(model: Model, own: Setting, card: Card, vllm: Vllm, longest: int) -> Items:

@@ -23,8 +23,24 @@ from radrl.training.preflight import SettingsError
 
 logger = logging.getLogger(__name__)
 
-OPTIMIZERS = {"adamw": "adamw_torch", "adamw_8bit": "adamw_bnb_8bit"}
-"""transformers' names of the optimizers that params.yaml names."""
+
+def optimizer(name: str, device: torch.device) -> str:
+    """The name that transformers has for an optimizer of params.yaml.
+
+    Torch's own AdamW computes the updates of all weights at once on a GPU, in as much memory as they take;
+    its fused one does not, and rounds otherwise.
+
+    Args:
+        name: adamw or adamw_8bit.
+        device: where it computes.
+
+    Example:
+        >>> [optimizer("adamw", torch.device(where)) for where in ("cpu", "cuda")]
+        ['adamw_torch', 'adamw_torch_fused']
+    """
+    if name == "adamw_8bit":
+        return "adamw_bnb_8bit"
+    return "adamw_torch_fused" if device.type == "cuda" else "adamw_torch"
 
 
 def prepare(

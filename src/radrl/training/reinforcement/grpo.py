@@ -189,7 +189,7 @@ def _arguments(
         reward_weights=reward.weights(0.0),  # of the first step; the trainer sets those of each
         seed=seed,
         data_seed=seed,
-        **_step(settings),
+        **_step(settings, device),
         **_rollouts(settings),
         **_loss(settings),
         **_record(settings),
@@ -197,7 +197,7 @@ def _arguments(
     )
 
 
-def _step(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _step(settings: Mapping[str, Any], device: torch.device) -> dict[str, Any]:
     """How a step is parted, and what the optimiser does at its end."""
     parts = batches.of_rollouts(settings, processes())
     return {
@@ -214,7 +214,7 @@ def _step(settings: Mapping[str, Any]) -> dict[str, Any]:
         "adam_epsilon": 1e-8,
         "weight_decay": settings["weight_decay"],
         "max_grad_norm": settings["gradient_clip"],
-        "optim": tuning.OPTIMIZERS[settings["optimizer"]],
+        "optim": tuning.optimizer(settings["optimizer"], device),
         "bf16": settings["bf16"],
         "gradient_checkpointing": settings["gradient_checkpointing"],
         "disable_dropout": settings["tunes"] != "lora",

@@ -152,7 +152,7 @@ def _arguments(
         warmup_steps=settings["warmup_share"],
         weight_decay=settings["weight_decay"],
         max_grad_norm=settings["gradient_clip"],
-        optim=tuning.OPTIMIZERS[settings["optimizer"]],
+        optim=tuning.optimizer(settings["optimizer"], device),
         bf16=settings["bf16"],
         seed=seed,
         data_seed=seed,
