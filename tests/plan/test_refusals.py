@@ -4,7 +4,6 @@ import pytest
 
 from radrl.plan import report
 
-
 SMALLER = {"memory_gib": 74.0}
 """A card on which the papers' recipes do not fit."""
 
