@@ -10,7 +10,9 @@ from radrl.plan import memory, peaks, shapes
 from radrl.plan.counts import Sample
 from radrl.plan.memory import Part, Setting, Sizes, Weights
 
-WEIGHTS = Weights(vision=300, language=700, embedding=200, layer=50, trained=1000, trained_embedding=200)
+WEIGHTS = Weights(
+    vision=300, language=700, embedding=200, layer=50, layers=400, trained=1000, trained_embedding=200
+)
 ADAPTED = replace(WEIGHTS, trained=60, trained_embedding=0, adapters=60)
 SIZES = Sizes(Part(2, 96, 96, 96, 256, fused=True), Part(3, 128, 128, 64, 384), 1500, 14, 2, 1176)
 SAMPLE = Sample(1, 64, 45, 60)
@@ -47,6 +49,12 @@ def test_adapters_hold_the_base_once_and_no_other_start():
     own = Setting(frozen_bytes=2, autocast=True, start=True)
     held = memory.persistent_bytes(ADAPTED, own)
     assert held == {"weights": 4 * 60 + 2 * 1000, "moments": 480, "frozen start": 0}
+
+
+def test_a_base_in_four_bits_takes_half_a_byte_a_weight_of_the_layers():
+    own = Setting(frozen_bytes=2, autocast=True, four_bit=True)
+    held = memory.persistent_bytes(ADAPTED, own)["weights"]
+    assert held == 4 * 60 + 2 * (1000 - 400) + int(0.516 * 400)
 
 
 def test_shards_are_divided_and_some_is_gathered():

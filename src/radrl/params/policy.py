@@ -101,12 +101,17 @@ class Policy(Section):
 
 
 class Lora(Section):
-    """Low-rank adapters."""
+    """Low-rank adapters.
+
+    Args:
+        quantise: hold the language model's layers below them in four bits (`radrl.training.four_bit`).
+    """
 
     rank: PositiveInt
     alpha: PositiveInt
     dropout: Share
     targets: Annotated[list[str], Field(min_length=1)]
+    quantise: Literal["nf4"] | None = None
 
 
 class Sft(Supervised):

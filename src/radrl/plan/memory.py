@@ -105,6 +105,8 @@ def sizes_of(config: Any) -> Sizes:
 Engine = Literal["ddp", "fsdp2"]
 GIB: Final = 2**30
 FLOAT: Final = 4
+FOUR_BIT: Final = 0.516
+"""Bytes of a weight in NF4, its share of two levels of scales included: 4.127 bits (Dettmers et al. 2023)."""
 BLOCK: Final = 256
 """Numbers that share a scale in bitsandbytes' 8-bit states."""
 TILE: Final = (4096, 32768)
@@ -126,6 +128,7 @@ class Weights:
         language: of the rest, the embedding included.
         embedding: of the embedding, which may be the head too.
         layer: of the largest layer.
+        layers: of the language model's layers.
         trained: that train: of them, or of adapters beside them.
         trained_embedding: of the embedding, among `trained`.
         adapters: of adapters, all of which train.
@@ -135,6 +138,7 @@ class Weights:
     language: int
     embedding: int
     layer: int
+    layers: int
     trained: int
     trained_embedding: int = 0
     adapters: int = 0
@@ -161,6 +165,7 @@ class Setting:
         start: whether a frozen start is held.
         checkpointing: whether layers are computed again in the backward pass.
         accelerator: whether the device is one.
+        four_bit: whether the language model's layers are held in four bits under adapters.
         engine: how processes share what is held.
         processes: that do.
     """
@@ -171,6 +176,7 @@ class Setting:
     start: bool = False
     checkpointing: bool = False
     accelerator: bool = True
+    four_bit: bool = False
     engine: Engine = "ddp"
     processes: int = 1
 
@@ -312,11 +318,17 @@ def persistent_bytes(weights: Weights, own: Setting) -> dict[str, int]:
         own: how it trains.
     """
     found = {
-        "weights": FLOAT * weights.trained + own.frozen_bytes * weights.frozen,
+        "weights": FLOAT * weights.trained + _frozen(weights, own),
         "moments": moments(weights.trained, weights.trained_embedding, eight_bit=own.eight_bit),
         "frozen start": own.frozen_bytes * weights.all if own.start and not weights.adapters else 0,
     }
     return {name: -(-count // own.shards) for name, count in found.items()}
+
+
+def _frozen(weights: Weights, own: Setting) -> int:
+    """Bytes of what stays as it is."""
+    rounded = weights.layers if own.four_bit else 0
+    return own.frozen_bytes * (weights.frozen - rounded) + int(FOUR_BIT * rounded)
 
 
 def gradients(weights: Weights, own: Setting) -> int:

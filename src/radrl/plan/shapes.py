@@ -253,12 +253,14 @@ def count(model: Any, tunes: str | None, lora: Mapping[str, Any] | None = None) 
     trained_embedding = embedding.numel() if tunes is not None and embedding.requires_grad else 0
     adapters, adapted = _adapters(model, lora) if tunes == "lora" and lora else (0, {})
     largest = max(number for name, number in layers.items() if name)
+    language = sum(number for name, number in layers.items() if name.startswith("model.language_model."))
     return Counted(
         Weights(
             numbers["vision"],
             numbers["language"],
             embedding.numel(),
             largest,
+            language,
             adapters or numbers["trained"],
             trained_embedding,
             adapters,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from radrl.plan import counts, hours, peaks, shapes
 from radrl.plan.counts import Sample, Tokens
 from radrl.plan.films import Films, of_selection
-from radrl.plan.memory import FLOAT, Engine, Setting
+from radrl.plan.memory import FLOAT, FOUR_BIT, Engine, Setting, Weights
 from radrl.plan.peaks import Items, Model
 from radrl.training import length
 from radrl.training.preflight import check_redrawing
@@ -368,6 +368,7 @@ class Planner:
             start=start,
             checkpointing=settings.get("gradient_checkpointing", False),
             accelerator=self.asked.card.name != "cpu",
+            four_bit=settings["tunes"] == "lora" and bool(settings["lora"].get("quantise")),
             engine=engine or self.asked.engine,
             processes=processes,
         )
@@ -382,7 +383,7 @@ class Planner:
             tower=weights.vision,
             language=used,
             layers=model.sizes.language.layers,
-            weight_bytes=used * products,
+            weight_bytes=used * products + self._unrounded(weights, own),
             gathered_bytes=used * gathered * (own.shards - 1) // own.shards,
             tower_learns=tunes in ("full", "vision"),
             language_learns=tunes in ("full", "language"),
@@ -390,6 +391,11 @@ class Planner:
             checkpointing=own.checkpointing,
             loop="launched" if own.shards > 1 else "recorded",
         )
+
+    @staticmethod
+    def _unrounded(weights: Weights, own: Setting) -> int:
+        """More bytes that four-bit layers read and write for a token: as they are, and twice as numbers."""
+        return int((FOUR_BIT + own.product_bytes) * weights.layers) if own.four_bit else 0
 
     def _reader(self, name: str) -> int:
         """Weights of a labeler."""

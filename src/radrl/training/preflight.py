@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,8 +54,7 @@ def check_training(
     of_rollouts(settings, processes)
     check_redrawing(settings, key("dynamic_sampling"), processes)
     if settings["tunes"] == "lora":
-        check_targets(policy, settings["lora"]["targets"], key("lora"))
-        say_dropout(settings["lora"], key("lora"), processes)
+        check_adapters(policy, settings["lora"], key("lora"), processes)
 
 
 def check_supervised(
@@ -143,6 +143,47 @@ def check_precision(settings: Mapping[str, Any], key: Callable[[str], str], devi
         raise SettingsError(
             f"{key('optimizer')} is adamw_8bit, but bitsandbytes is not installed; "
             "pip install -c constraints.txt 'bitsandbytes>=0.50', or set it to adamw"
+        )
+
+
+def check_adapters(policy: Path, lora: Mapping[str, Any], key: str, processes: int) -> None:
+    """Refuse adapters that cannot be trained, and warn of those whose draws processes do not share.
+
+    Args:
+        policy: a policy's folder.
+        lora: the keys of `radrl.params.policy.Lora`.
+        key: its name in params.yaml.
+        processes: that share a step.
+
+    Raises:
+        SettingsError: naming the key and the mend.
+    """
+    check_targets(policy, lora["targets"], key)
+    check_quantised(lora, key)
+    say_dropout(lora, key, processes)
+
+
+def check_quantised(lora: Mapping[str, Any], key: str) -> None:
+    """Refuse a base in four bits where bitsandbytes is not installed, or weights are parted among processes.
+
+    Args:
+        lora: the keys of `radrl.params.policy.Lora`.
+        key: its name in params.yaml.
+
+    Raises:
+        SettingsError: naming the key and the mend.
+    """
+    if not lora.get("quantise"):
+        return
+    if importlib.util.find_spec("bitsandbytes") is None:
+        raise SettingsError(
+            f"{key}.quantise is {lora['quantise']}, but bitsandbytes is not installed; "
+            "pip install -c constraints.txt 'bitsandbytes>=0.50', or set it to null"
+        )
+    if os.environ.get("ACCELERATE_USE_FSDP") == "true":
+        raise SettingsError(
+            f"{key}.quantise is {lora['quantise']}, but compute.config asks for FSDP, which cannot part "
+            "weights in four bits; set it to null, or compute.config to conf/accelerate/ddp.yaml"
         )
 
 

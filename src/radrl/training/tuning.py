@@ -18,7 +18,7 @@ from transformers import PreTrainedModel
 
 from radrl.policy import families
 from radrl.policy.folder import DTYPES
-from radrl.training import adapters
+from radrl.training import adapters, four_bit
 from radrl.training.preflight import SettingsError
 
 logger = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ def prepare(
     Args:
         model: of a known family, in float32.
         tunes: see `freeze`.
-        lora: rank, alpha, dropout, targets; read for ``"lora"`` alone.
+        lora: rank, alpha, dropout, targets, quantise; read for ``"lora"`` alone.
         dtype: of the weights that do not train, a key of `radrl.policy.folder.DTYPES`.
 
     Returns:
@@ -61,12 +61,22 @@ def prepare(
         SettingsError: when a weight that trains is not float32.
         ValueError: when no weight would train, or a target is no layer.
     """
-    freeze(model, tunes, dtype)
+    prepare_base(model, tunes, lora, dtype)
     if tunes != "lora":
         return model
     adapted = get_peft_model(model, lora_config(lora, model))
     check_masters(adapted)
     return adapted
+
+
+def prepare_base(model: PreTrainedModel, tunes: str, lora: Mapping[str, Any], dtype: str) -> None:
+    """Freeze what must not move, and hold it in four bits where adapters are to have such a base.
+
+    Args and errors as `prepare`.
+    """
+    freeze(model, tunes, dtype)
+    if tunes == "lora" and lora.get("quantise"):
+        four_bit.quantise(model)
 
 
 def freeze(model: PreTrainedModel, tunes: str, dtype: str = "float32") -> None:
@@ -141,6 +151,8 @@ def finished(model: PreTrainedModel | PeftModel) -> PreTrainedModel:
     The base is cast before it is merged with: what adapters have learnt is often less than bfloat16 tells
     apart at the size of the base's weights.
     """
+    if four_bit.is_quantised(model):
+        four_bit.dequantise(model)
     for weight in model.parameters():
         weight.data = weight.data.float()
     plain = model.merge_and_unload() if isinstance(model, PeftModel) else model

@@ -16,7 +16,7 @@ from radrl.policy.folder import Policy
 from radrl.process.devices import pin, place
 from radrl.storage.workspaces import claim, fingerprint
 from radrl.training.callbacks import Report
-from radrl.training.preflight import check_supervised, check_targets, say_dropout
+from radrl.training.preflight import check_adapters, check_supervised
 from radrl.training.supervised.fine_tuning import Examples, fine_tune
 
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ class ColdStart:
         """See `radrl.training.job.Job`."""
         check_supervised(self.settings, "sft", device=place(self.device), processes=processes)
         if self.settings["tunes"] == "lora":
-            check_targets(self.base, self.settings["lora"]["targets"], "sft.lora")
-            say_dropout(self.settings["lora"], "sft.lora", processes)
+            check_adapters(self.base, self.settings["lora"], "sft.lora", processes)
         names = ("settings", "dtype", "prompt", "seed", "threads", "device")
         work = {name: getattr(self, name) for name in names} | {"films": self._films.digest()}
         claim(self.workspace, fingerprint(work, self.base))
