@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from radrl.data.sources.mimic_cxr.r2gen_split import SAMPLES
 from radrl.params.schema import expected_films
 
 if TYPE_CHECKING:
@@ -41,18 +42,12 @@ _MIMIC: Final = 377_110 / 227_835
 _CHEXPERT: Final = 223_462 / 187_711
 PUBLISHED: Final[dict[tuple[str, str], Films]] = {
     ("mimic_cxr", "r2gen"): Films(
-        270_790,
-        2_130,
-        3_858,
-        of_a_study=_MIMIC,
-        source="entries of R2Gen's annotation (docs/data/mimic_cxr.md)",
+        **SAMPLES, of_a_study=_MIMIC, source="R2Gen's samples (docs/data/mimic_cxr.md)"
     ),
     ("mimic_cxr", "official"): Films(
-        270_790,
-        2_130,
-        3_858,
+        **SAMPLES,
         of_a_study=_MIMIC,
-        source="films with findings of MIMIC-CXR's split, as many as R2Gen's annotation has of it",
+        source="films with findings of MIMIC-CXR's split, as many as R2Gen has samples",
     ),
     ("chexpert_plus", "mambaxray"): Films(
         40_463,
