@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from radrl.data.sources.mimic_cxr import MimicCxrSection, mimic_cxr
-from radrl.data.sources.mimic_cxr.r2gen_split import SAMPLES, Comparison, Difference
+from radrl.data.sources.mimic_cxr.r2gen_split import SAMPLES, Comparison, Difference, numbers
 from radrl.data.tables import SourceError
 from radrl.doctor.findings import Finding
 from radrl.params.schema import Params
@@ -70,22 +70,18 @@ def _compared(settings: Mapping[str, Any], annotation: Path, differences: Path |
             differing += 1
             if rows:
                 rows.writerow(asdict(difference))
-    said = f"; {annotation.name} has {_numbers(comparison.samples_file)}, and {differing:,} studies differ"
+    said = f"; {annotation.name} has {numbers(comparison.samples_file)}, and {differing:,} studies differ"
     return _told(comparison.samples_rebuilt, said + (f" ({differences})" if differences else ""))
 
 
 def _told(samples: Counter[str], said: str) -> Finding:
     if samples == SAMPLES:
-        return Finding(_NAME, f"{_numbers(samples)}, R2Gen's numbers{said}")
+        return Finding(_NAME, f"{numbers(samples)}, R2Gen's numbers{said}")
     return Finding(
         _NAME,
-        f"{_numbers(samples)} samples, where R2Gen has {_numbers(SAMPLES)}{said}",
+        f"{numbers(samples)} samples, where R2Gen has {numbers(SAMPLES)}{said}",
         "without",
         "figures on other samples than R2Gen's",
         "whole tables and reports; other rules in ingest.mimic_cxr.r2gen; or annotation.json in "
         "ingest.mimic_cxr.annotation",
     )
-
-
-def _numbers(samples: Mapping[str, int]) -> str:
-    return " / ".join(f"{samples.get(name, 0):,}" for name in SAMPLES)

@@ -145,14 +145,14 @@ def test_films_of_a_view_do_not_change_what_is_counted(root, monkeypatch, caplog
     monkeypatch.setattr(r2gen_split, "SAMPLES", SAMPLES)
     caplog.set_level(logging.INFO)
     assert len(samples(records(root, view_positions=["PA"]))) == 2
-    assert "2 train, 1 val, 2 test, as R2Gen has" in caplog.text
+    assert "2 / 1 / 2, as R2Gen has" in caplog.text
 
 
 def test_numbers_that_are_not_r2gens_are_warned_of(root, monkeypatch, caplog):
     monkeypatch.setattr(r2gen_split, "OFFICIAL_FILMS", FILMS)
     records(root)
     assert caplog.record_tuples[-1][1] == logging.WARNING
-    assert "2 train, 1 val, 2 test, where R2Gen has 270,790 train, 2,130 val, 3,858 test" in caplog.text
+    assert "2 / 1 / 2, where R2Gen has 270,790 / 2,130 / 3,858" in caplog.text
 
 
 def test_counts_are_checked_where_the_tables_are_whole():
@@ -160,10 +160,13 @@ def test_counts_are_checked_where_the_tables_are_whole():
     assert check_counts({"train": 270_790, "val": 2_130, "test": 3_858}, whole)[0] is True
     same, told = check_counts({"train": 270_790, "val": 2_130, "test": 3_857}, whole)
     assert same is False
-    assert told.startswith("270,790 train, 2,130 val, 3,857 test, where R2Gen has")
+    assert told.startswith("270,790 / 2,130 / 3,857, where R2Gen has 270,790")
     same, told = check_counts({"train": 5}, {"train": 7})
     assert same is None
-    assert told == "5 train, 0 val, 0 test of 7 films; not checked, since the official split has 377,110"
+    assert (
+        told
+        == "5 / 0 / 0 of 7 / 0 / 0 films; not checked, since the official split has 368,960 / 2,991 / 5,159"
+    )
 
 
 @pytest.mark.parametrize(

@@ -84,13 +84,21 @@ def check_counts(samples: Mapping[str, int], films: Mapping[str, int]) -> tuple[
     Returns:
         Whether they are R2Gen's, nothing where the tables are not whole; and a sentence with the numbers.
     """
-    told = ", ".join(f"{samples.get(name, 0):,} {name}" for name in SAMPLES)
-    wanted = ", ".join(f"{count:,} {name}" for name, count in SAMPLES.items())
-    if any(films.get(name, 0) != count for name, count in OFFICIAL_FILMS.items()):
-        whole, there = sum(OFFICIAL_FILMS.values()), sum(films.values())
-        return None, f"{told} of {there:,} films; not checked, since the official split has {whole:,}"
-    same = all(samples.get(name, 0) == count for name, count in SAMPLES.items())
+    told = numbers(samples)
+    if (there := numbers(films)) != (whole := numbers(OFFICIAL_FILMS)):
+        return None, f"{told} of {there} films; not checked, since the official split has {whole}"
+    same = told == (wanted := numbers(SAMPLES))
     return same, f"{told}, as R2Gen has" if same else f"{told}, where R2Gen has {wanted}"
+
+
+def numbers(of: Mapping[str, int]) -> str:
+    """Of train, val and test, as papers write them.
+
+    Example:
+        >>> numbers({"train": 270_790, "test": 3_858})
+        '270,790 / 0 / 3,858'
+    """
+    return " / ".join(f"{of.get(name, 0):,}" for name in SAMPLES)
 
 
 @dataclass(frozen=True, slots=True)
