@@ -406,6 +406,27 @@ def _plus_read(**own: Any) -> Callable[[Path, Path], int]:
     return read
 
 
+# ReXGradient -----------------------------------------------------------------------------------------------
+
+REXGRADIENT = json.dumps({
+    f"GRDN{n}_1.2.{n}": {
+        "PatientID": f"GRDN{n}", "StudyInstanceUid": f"1.2.{n}", "PatientAge": "007Y", "Findings": "Heart normal.",
+        "Impression": f"Clear {n}.", "ImagePath": [f"../deid_png/GRDN{n}/A/1.png"], "ImageViewPosition": ["PA"],
+    }
+    for n in (1, 2, 3)
+})  # fmt: skip
+
+
+def _rexgradient(folder: Path) -> Path:
+    (folder / "deid_png").mkdir()
+    return _put("test_metadata_view_position.json", REXGRADIENT)(folder)
+
+
+def _rexgradient_read(folder: Path, path: Path) -> int:
+    own = {"metadata": str(folder), "images": str(folder / "deid_png"), "files": ["test"], "split": "release"}
+    return _opened("rexgradient", folder / "deid_png", **own)
+
+
 # Films -----------------------------------------------------------------------------------------------------
 
 
@@ -839,6 +860,7 @@ READERS: Mapping[str, Reader] = {
     "chexpert_plus annotation": Reader(
         _plus("annotation.json"), _plus_read(split="mambaxray", annotation="annotation.json"), damage.JSON
     ),
+    "rexgradient": Reader(_rexgradient, _rexgradient_read, damage.JSON),
     "film PNG": Reader(_put("film.png", film("PNG")), _film_read, damage.KINDS),
     "film JPEG": Reader(_put("film.jpg", film("JPEG")), _film_read, damage.KINDS),
     "film DICOM": Reader(_put("film.dcm", film("DICOM")), _film_read, damage.KINDS),

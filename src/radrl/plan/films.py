@@ -40,6 +40,7 @@ class Films:
 
 _MIMIC: Final = 377_110 / 227_835
 _CHEXPERT: Final = 223_462 / 187_711
+_REXGRADIENT: Final = 273_004 / 160_000
 PUBLISHED: Final[dict[tuple[str, str], Films]] = {
     ("mimic_cxr", "r2gen"): Films(
         **SAMPLES, of_a_study=_MIMIC, source="R2Gen's samples (docs/data/mimic_cxr.md)"
@@ -59,6 +60,9 @@ PUBLISHED: Final[dict[tuple[str, str], Films]] = {
     ("chexpert_plus", "release"): Films(
         223_228, 234, 0, of_a_study=_CHEXPERT, source="CheXpert Plus' release (docs/data/chexpert_plus.md)"
     ),
+    ("rexgradient", "release"): Films(
+        238_968, 17_007, 17_029, of_a_study=_REXGRADIENT, source="its owners (docs/data/rexgradient.md)"
+    ),
     ("iu_xray", "r2gen"): Films(
         4_138, 592, 1_180, of_a_study=2.0, source="R2Gen's 2,069, 296 and 590 studies of two films"
     ),
@@ -69,6 +73,7 @@ GOLD: Final = 234
 WHOLE: Final[dict[str, tuple[int, float, str]]] = {
     "mimic_cxr": (377_110, _MIMIC, "all films of MIMIC-CXR (docs/data/mimic_cxr.md)"),
     "chexpert_plus": (223_462, _CHEXPERT, "all films of CheXpert Plus (docs/data/chexpert_plus.md)"),
+    "rexgradient": (273_004, _REXGRADIENT, "all films of ReXGradient-160K (docs/data/rexgradient.md)"),
     "iu_xray": (5_910, 2.0, "R2Gen's 2,955 studies of two films (docs/data/iu_xray.md)"),
     "phantom": (2_013, 1.03, "films that conf/recipes/openi-laptop.yaml keeps (docs/openi.md)"),
 }
