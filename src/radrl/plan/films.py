@@ -74,6 +74,7 @@ WHOLE: Final[dict[str, tuple[int, float, str]]] = {
     "mimic_cxr": (377_110, _MIMIC, "all films of MIMIC-CXR (docs/data/mimic_cxr.md)"),
     "chexpert_plus": (223_462, _CHEXPERT, "all films of CheXpert Plus (docs/data/chexpert_plus.md)"),
     "rexgradient": (273_004, _REXGRADIENT, "all films of ReXGradient-160K (docs/data/rexgradient.md)"),
+    "padchest_gr": (4_555, 1.0, "all films of PadChest-GR (docs/data/padchest_gr.md)"),
     "iu_xray": (5_910, 2.0, "R2Gen's 2,955 studies of two films (docs/data/iu_xray.md)"),
     "phantom": (2_013, 1.03, "films that conf/recipes/openi-laptop.yaml keeps (docs/openi.md)"),
 }
