@@ -81,8 +81,8 @@ WRONG = [
     (
         "ingest.source",
         "mimic",
-        "ingest.source: Input should be 'phantom', 'csv', 'iu_xray', 'mimic_cxr' or 'chexpert_plus' "
-        "(it is 'mimic')",
+        "ingest.source: Input should be 'phantom', 'csv', 'iu_xray', 'mimic_cxr', 'chexpert_plus', "
+        "'rexgradient' or 'padchest_gr' (it is 'mimic')",
     ),
     ("ingest.phantom.studies", {"dev": 3}, "'pretrain', 'train', 'val' or 'test'"),
     ("ingest.phantom.severity", [1.2], "ingest.phantom.severity: List should have at least 2 items"),
@@ -461,6 +461,8 @@ def test_every_path_is_kept_from_the_record_of_runs(root: Path, values: Values) 
         "ingest.iu_xray.root",
         *(f"ingest.mimic_cxr.{key}" for key in ("root", "tables", "reports", "annotation", "gold")),
         *(f"ingest.chexpert_plus.{key}" for key in ("path", "images", "annotation", "gold")),
+        *(f"ingest.rexgradient.{key}" for key in ("metadata", "images")),
+        *(f"ingest.padchest_gr.{key}" for key in ("reports", "table", "images")),
         "compute.config",
         "compute.vllm.python",
         "labeler.chexbert",

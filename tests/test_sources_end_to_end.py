@@ -119,10 +119,49 @@ def _observations() -> tuple[str, ...]:
     return OBSERVATIONS
 
 
+def rexgradient(root: Path) -> Section:
+    """The three JSON files and PNG films below deid_png, one or two a study."""
+    (root / "deid_png").mkdir()
+    entries: dict[str, dict[str, Any]] = {}
+    for number in range(STUDIES):
+        patient, views = f"GRDN{number:03d}", ["PA", "LATERAL"][: 1 + number % 2]
+        films = [
+            f"../deid_png/{patient}/A/studies/1.2.{number}/series/1/instances/{view}.png" for view in views
+        ]
+        for film in films:
+            draw(root / film.removeprefix("../"))
+        findings, impression = texts(number)
+        entries[f"{patient}_1.2.{number}"] = {
+            "PatientID": patient, "StudyInstanceUid": f"1.2.{number}", "PatientAge": "SECRET-AGE",
+            "Indication": "SECRET-INDICATION", "Findings": findings, "Impression": impression,
+            "ImagePath": films, "ImageViewPosition": views,
+        }  # fmt: skip
+    (root / "train_metadata_view_position.json").write_text(json.dumps(entries))
+    own = {"metadata": str(root), "images": str(root / "deid_png"), "files": ["train"], "split": "drawn"}
+    return {"source": "rexgradient", "rexgradient": own}
+
+
+def padchest_gr(root: Path) -> Section:
+    """The list of sentences, the table, and a PNG film a study."""
+    entries, rows = [], ["StudyID,ImageID,PatientID,split,PatientAge"]
+    for number in range(STUDIES):
+        draw(root / "films" / f"{number}.png")
+        sentences = [{"sentence_en": text, "boxes": [[0.1, 0.1, 0.2, 0.2]]} for text in texts(number)]
+        entries.append({"StudyID": f"S{number}", "ImageID": f"{number}.png", "findings": sentences})
+        rows.append(f"S{number},{number}.png,P{number},train,SECRET-AGE")
+    (root / "grounded.json").write_text(json.dumps(entries))
+    (root / "master_table.csv").write_text("\n".join(rows))
+    files = {"reports": "grounded.json", "table": "master_table.csv", "images": "films"}
+    own = {key: str(root / name) for key, name in files.items()} | {"language": "en", "split": "drawn"}
+    return {"source": "padchest_gr", "padchest_gr": own}
+
+
 ADAPTERS: dict[str, tuple[Callable[[Path], Section], dict[str, Any]]] = {
     "iu_xray": (iu_xray, {"sample": "study", "cleaning": "r2gen_iu", "max_report_words": 59}),
     "mimic_cxr": (mimic_cxr, {"views": ["frontal"], "cleaning": "r2gen_mimic", "max_report_words": 99}),
     "chexpert_plus": (chexpert_plus, {"target": "impression"}),
+    "padchest_gr": (padchest_gr, {"target": "findings", "cleaning": "none"}),
+    "rexgradient": (rexgradient, {"target": "findings_impression", "cleaning": "none"}),
 }
 
 
@@ -146,6 +185,8 @@ CASES = {
     "iu_xray, untrained arms": Case("iu_xray"),
     "mimic_cxr, first stages": Case("mimic_cxr", options=FIRST),
     "chexpert_plus, first stages": Case("chexpert_plus", options=FIRST),
+    "rexgradient, first stages": Case("rexgradient", options=FIRST),
+    "padchest_gr, first stages": Case("padchest_gr", options=FIRST),
 }
 LONG = {name: Case(name, ARMS) for name in ADAPTERS}
 

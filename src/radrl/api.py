@@ -233,7 +233,8 @@ def open_source(name: str, *, seed: int = 0, image_size: int | None = None, **se
     """Open a data set as its owners publish it.
 
     Args:
-        name: ``csv``, ``iu_xray``, ``mimic_cxr``, ``chexpert_plus``, ``phantom``, or an installed package's.
+        name: ``csv``, ``iu_xray``, ``mimic_cxr``, ``chexpert_plus``, ``rexgradient``, ``padchest_gr``,
+            ``phantom``, or an installed package's.
         seed: of a source that draws.
         image_size: of drawn films, in pixels.
         **settings: its section of `ingest` in params.yaml; `radrl parts source` lists them.

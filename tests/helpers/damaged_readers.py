@@ -406,6 +406,51 @@ def _plus_read(**own: Any) -> Callable[[Path, Path], int]:
     return read
 
 
+# ReXGradient -----------------------------------------------------------------------------------------------
+
+REXGRADIENT = json.dumps({
+    f"GRDN{n}_1.2.{n}": {
+        "PatientID": f"GRDN{n}", "StudyInstanceUid": f"1.2.{n}", "PatientAge": "007Y", "Findings": "Heart normal.",
+        "Impression": f"Clear {n}.", "ImagePath": [f"../deid_png/GRDN{n}/A/1.png"], "ImageViewPosition": ["PA"],
+    }
+    for n in (1, 2, 3)
+})  # fmt: skip
+
+
+def _rexgradient(folder: Path) -> Path:
+    (folder / "deid_png").mkdir()
+    return _put("test_metadata_view_position.json", REXGRADIENT)(folder)
+
+
+def _rexgradient_read(folder: Path, path: Path) -> int:
+    own = {"metadata": str(folder), "images": str(folder / "deid_png"), "files": ["test"], "split": "release"}
+    return _opened("rexgradient", folder / "deid_png", **own)
+
+
+# PadChest-GR -----------------------------------------------------------------------------------------------
+
+PADCHEST_GR = json.dumps([
+    {"StudyID": str(n), "ImageID": f"{n}.png", "findings": [{"sentence_en": "Heart normal.", "abnormal": False}]}
+    for n in (1, 2, 3)
+])  # fmt: skip
+
+
+def _padchest_gr(name: str) -> Callable[[Path], Path]:
+    def lay(folder: Path) -> Path:
+        (folder / "films").mkdir()
+        _put("grounded.json", PADCHEST_GR)(folder)
+        _put("master_table.csv", "StudyID,PatientID,split\n1,1,train\n2,2,test\n3,3,validation\n")(folder)
+        return folder / name
+
+    return lay
+
+
+def _padchest_gr_read(folder: Path, path: Path) -> int:
+    files = {"reports": str(folder / "grounded.json"), "table": str(folder / "master_table.csv")}
+    own = {"images": str(folder / "films"), "language": "en", "split": "release"}
+    return _opened("padchest_gr", folder / "films", **files, **own)
+
+
 # Films -----------------------------------------------------------------------------------------------------
 
 
@@ -839,6 +884,9 @@ READERS: Mapping[str, Reader] = {
     "chexpert_plus annotation": Reader(
         _plus("annotation.json"), _plus_read(split="mambaxray", annotation="annotation.json"), damage.JSON
     ),
+    "rexgradient": Reader(_rexgradient, _rexgradient_read, damage.JSON),
+    "padchest_gr": Reader(_padchest_gr("grounded.json"), _padchest_gr_read, damage.JSON),
+    "padchest_gr table": Reader(_padchest_gr("master_table.csv"), _padchest_gr_read, damage.TEXT),
     "film PNG": Reader(_put("film.png", film("PNG")), _film_read, damage.KINDS),
     "film JPEG": Reader(_put("film.jpg", film("JPEG")), _film_read, damage.KINDS),
     "film DICOM": Reader(_put("film.dcm", film("DICOM")), _film_read, damage.KINDS),

@@ -11,6 +11,9 @@ from radrl.plan import films
     [
         ("deer-mimic_cxr", (270_790, 2_130, 3_858)),
         ("deer-chexpert_plus", (40_463, 5_780, 11_562)),
+        # 98, 1 and 1 % of 4,555
+        ("deer-padchest_gr", (4_464, 46, 46)),
+        ("deer-rexgradient", (238_968, 17_007, 17_029)),
         ("orapo-chexpert_plus", (40_463, 5_780, 234)),
         ("mrg_r1-iu_xray", (4_138, 592, 1_180)),
         ("deer-iu_xray-zeroshot", (0, 0, 5_910)),

@@ -18,25 +18,42 @@ if TYPE_CHECKING:
 _EXAMPLES: Final = """\b
 Examples:
   radrl doctor
-  radrl doctor conf/recipes/deer-mimic_cxr.yaml"""
+  radrl doctor conf/recipes/deer-mimic_cxr.yaml
+  radrl doctor conf/recipes/deer-mimic_cxr.yaml --r2gen-split --annotation annotation.json -o differing.csv"""
 
+_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
+_NEW: Final = click.Path(dir_okay=False, path_type=Path)
 _MARKS: Final = {"there": ("✓", "green"), "without": ("-", "yellow"), "lacking": ("✗", "red")}
 
 
 @click.command("doctor", epilog=_EXAMPLES)
-@click.argument(
-    "recipe", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="[RECIPE]"
-)
+@click.argument("recipe", required=False, type=_FILE, metavar="[RECIPE]")
 @click.option("--no-hash", is_flag=True, help="Do not read weights through for their SHA-256.")
+@click.option(
+    "--r2gen-split", is_flag=True, help="Rebuild R2Gen's split of RECIPE's MIMIC-CXR; takes minutes."
+)
+@click.option("--annotation", type=_FILE, help="R2Gen's annotation.json, to hold that split against.")
+@click.option("-o", "--output", type=_NEW, help="CSV file for the studies that differ: numbers, no text.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def command(recipe: Path | None, no_hash: bool, as_json: bool) -> None:
+def command(
+    recipe: Path | None,
+    no_hash: bool,
+    r2gen_split: bool,
+    annotation: Path | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
     """Say what this machine has, what lacks for RECIPE (params.yaml), what that costs, and the mend.
 
     Weights are hashed; nothing is loaded, and nothing sent but a question to the configured MLflow server.
     Ends with 1 when something lacks that the recipe asks for.
     """
+    if (annotation and not r2gen_split) or (output and not annotation):
+        raise click.UsageError("--annotation goes with --r2gen-split, and --output with --annotation")
     root = project_folder(Path.cwd())
     found = _examined(root, recipe or root / "params.yaml", hashed=not no_hash)
+    if r2gen_split:
+        found |= {"MIMIC-CXR": [_r2gen_split(recipe or root / "params.yaml", annotation, output)]}
     if as_json:
         told = {title: [asdict(one) for one in own] for title, own in found.items()}
         click.echo(json.dumps(told, indent=2, ensure_ascii=False))
@@ -51,7 +68,15 @@ def command(recipe: Path | None, no_hash: bool, as_json: bool) -> None:
         )
 
 
-def _examined(root: Path, recipe: Path, *, hashed: bool) -> Mapping[str, list[Finding]]:
+def _r2gen_split(recipe: Path, annotation: Path | None, output: Path | None) -> Finding:
+    from radrl.doctor.r2gen_split import r2gen_split
+    from radrl.doctor.recipe import settings
+
+    params, of_params = settings(recipe)
+    return r2gen_split(params, annotation, output) if params else of_params
+
+
+def _examined(root: Path, recipe: Path, *, hashed: bool) -> dict[str, list[Finding]]:
     from radrl.doctor import environment
     from radrl.doctor.recipe import device_and_files, settings
 

@@ -41,6 +41,8 @@ BANNERS: Final = {
     "iu_xray": "IU X-Ray (Open-i). Its films and reports may be passed on unchanged, with their source.",
     "mimic_cxr": "MIMIC-CXR, credentialed data: this page shows its films and may not be passed on.",
     "chexpert_plus": "CheXpert Plus, under an agreement: this page shows its films and may not be passed on.",
+    "rexgradient": "ReXGradient, under an agreement: this page shows its films and may not be passed on.",
+    "padchest_gr": "PadChest-GR, under an agreement: this page shows its films and may not be passed on.",
     "csv": "Films and reports of a table of the user's own. What the numbers say depends on who is in it.",
 }
 """Which data the page speaks of, by `ingest.source`."""

@@ -37,6 +37,8 @@ BUILTIN: Final[dict[str, dict[str, str]]] = {
         "iu_xray": "radrl.data.sources.iu_xray:iu_xray",
         "mimic_cxr": "radrl.data.sources.mimic_cxr:mimic_cxr",
         "chexpert_plus": "radrl.data.sources.chexpert_plus:chexpert_plus",
+        "rexgradient": "radrl.data.sources.rexgradient:rexgradient",
+        "padchest_gr": "radrl.data.sources.padchest_gr:padchest_gr",
     },
     "metric": {
         "ce": "radrl.scoring.clinical:ClinicalEfficacy",

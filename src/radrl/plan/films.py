@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from radrl.data.sources.mimic_cxr.r2gen_split import SAMPLES
 from radrl.params.schema import expected_films
 
 if TYPE_CHECKING:
@@ -39,20 +40,15 @@ class Films:
 
 _MIMIC: Final = 377_110 / 227_835
 _CHEXPERT: Final = 223_462 / 187_711
+_REXGRADIENT: Final = 273_004 / 160_000
 PUBLISHED: Final[dict[tuple[str, str], Films]] = {
     ("mimic_cxr", "r2gen"): Films(
-        270_790,
-        2_130,
-        3_858,
-        of_a_study=_MIMIC,
-        source="entries of R2Gen's annotation (docs/data/mimic_cxr.md)",
+        **SAMPLES, of_a_study=_MIMIC, source="R2Gen's samples (docs/data/mimic_cxr.md)"
     ),
     ("mimic_cxr", "official"): Films(
-        270_790,
-        2_130,
-        3_858,
+        **SAMPLES,
         of_a_study=_MIMIC,
-        source="films with findings of MIMIC-CXR's split, as many as R2Gen's annotation has of it",
+        source="films with findings of MIMIC-CXR's split, as many as R2Gen has samples",
     ),
     ("chexpert_plus", "mambaxray"): Films(
         40_463,
@@ -64,6 +60,9 @@ PUBLISHED: Final[dict[tuple[str, str], Films]] = {
     ("chexpert_plus", "release"): Films(
         223_228, 234, 0, of_a_study=_CHEXPERT, source="CheXpert Plus' release (docs/data/chexpert_plus.md)"
     ),
+    ("rexgradient", "release"): Films(
+        238_968, 17_007, 17_029, of_a_study=_REXGRADIENT, source="its owners (docs/data/rexgradient.md)"
+    ),
     ("iu_xray", "r2gen"): Films(
         4_138, 592, 1_180, of_a_study=2.0, source="R2Gen's 2,069, 296 and 590 studies of two films"
     ),
@@ -74,6 +73,8 @@ GOLD: Final = 234
 WHOLE: Final[dict[str, tuple[int, float, str]]] = {
     "mimic_cxr": (377_110, _MIMIC, "all films of MIMIC-CXR (docs/data/mimic_cxr.md)"),
     "chexpert_plus": (223_462, _CHEXPERT, "all films of CheXpert Plus (docs/data/chexpert_plus.md)"),
+    "rexgradient": (273_004, _REXGRADIENT, "all films of ReXGradient-160K (docs/data/rexgradient.md)"),
+    "padchest_gr": (4_555, 1.0, "all films of PadChest-GR (docs/data/padchest_gr.md)"),
     "iu_xray": (5_910, 2.0, "R2Gen's 2,955 studies of two films (docs/data/iu_xray.md)"),
     "phantom": (2_013, 1.03, "films that conf/recipes/openi-laptop.yaml keeps (docs/openi.md)"),
 }

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from radrl.data import json_scanner
 from radrl.data.quarantine import Refusal
 from radrl.data.sources import mimic_cxr as mimic_cxr
-from radrl.data.sources.mimic_cxr import annotation as annotation_module
 from radrl.data.sources.mimic_cxr.annotation import Annotation
 from radrl.data.sources.mimic_cxr.tables import dicom_bytes, dicom_text
 from radrl.data.study import Record
@@ -196,8 +196,8 @@ def test_every_cut_is_noticed(tmp_path):
 
 
 def test_an_entry_without_end_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(annotation_module, "_LONGEST", 100)
-    monkeypatch.setattr(annotation_module, "_CHUNK", 64)
+    monkeypatch.setattr(json_scanner, "_LONGEST", 100)
+    monkeypatch.setattr(json_scanner, "_CHUNK", 64)
     path = tmp_path / "annotation.json"
     path.write_text('{"train": [{"report": "' + "x" * 1000 + '"}]}')
     with pytest.raises(SourceError, match="at byte 11"):
@@ -215,11 +215,11 @@ def test_any_chunk_gives_the_texts_that_json_gives(tmp_path_factory, chunk, text
     splits = {"train": [e for s, t in zip(studies, texts, strict=True) for e in tree.entries(s, t)]}
     path = tmp_path_factory.mktemp("annotation") / "annotation.json"
     tree.write_annotation(path, splits, ensure_ascii=ascii_only, indent=indent)
-    before, annotation_module._CHUNK = annotation_module._CHUNK, chunk
+    before, json_scanner._CHUNK = json_scanner._CHUNK, chunk
     try:
         annotation = Annotation(path)
     finally:
-        annotation_module._CHUNK = before
+        json_scanner._CHUNK = before
     assert len(annotation) == len(texts)
     for study, entry in zip(studies, json.loads(path.read_text("utf-8"))["train"], strict=True):
         packed = dicom_bytes(entry["id"])

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from itertools import chain, groupby, islice
+from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from radrl.data.quarantine import Refusal, Refused
 from radrl.data.sources import Source, path_or_none
 from radrl.data.sources.mimic_cxr.annotation import Annotation
-from radrl.data.sources.mimic_cxr.reports import Reports, Sections, open_reports, read_sections
+from radrl.data.sources.mimic_cxr.r2gen_split import R2GenRules
+from radrl.data.sources.mimic_cxr.records import Reading, Split, Text
+from radrl.data.sources.mimic_cxr.reports import open_reports
 from radrl.data.sources.mimic_cxr.tables import (
-    Film,
     Films,
     Index,
     check_columns,
@@ -27,9 +28,8 @@ from radrl.data.sources.mimic_cxr.tables import (
     find_table,
     need_table,
     number,
-    study_path,
 )
-from radrl.data.study import Record, view_table, view_word
+from radrl.data.study import view_word
 from radrl.data.tables import BrokenRow, Row, SourceError, Table, open_table
 from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.parts.choices import require_one_of
@@ -38,9 +38,8 @@ from radrl.parts.section import LocalPath, Section, takes
 _OTHER_NAMES: Final = {"Lung Opacity": "Airspace Opacity"}
 _CLASSES: Final = {"": BLANK, "1": POSITIVE, "0": NEGATIVE, "-1": UNCERTAIN}
 _log = logging.getLogger(__name__)
+_R2GEN: Final = R2GenRules()
 _LOOKED_AT = 60  # films whose folders tell which format there is
-Split = Literal["official", "r2gen", "drawn"]
-Text = Literal["files", "r2gen"]
 
 
 class MimicCxrSection(Section):
@@ -49,19 +48,14 @@ class MimicCxrSection(Section):
     root: LocalPath
     tables: LocalPath | None
     reports: LocalPath | None
-    films: Literal["jpg", "dcm"]
-    split: Literal["official", "r2gen", "drawn"]
+    films: Films
+    split: Split
     annotation: LocalPath | None
-    text: Literal["files", "r2gen"]
+    text: Text
     unheaded_findings: bool
     view_positions: Annotated[list[str], Field(min_length=1)] | None
     gold: LocalPath | None
-
-    @model_validator(mode="after")
-    def _annotation_is_named(self) -> MimicCxrSection:
-        if self.annotation is None and "r2gen" in (self.split, self.text):
-            raise ValueError("split or text is r2gen, so annotation must name R2Gen's annotation.json")
-        return self
+    r2gen: R2GenRules = _R2GEN
 
 
 @takes(MimicCxrSection)
@@ -72,6 +66,7 @@ def mimic_cxr(
     reports: str | None,
     annotation: str | None,
     gold: str | None,
+    r2gen: R2GenRules | Mapping[str, Any],
     **settings: Any,
 ) -> Source:
     """MIMIC-CXR or MIMIC-CXR-JPG as PhysioNet ships it.
@@ -82,6 +77,7 @@ def mimic_cxr(
         reports: the reports.
         annotation: R2Gen's annotation.json.
         gold: the table of the radiologist's labels.
+        r2gen: how R2Gen's split and texts are rebuilt.
         **settings: further arguments of `radrl.data.sources.mimic_cxr.read`.
     """
     source = read(
@@ -90,6 +86,7 @@ def mimic_cxr(
         reports=path_or_none(reports),
         annotation=path_or_none(annotation),
         gold=path_or_none(gold),
+        r2gen=R2GenRules.model_validate(r2gen),
         **settings,
     )
     return replace(source, root=Path(root))
@@ -148,6 +145,7 @@ def read(
     unheaded_findings: bool = True,
     view_positions: Collection[str] | None = None,
     gold: Path | None = None,
+    r2gen: R2GenRules = _R2GEN,
 ) -> Source:
     """Open MIMIC-CXR.
 
@@ -159,12 +157,13 @@ def read(
         tables: the folder of the split, metadata, record and study tables; by default `root`, then `reports`.
         reports: the zip file of reports, or the folder that holds it or their texts; by default `root`.
         films: which of the two published formats lies there, `jpg` or `dcm`.
-        split: `official`, that of the split table; `r2gen`, that of `annotation`; `drawn`, none stated.
-        annotation: R2Gen's annotation.json, for `split` or `text`.
-        text: `files`, sections of the reports; `r2gen`, the annotation's text as findings.
+        split: `official`, that of the split table; `r2gen`, R2Gen's; `drawn`, none stated.
+        annotation: R2Gen's annotation.json, for `split` or `text` r2gen; without it both are rebuilt.
+        text: `files`, sections of the reports; `r2gen`, R2Gen's text as findings.
         unheaded_findings: as of `radrl.data.sources.mimic_cxr.reports.read_sections`.
         view_positions: keep films of these ViewPositions alone (`""`: of none); by default all.
         gold: the table of the radiologist's labels.
+        r2gen: how `split` and `text` r2gen are rebuilt (`radrl.data.sources.mimic_cxr.r2gen_split`).
 
     Returns:
         A record a film by patient, study and dicom_id; before them the rows that name no film, after them
@@ -172,21 +171,26 @@ def read(
 
     Raises:
         SourceError: a file or a column is missing or damaged, or nothing has a view that is asked for.
-        ValueError: a parameter has no such value, or needs `annotation`.
+        ValueError: a parameter has no such value.
     """
-    _check_choices(films, split, text, annotation)
+    _check_choices(films, split, text)
     _check_folders(root, tables)
-    texts = open_reports(reports or root) if text == "files" else None
+    rebuilt = annotation is None and "r2gen" in (split, text)
+    texts = open_reports(reports or root) if rebuilt or text == "files" else None
     labels = read_gold(gold) if gold else {}
     annotated = Annotation(annotation) if annotation and "r2gen" in (split, text) else None
     folders = _folders(root, tables, reports)
-    index = _index(folders, split=split, with_views=view_positions is not None)
+    index = _index(
+        folders,
+        split="drawn" if split == "r2gen" and annotated else split,
+        with_views=view_positions is not None,
+    )
     check_films(root, films, dict.fromkeys(islice(index.studies(), _LOOKED_AT)))
     views = _views(view_positions, index)
     studies = {study for _, study in index.studies()}
     if gold and studies.isdisjoint(labels):
         raise SourceError(f"{gold} labels no study that the tables name")
-    reading = _Reading(root, films, split, texts, annotated, unheaded_findings, views, labels)
+    reading = Reading(root, films, split, text, texts, annotated, r2gen, unheaded_findings, views, labels)
     before = index.refusals + (annotated.refusals if annotated else [])
     after = list(_studies_without_films(folders, studies))
     after += annotated.others(index.names()) if annotated else []
@@ -194,15 +198,10 @@ def read(
     return Source(records, len(before) + len(index) + len(after))
 
 
-def _check_choices(films: str, split: str, text: str, annotation: Path | None) -> None:
-    for name, value, valid in (
-        ("films", films, ("jpg", "dcm")),
-        ("split", split, ("official", "r2gen", "drawn")),
-        ("text", text, ("files", "r2gen")),
-    ):
-        require_one_of(name, value, valid)
-    if "r2gen" in (split, text) and annotation is None:
-        raise ValueError("split or text is r2gen, so annotation must name R2Gen's annotation.json")
+def _check_choices(films: str, split: str, text: str) -> None:
+    require_one_of("films", films, ("jpg", "dcm"))
+    require_one_of("split", split, ("official", "r2gen", "drawn"))
+    require_one_of("text", text, ("files", "r2gen"))
 
 
 def _check_folders(root: Path, tables: Path | None) -> None:
@@ -225,7 +224,7 @@ def _index(folders: list[Path], *, split: Split, with_views: bool) -> Index:
         metadata: Table | None = need_table("metadata", folders, "view_positions")
     else:
         metadata = find_table("metadata", folders)
-    splits = need_table("split", folders, "split: official") if split == "official" else None
+    splits = need_table("split", folders, f"split: {split}") if split != "drawn" else None
     named: list[tuple[Table, str | None]] = []
     if metadata:
         named.append((metadata, "ViewPosition"))
@@ -267,92 +266,3 @@ def _studies_without_films(folders: list[Path], known: Collection[int]) -> Itera
         else:
             if study not in known:
                 yield Refusal(key, "missing_image", "no table names a film of this study", f"s{study}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """How films become records; the arguments are those of `read`."""
-
-    image_root: Path
-    suffix: str
-    split: Split
-    reports: Reports | None
-    annotation: Annotation | None
-    unheaded_findings: bool
-    views: frozenset[str] | None
-    gold: Mapping[int, tuple[int, ...]]
-    words: Mapping[str, str] = field(default_factory=view_table)
-
-    def records(self, films: Index) -> Iterator[Record | Refusal]:
-        """One film after the other, each study's report read once, and only where a film of it is wanted."""
-        for _, study in groupby(films, key=lambda film: (film.subject, film.study)):
-            sections: Sections | Refused | None = None
-            for film in study:
-                try:
-                    split = self._wanted(film)
-                    if self.reports and sections is None:
-                        sections = self._sections(self.reports, film)
-                    yield self._record(film, split, sections)
-                except Refused as refused:
-                    yield self._refusal(film, refused)
-
-    def _wanted(self, film: Film) -> str | None:
-        """The split of a film.
-
-        Raises:
-            Refused: the film is not asked for, or the tables do not agree about it.
-        """
-        if film.problem:
-            raise film.problem
-        split = film.split if self.split == "official" else None
-        if self.annotation:
-            annotated = self.annotation.split(film.packed, film.study, film.subject)
-            if self.split == "r2gen":
-                if annotated is None:
-                    raise Refused("left_out_split", "R2Gen's annotation does not name this film")
-                split = annotated
-        if self.split == "official" and not split:
-            raise Refused("unknown_split", "the split table has no row of this film, or an empty cell")
-        if self.views is not None:
-            self._check_view(film, self.views)
-        return split
-
-    def _check_view(self, film: Film, wanted: frozenset[str]) -> None:
-        if film.view is None:
-            raise Refused("malformed_row", "the metadata have no row of this film, so its view is unknown")
-        if view_word(film.view) not in wanted:
-            raise Refused("left_out_view", f"ViewPosition {film.view!r} is not in view_positions")
-
-    def _sections(self, reports: Reports, film: Film) -> Sections | Refused:
-        try:
-            text = reports.text(film.subject, film.study)
-        except Refused as refused:
-            return refused
-        return read_sections(text, unheaded_findings=self.unheaded_findings)
-
-    def _record(self, film: Film, split: str | None, sections: Sections | Refused | None) -> Record:
-        if isinstance(sections, Refused):
-            raise sections
-        if sections is None:
-            assert self.annotation is not None  # read opens one of the two
-            text = self.annotation.text(film.packed, film.study, film.subject)
-            sections = Sections(findings=text, impression=None)
-        return Record(
-            key=film.key,
-            study_id=f"s{film.study}",
-            patient_id=f"p{film.subject}",
-            image=self._path(film),
-            view=self.words.get(view_word(film.view or ""), "unknown"),
-            split=split,
-            findings=sections.findings,
-            impression=sections.impression,
-            gold=self.gold.get(film.study),
-        )
-
-    def _refusal(self, film: Film, refused: Refused) -> Refusal:
-        image = str(self._path(film).relative_to(self.image_root))
-        return Refusal(film.key, refused.reason, refused.detail, f"s{film.study}", image)
-
-    def _path(self, film: Film) -> Path:
-        folder = self.image_root / "files" / study_path(film.subject, film.study)
-        return folder / f"{film.name}.{self.suffix}"

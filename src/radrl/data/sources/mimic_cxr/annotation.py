@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Final, NoReturn
+from typing import IO, Any, Final
 
+from radrl.data.json_scanner import Scanner
 from radrl.data.quarantine import Refusal, Refused
 from radrl.data.sources.mimic_cxr.tables import dicom_bytes, dicom_text
 from radrl.data.tables import SourceError
 from radrl.storage import json_files
 
-_CHUNK: Final = 1 << 20
-_LONGEST: Final = 1 << 22  # characters of one entry
-_BLANK: Final = " \t\r\n"
+_FORM: Final = "no JSON of R2Gen's form"
 
 
 class Annotation:
@@ -153,7 +151,7 @@ def _number(entry: dict[str, Any], key: str) -> int:
 
 def _entries(path: Path, stream: IO[bytes]) -> Iterator[tuple[str, int, int, int, Any]]:
     """Yield split, number, first byte, length in bytes, and entry; strings are read as Latin-1."""
-    text = _Scanner(path, stream)
+    text = Scanner(f"annotation {path}", stream, form=_FORM)
     text.expect("{")
     while text.peek() != "}":
         split, _ = text.value()
@@ -175,73 +173,3 @@ def _entries(path: Path, stream: IO[bytes]) -> Iterator[tuple[str, int, int, int
     text.expect("}")
     if more := text.peek():
         text.fail(f"nothing more was expected, but {more!r} stands")
-
-
-class _Scanner:
-    """A JSON file in pieces; read as Latin-1, so that a character is a byte."""
-
-    def __init__(self, path: Path, stream: IO[bytes]) -> None:
-        self._path, self._stream = path, stream
-        self._text, self._at, self._before = "", 0, 0
-        self._decoder = json.JSONDecoder(object_pairs_hook=json_files.each_once)
-        self._fill()
-        if self._text.startswith("\xef\xbb\xbf"):
-            self._at = 3
-
-    def position(self) -> int:
-        """The byte at which the next value begins."""
-        self.peek()
-        return self._before + self._at
-
-    def peek(self) -> str:
-        """The next character that is not blank, empty at the end."""
-        while True:
-            while self._at < len(self._text) and self._text[self._at] in _BLANK:
-                self._at += 1
-            if self._at < len(self._text) or not self._fill():
-                return self._text[self._at : self._at + 1]
-
-    def expect(self, character: str) -> None:
-        """Step over a character."""
-        if (found := self.peek()) != character:
-            self.fail(
-                f"{character!r} was expected, but {'the file ends' if not found else f'{found!r} stands'}"
-            )
-        self._at += 1
-
-    def value(self) -> tuple[Any, int]:
-        """Read an object, a list or a string, and tell its length."""
-        if self.peek() not in ("{", "[", '"'):
-            self.fail("an entry was expected")
-        while True:
-            try:
-                value, end = self._decoder.raw_decode(self._text, self._at)
-            except RecursionError:
-                self.fail("brackets in brackets without end")
-            except json.JSONDecodeError as error:
-                if len(self._text) - self._at > _LONGEST or not self._fill():
-                    self.fail(error.msg)
-            except json_files.NoJson as error:
-                self.fail(str(error))
-            except ValueError:
-                self.fail("a number of more digits than can be read")
-            else:
-                length, self._at = end - self._at, end
-                return value, length
-
-    def fail(self, problem: str) -> NoReturn:
-        """Refuse the file.
-
-        Raises:
-            SourceError: always.
-        """
-        raise SourceError(
-            f"annotation {self._path} is no JSON of R2Gen's form, or cut off: {problem} at byte "
-            f"{self._before + self._at}; fetch it again"
-        )
-
-    def _fill(self) -> bool:
-        chunk = self._stream.read(_CHUNK).decode("latin-1")
-        self._before += self._at
-        self._text, self._at = self._text[self._at :] + chunk, 0
-        return bool(chunk)
