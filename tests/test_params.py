@@ -131,7 +131,7 @@ WRONG = [
         1201,
         "selection.balanced.studies is 1201, but ingest.phantom.studies.train is 1200; lower the one",
     ),
-    ("training.engine", "tgi", "training.engine: Input should be 'hf' or 'vllm'"),
+    ("training.engine", "tgi", "training.engine: Input should be 'hf', 'hf_bfloat16' or 'vllm'"),
     ("training.importance.mode", "tis", "training.importance.mode: Input should be 'token_truncate'"),
     ("training.importance.cap", 0.5, "training.importance.cap: Input should be greater than or equal to 1"),
     ("training.mask_truncated", "no", "training.mask_truncated: Input should be a valid boolean"),
