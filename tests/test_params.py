@@ -84,7 +84,7 @@ WRONG = [
         "ingest.source: Input should be 'phantom', 'csv', 'iu_xray', 'mimic_cxr' or 'chexpert_plus' "
         "(it is 'mimic')",
     ),
-    ("ingest.phantom.studies", {"dev": 3}, "'pretrain', 'train', 'val' or 'test'"),
+    ("ingest.phantom.studies", {"dev": 3}, "'pretrain', 'train', 'val', 'test' or 'away'"),
     ("ingest.phantom.severity", [1.2], "ingest.phantom.severity: List should have at least 2 items"),
     ("ingest.phantom.severity", [0.0, 1.8], "severity.0: Input should be greater than 0 (it is 0.0)"),
     ("ingest.phantom.words", [0, 32], "words.0: Input should be greater than or equal to 1 (it is 0)"),

@@ -43,6 +43,7 @@ def read_source(settings: dict[str, Any], seed: int, workspace: Path) -> tuple[I
         workers=settings["workers"],
         title=f"ingest {settings['source']}",
         image_root=source.root,
+        away_root=source.away_root,
         target=settings["target"],
         cleaning=settings["cleaning"],
         labels_of=settings["labels_of"],

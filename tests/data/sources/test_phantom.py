@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from radrl.data.phantom.film import Drawing
 from radrl.data.phantom.findings import PREVALENCE
-from radrl.data.sources.phantom import SPLITS, read
-from radrl.data.study import Film, Record
+from radrl.data.sources.phantom import read
+from radrl.data.study import SPLITS, Film, Record
 from radrl.observations import INDEX, POSITIVE, UNCERTAIN
 
 SIZE = 32
@@ -75,9 +75,9 @@ def test_a_split_can_grow_and_nothing_else_changes() -> None:
 
 
 def test_the_asked_number_of_studies_comes_in_order() -> None:
-    records = drawn(dict(zip(SPLITS, (3, 5, 2, 4), strict=True)))
+    records = drawn(dict(zip(SPLITS, (3, 5, 2, 4, 3), strict=True)))
     numbers = {split: len({r.study_id for r in records if r.split == split}) for split in SPLITS}
-    assert numbers == {"pretrain": 3, "train": 5, "val": 2, "test": 4}
+    assert numbers == {"pretrain": 3, "train": 5, "val": 2, "test": 4, "away": 3}
     assert len({record.key for record in records}) == len(records)
 
 
