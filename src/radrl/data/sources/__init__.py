@@ -100,16 +100,17 @@ def away_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 def _as_away(records: Iterator[Record | Refusal], split: str | None, name: str) -> Iterator[Record | Refusal]:
     """A source's records of one split, or all of them, as another hospital's: no name is one of home's."""
     for record in records:
-        own = {"key": f"{AWAY} {record.key}", "study_id": _away_name(record.study_id)}
+        key, study = f"{AWAY} {record.key}", _away_name(record.study_id)
         if not isinstance(record, Record):
-            yield replace(record, **own)
+            yield replace(record, key=key, study_id=study)
             continue
         if split is not None and record.split is None:
             raise SourceError(
-                f"{record.key} states no split; set ingest.away.split to null, which takes all of {name}, not {split}"
+                f"{record.key} states no split, and ingest.away.split is {split}; null takes all of {name}"
             )
         if split is None or canonical_split(record.split or "") == split:
-            yield replace(record, **own, patient_id=_away_name(record.patient_id), split=AWAY)
+            patient = _away_name(record.patient_id)
+            yield replace(record, key=key, study_id=study, patient_id=patient, split=AWAY)
 
 
 def _away_name(name: str) -> str:
