@@ -334,3 +334,21 @@ def test_the_other_stock_makes_long_reports_of_the_same_gold() -> None:
 def test_shares_of_a_pool_that_cannot_be_are_refused(own: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="near_copies and normal_share must be shares of the training"):
         drawn({"train": 1}, **own)
+
+
+def test_exposure_darkens_and_contrast_flattens_the_same_films() -> None:
+    usual, dark, flat = (
+        np.stack([pixels(record) for record in drawn({"test": 12}, noise=0.0, **own)]).astype(float)
+        for own in ({}, {"exposure": 0.1}, {"contrast": 0.6})
+    )
+    assert (dark <= usual).all()
+    assert dark.mean() < usual.mean() - 10
+    assert flat.std() < 0.9 * usual.std()
+
+
+def test_wording_changes_the_reports_alone() -> None:
+    usual, short = (drawn({"test": 12}, wording=wording) for wording in ("usual", "telegraphic"))
+    for one, other in zip(usual, short, strict=True):
+        assert (one.key, one.gold) == (other.key, other.gold)
+        assert (pixels(one) == pixels(other)).all()
+    assert [one.findings for one in usual] != [one.findings for one in short]

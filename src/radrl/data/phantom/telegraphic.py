@@ -57,7 +57,7 @@ _REWORDED: Final = _rules(
     (r"^there may be (?:an? )?", "poss "),
     (r"^there (?:is|are) (?:an? )?", ""),
     (r" (?:is|are) (?:seen|noted|present|identified)(?=[. ])", ""),
-    (r" (?:is|are) possible\.$", " poss."),
+    (r"^(.*) (?:is|are) possible\.$", r"poss \1."),
     (r" (?:is|are) (?:unremarkable|normal in size|normal|within normal limits)\.$", " WNL."),
     (r"^findings (.*) are (?:consistent|compatible) with (.*)\.$", r"\1 c/w \2."),
     (r"^findings are (?:consistent|compatible) with ", "c/w "),
@@ -116,6 +116,8 @@ def _worded(sentences: Iterable[Sentence]) -> tuple[Sentence, ...]:
 def _text(text: str) -> str:
     if text in _STOCK:
         return _STOCK[text]
+    if text[1:2].islower():  # not "PA view"
+        text = text[0].lower() + text[1:]
     for pattern, put in (*_REWORDED, *_ABBREVIATED):
         text = pattern.sub(put, text)
     return text[0].upper() + text[1:]
