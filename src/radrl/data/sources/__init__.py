@@ -10,14 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from radrl.data.quarantine import Refusal
 from radrl.data.study import AWAY, Record, canonical_split
 from radrl.data.tables import SourceError
 from radrl.parts.find import find
-
-if TYPE_CHECKING:
-    from radrl.data.quarantine import Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,10 @@ def away_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _as_away(records: Iterator[Record | Refusal], split: str | None, name: str) -> Iterator[Record | Refusal]:
-    """A source's records of one split, or all of them, as another hospital's: no name is one of home's."""
+    """A source's records of one split, or all of them, as another hospital's: no name is one of home's.
+
+    Those of its other splits are left out by choice.
+    """
     for record in records:
         key, study = f"{AWAY} {record.key}", _away_name(record.study_id)
         if not isinstance(record, Record):
@@ -111,6 +112,9 @@ def _as_away(records: Iterator[Record | Refusal], split: str | None, name: str) 
         if split is None or canonical_split(record.split or "") == split:
             patient = _away_name(record.patient_id)
             yield replace(record, key=key, study_id=study, patient_id=patient, split=AWAY)
+        else:
+            detail = f"{record.split}; ingest.away.split asks for {split}"
+            yield Refusal(key, "left_out_split", detail, study)
 
 
 def _away_name(name: str) -> str:
