@@ -135,6 +135,11 @@ class Ingest(Parts):
                 f"ingest.away.set, laid over ingest.{away.source}:\n{render(error, section)}"
             ) from None
 
+    @property
+    def sources(self) -> set[str]:
+        """Those that are read."""
+        return {self.source, self.at_away().source}
+
     def at_away(self) -> Ingest:
         """The section as the other hospital's films are read by it; itself where there is none."""
         if self.away is None:
@@ -149,7 +154,6 @@ class Ingest(Parts):
         Sources that are not chosen have no part in it, and nothing that is so anyway
         (`radrl.params.section_digest`).
         """
-        read = {self.source, self.away.source} if self.away is not None else {self.source}
         left_as_it_is = self.cleaning == "none" and self.max_report_words is None
         without = {"films_per_shard", "workers"} | ({"labels_of"} if left_as_it_is else set())
-        return digest_of(stated_values(self, without=without | (self.parts().keys() - read)))
+        return digest_of(stated_values(self, without=without | (self.parts().keys() - self.sources)))

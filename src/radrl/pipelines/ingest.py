@@ -71,6 +71,7 @@ def report_quarantine(passing: Ingestion, settings: dict[str, Any]) -> tuple[pd.
     print(summarise(passing))
     return quarantine.table().to_pandas(), {
         "source": settings["source"],
+        **({"away": settings["away"]["source"]} if settings.get("away") else {}),
         "drawn": is_drawn(settings),
         "input": passing.read,
         "kept": passing.kept,
