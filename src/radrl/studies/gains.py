@@ -21,8 +21,8 @@ from radrl.studies.tables import PooledRow, pooled
 EXPLAINED: Final = """\
 The same trainings, scored in run `{home}` and elsewhere. Gain: the difference from {reference}, with its
 interval; in per cent of what {reference} has there. Gap: the gain in `{home}` minus that elsewhere, by the t
-test of the seeds, never surer than both sets of patients allow, which are taken as independent; p by Holm
-over the arms of a metric."""
+test of the seeds (of one seed by its patients), never surer than both sets of patients allow, which are taken
+as independent; p by Holm over the arms of a metric."""
 _KEY: Final = ["metric", "arm", "seed"]
 
 
