@@ -84,7 +84,7 @@ WRONG = [
         "ingest.source: Input should be 'phantom', 'csv', 'iu_xray', 'mimic_cxr', 'chexpert_plus', "
         "'rexgradient' or 'padchest_gr' (it is 'mimic')",
     ),
-    ("ingest.phantom.studies", {"dev": 3}, "'pretrain', 'train', 'val' or 'test'"),
+    ("ingest.phantom.studies", {"dev": 3}, "'pretrain', 'train', 'val', 'test' or 'away'"),
     ("ingest.phantom.severity", [1.2], "ingest.phantom.severity: List should have at least 2 items"),
     ("ingest.phantom.severity", [0.0, 1.8], "severity.0: Input should be greater than 0 (it is 0.0)"),
     ("ingest.phantom.words", [0, 32], "words.0: Input should be greater than or equal to 1 (it is 0)"),
@@ -437,6 +437,35 @@ def test_a_source_that_is_not_chosen_need_not_be_whole_but_right(values: Values)
     assert "ingest.csv.path: Input should be a valid string" in refusal(put(values, "ingest.csv.path", 1))
     values["ingest"]["source"] = "csv"
     assert "ingest.csv.image_root: is missing" in refusal(values)
+
+
+def test_another_hospital_is_a_source_with_keys_of_its_section_replaced(values: Values) -> None:
+    home = validate(values).ingest.digest()
+    away = {"source": "phantom", "set": {"noise": 0.05, "studies": {"test": 40}, "wording": "telegraphic"}}
+    read = validate(put(values, "ingest.away", away)).ingest
+    there = read.at_away()
+    assert (there.away, there.source, there.parts()["phantom"].noise) == (None, "phantom", 0.05)
+    assert read.parts()["phantom"].noise == 0.02
+    assert read.digest() != home
+    assert validate(put(values, "ingest.away", None)).ingest.digest() == home
+
+
+@pytest.mark.parametrize(
+    ("away", "message"),
+    [
+        ({"source": "phantom", "set": {"nois": 0.1}}, "laid over ingest.phantom:\n  nois: no such key"),
+        ({"source": "phantom", "set": {"hedge_share": 0.9}}, "hedge_share must lie in"),
+        ({"source": "phantm"}, "no source 'phantm'; did you mean 'phantom'"),
+        ({"source": "iu_xray"}, "ingest.away.source is iu_xray, but there is no section ingest.iu_xray"),
+        ({"source": "phantom", "split": "tset"}, "ingest.away.split: Input should be"),
+        (
+            {"source": "csv", "set": {"path": "/home/me/r.csv"}},
+            "ingest.away.set.path is a path of this machine",
+        ),
+    ],
+)
+def test_a_wrong_hospital_is_named_with_the_mend(values: Values, away: Values, message: str) -> None:
+    assert message in refusal(put(values, "ingest.away", away))
 
 
 def test_balanced_may_be_null_where_no_arm_names_it(values: Values) -> None:

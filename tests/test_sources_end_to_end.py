@@ -113,6 +113,14 @@ def chexpert_plus(root: Path) -> Section:
     }
 
 
+def two_hospitals(root: Path) -> Section:
+    """CheXpert Plus, and films of MIMIC-CXR for those of another hospital, each in a folder of its own."""
+    home, other = chexpert_plus(root / "home"), mimic_cxr(root / "away")
+    section = other["mimic_cxr"] | {"split": "official"}
+    away = {"source": "mimic_cxr", "split": "train", "set": {"unheaded_findings": False}}
+    return home | {"mimic_cxr": section, "away": away}
+
+
 def _observations() -> tuple[str, ...]:
     from radrl.observations import OBSERVATIONS
 
@@ -162,6 +170,7 @@ ADAPTERS: dict[str, tuple[Callable[[Path], Section], dict[str, Any]]] = {
     "chexpert_plus": (chexpert_plus, {"target": "impression"}),
     "padchest_gr": (padchest_gr, {"target": "findings", "cleaning": "none"}),
     "rexgradient": (rexgradient, {"target": "findings_impression", "cleaning": "none"}),
+    "two_hospitals": (two_hospitals, {"target": "impression"}),
 }
 
 
@@ -187,8 +196,9 @@ CASES = {
     "chexpert_plus, first stages": Case("chexpert_plus", options=FIRST),
     "rexgradient, first stages": Case("rexgradient", options=FIRST),
     "padchest_gr, first stages": Case("padchest_gr", options=FIRST),
+    "two hospitals, first stages": Case("two_hospitals", options=FIRST),
 }
-LONG = {name: Case(name, ARMS) for name in ADAPTERS}
+LONG = {name: Case(name, ARMS) for name in ADAPTERS if name != "two_hospitals"}
 
 
 @pytest.fixture(
@@ -207,7 +217,8 @@ def study(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path
     project = copy(tmp_path_factory.mktemp(case.adapter))
     write, ingest = ADAPTERS[case.adapter]
     data = project / "secretpath"
-    data.mkdir()
+    for folder in (data, data / "home", data / "away"):
+        folder.mkdir()
     params = _merged(
         yaml.safe_load((ROOT / "params.yaml").read_text()),
         yaml.safe_load((ROOT / "conf/smoke/parameters.yml").read_text()),
@@ -237,9 +248,11 @@ def _merged(base: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
 
 def test_every_film_is_accounted_for_and_every_arm_scored(case: Case, study: Path) -> None:
     ingested = json.loads((study / "data/08_reporting/ingest.json").read_text())
-    assert ingested["source"] == case.adapter
+    two = case.adapter == "two_hospitals"
+    assert ingested["source"] == ("chexpert_plus" if two else case.adapter)
     assert ingested["input"] == ingested["kept"] + ingested["quarantined"]
-    assert ingested["studies_kept"] == STUDIES
+    assert ingested["studies_kept"] == STUDIES * (2 if two else 1)
+    assert ingested["splits"].get("away", 0) == (STUDIES * 3 // 2 if two else 0)  # of one or two films
     assert set(ingested["reasons"]) <= {"left_out_view"}
     assert ingested["drawn"] is False
     assert len(pd.read_parquet(study / "data/03_primary/labels.parquet")) == ingested["samples"]

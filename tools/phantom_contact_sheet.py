@@ -2,6 +2,7 @@
 
 Run it with ``python tools/phantom_contact_sheet.py OUT.png --seed 0``. With ``--pool PARAMS.yaml`` it
 is of a training pool instead: near copies beside what they are copies of, and films without any finding.
+With ``--hospitals STUDY.yaml`` it is of test films as home and as the other hospital of a study has them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from textwrap import wrap
 from typing import Any, Final
 
 import numpy as np
+import yaml
 from phantom_census import section_of
 from PIL import Image, ImageDraw
 
@@ -41,10 +43,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("out", type=Path, help="PNG file to write")
     parser.add_argument("--seed", type=int, default=0, help="of the patients (default 0)")
     parser.add_argument("--pool", type=Path, help="params file whose training pool is drawn instead")
+    parser.add_argument("--hospitals", type=Path, help="study file with ingest.away, whose films are drawn")
     options = parser.parse_args(arguments)
-    sheet = (
-        pool_sheet(options.seed, section_of(options.pool)) if options.pool else contact_sheet(options.seed)
-    )
+    if options.hospitals:
+        sheet = hospitals_sheet(options.seed, options.hospitals)
+    else:
+        sheet = (
+            pool_sheet(options.seed, section_of(options.pool))
+            if options.pool
+            else contact_sheet(options.seed)
+        )
     sheet.save(options.out, optimize=True)
 
 
@@ -91,6 +99,27 @@ def pool_sheet(seed: int, section: Mapping[str, Any]) -> Image.Image:
             f"{len(pairs)} near copies and {len(normal)} normal films among {_SEARCHED} studies; "
             "raise near_copies or normal_share"
         )
+    return _captioned(rows)
+
+
+def hospitals_sheet(seed: int, study: Path) -> Image.Image:
+    """Draw a row of test films as home has them, and below it the same as the other hospital has them.
+
+    Args:
+        seed: of the studies.
+        study: a study file that lays `ingest.away` over a recipe of drawn films beside it.
+
+    Returns:
+        The sheet, each film above the beginning of its findings.
+    """
+    given = yaml.safe_load(study.read_text())
+    home = section_of(study.with_name(given["recipe"]))
+    own = {"studies": {"test": _SHOWN}, "lateral_share": 0.0, "missing_findings": 0.0}
+    sections = (home, {**home, **given["set"]["ingest.away"]["set"]})
+    return _captioned([list(read(seed=seed, image_size=_FILM, **{**one, **own})) for one in sections])
+
+
+def _captioned(rows: Sequence[Sequence[Record]]) -> Image.Image:
     sheet = Image.new("L", (_SHOWN * (_FILM + _GAP), len(rows) * (_FILM + _POOL_CAPTION)), 255)
     for line, row in enumerate(rows):
         for column, record in enumerate(row):

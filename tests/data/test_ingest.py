@@ -143,7 +143,7 @@ def test_unknown_split_is_refused_with_the_valid_ones(make):
     row = only_refusal([make(0), make(1, split="fold 1")])
     assert (row["reason"], row["detail"]) == (
         "unknown_split",
-        "split 'fold 1'; valid: pretrain, train, val, test",
+        "split 'fold 1'; valid: pretrain, train, val, test, away",
     )
 
 

@@ -57,6 +57,9 @@ def test_the_files_of_sources_that_are_not_used_are_not_asked_for(values: dict[s
     assert "ingest.csv.path" not in found(values)
     asked = found(values | {"ingest": values["ingest"] | {"source": "csv"}})
     assert asked["ingest.csv.path"].state == "lacking"
+    away = {"source": "csv", "split": None}
+    asked = found(values | {"ingest": values["ingest"] | {"away": away}})
+    assert asked["ingest.csv.path"].state == "lacking"
 
 
 def test_metrics_that_nobody_asked_for_say_what_they_need(values: dict[str, Any]) -> None:

@@ -50,6 +50,19 @@ def phantom(small: dict[str, Any]) -> dict[str, Any]:
     return settings | {"films_per_shard": 5}
 
 
+def test_films_of_another_hospital_leave_those_of_home_as_they_are(
+    ingest: Ingest, phantom: dict[str, Any], tmp_path: Path
+) -> None:
+    home, _, before = ingest(phantom)
+    away = {"source": "phantom", "split": "test", "set": {"studies": {"test": 4}, "exposure": 0.05}}
+    both, _, summary = ingest(phantom | {"away": away})
+    apart = both["split"] == "away"
+    pd.testing.assert_frame_equal(both[~apart].reset_index(drop=True), home)
+    assert both[apart]["study_id"].nunique() == 4
+    assert "away" not in before
+    assert (summary["source"], summary["away"], summary["drawn"]) == ("phantom", "phantom", True)
+
+
 def test_phantoms_become_a_corpus_of_all_splits(
     ingest: Ingest, phantom: dict[str, Any], tmp_path: Path
 ) -> None:

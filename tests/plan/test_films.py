@@ -1,8 +1,9 @@
 """How many films a recipe has."""
 
 import pytest
+import yaml
 
-from radrl.params.schema import read
+from radrl.params.schema import read, validate
 from radrl.plan import films
 
 
@@ -32,6 +33,26 @@ def test_nobody_knows_the_films_of_a_table_of_ones_own(recipes):
     # 0.3 pretrain, 0.4 train, 0.1 val, 0.2 test
     found = films.recipe_films(params, 400)
     assert (found.train, found.val, found.test, found.pretrain) == (400, 100, 200, 300)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "away", "counted"),
+    [
+        ("phantom-laptop", {"source": "phantom", "set": {"studies": {"test": 30}}}, 30),
+        (
+            "phantom-laptop",
+            {"source": "phantom", "split": None, "set": {"studies": {"test": 30, "val": 4}}},
+            34,
+        ),
+        ("deer-chexpert_plus", {"source": "chexpert_plus", "split": "val"}, 5_780),
+    ],
+)
+def test_films_of_another_hospital_are_those_of_its_split(recipe, away, counted, recipes):
+    values = yaml.safe_load(recipes[recipe].read_text())
+    values["ingest"]["away"] = away
+    found = films.recipe_films(validate(values), None)
+    assert found.away == counted
+    assert found.all == found.train + found.val + found.test + found.pretrain + counted
 
 
 def test_what_the_user_says_is_taken(recipes):

@@ -61,6 +61,10 @@ def test_an_arm_of_one_run_needs_no_run():
         ({"over": "grpo"}, ARMS, r"claims\[0\]\.over: 'grpo' is the claim's own arm"),
         ({"over": "normal_report"}, ARMS, r"'normal_report' is no row.*constant_normal_report"),
         ({"arm": "every_label_positive"}, ARMS, r"claims\[0\]\.arm: 'every_label_positive' is no row"),
+        ({"arm": "all.grpo", "beyond": "fwe"}, RUNS, r"claims\[0\]\.beyond: there is no run 'fwe'.*'few'"),
+        ({"arm": "all.grpo", "beyond": "all"}, RUNS, r"'all' is another run"),
+        ({"arm": "all.grpo", "over": "few.sft", "beyond": "few"}, RUNS, r"arm and over are rows of one run"),
+        ({"arm": "all.deer", "beyond": "few"}, RUNS, r"claims\[0\]\.beyond: 'deer' is no row"),
         ({"metrics": ["f2"]}, ARMS, r"claims\[0\]\.metrics: 'f2' is none of the study's.*f1, bleu"),
     ],
 )

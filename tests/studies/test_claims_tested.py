@@ -99,6 +99,35 @@ def test_rows_of_two_runs_have_no_error_over_patients(comparisons, pairs):
     assert one.answer.planned is None
 
 
+def test_a_difference_beyond_that_of_another_run_is_tested_on_the_gap(comparisons, pairs):
+    away = comparisons.copy()
+    # there grpo is below sft by 0.02, 0.03, 0.02 and 0.03
+    away.loc[away["arm"] == "grpo", "value"] = [0.48, 0.49, 0.47, 0.48]
+    both = pd.concat([comparisons.assign(run="home"), away.assign(run="away")])
+    errors = pd.concat([pairs.assign(run="home"), pairs.assign(run="away", error=0.003)])
+    arms = {"home": ["sft", "grpo"], "away": ["sft", "grpo"]}
+    asked = hypotheses(
+        [
+            claim(arm="home.grpo", over="home.sft", beyond="away"),
+            claim(says="It gains", arm="home.grpo", over="home.sft"),
+        ],
+        arms,
+        ["f1"],
+        {},
+        where="study.yaml",
+    )
+    gap, gain = judge(asked, both, errors, level=0.95)
+    # 0.06 + 0.02, 0.05 + 0.03, 0.07 + 0.02, 0.06 + 0.03
+    assert gap.differences == pytest.approx((0.08, 0.08, 0.09, 0.09))
+    assert gap.answer.pooled.error == pytest.approx(0.005 / 2)  # (0.004^2 + 0.003^2)^(1/2), of four seeds
+    assert gap.answer.verdict == "supported"
+    table = lines([gap, gain], study="study-trial", command="", drawn=True, published=None)
+    assert table["beyond"].tolist()[0] == "away"
+    assert "(`home.grpo` over `home.sft` beyond that in `away`, m 0.01)" in verdicts(table)
+    assert "(`home.grpo` over `home.sft`, m 0.01)" in verdicts(table)
+    assert "beyond" not in lines([gain], study="study-trial", command="", drawn=True, published=None)
+
+
 def test_the_lines_hold_what_the_table_rounds(comparisons, pairs):
     asked = found(comparisons, pairs, claim(), claim(says="A film is as good", over="nearest_training_film"))
     table = lines(asked, study="study-trial", command="radrl study x.yaml", drawn=True, published=None)

@@ -59,3 +59,11 @@ def test_a_part_that_is_not_there_is_refused_with_its_key(params: dict[str, Any]
     params["arms"]["grpo"]["credit"] = {"gradiant": {}}
     with pytest.raises(PartError, match=r"arms\.grpo\.credit\.gradiant: no credit 'gradiant'; did you mean"):
         named_parts("train", params, "grpo")
+
+
+def test_the_other_hospitals_source_is_code_of_ingest_too(params: dict[str, Any]) -> None:
+    assert names("ingest", params) == {"source phantom"}
+    params["ingest"]["away"] = {"source": "csv", "split": None, "set": {}}
+    assert names("ingest", params) == {"source phantom", "source csv"}
+    params["ingest"]["away"]["source"] = "phantom"
+    assert names("ingest", params) == {"source phantom"}

@@ -20,7 +20,7 @@ from radrl.data.sources import is_drawn
 from radrl.params.rows import row_digests
 from radrl.params.schema import Params
 from radrl.storage.whole_files import whole_file
-from radrl.studies import analyses, clones, finished_seeds, levelling, spread
+from radrl.studies import analyses, clones, finished_seeds, gains, levelling, spread
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.claims import across_runs
 from radrl.studies.claims.page import lines, summary
@@ -178,7 +178,7 @@ def describe(study: Study, command: str) -> Described:
         study.recipe,
         study.changes,
         study.variations,
-        ingest.source,
+        ingest.source if ingest.away is None else f"{ingest.source}, away {ingest.away.source}",
         is_drawn(ingest.model_dump()),
         ingest.digest(),
         command,
@@ -240,10 +240,12 @@ def _write(
     ends = levelling.section(ended, runs=len(study.runs) > 1) if ended else ()
     several = len(study.runs) > 1
     spreads = spread.section(taken_apart, study.hypotheses, said.metrics, runs=several, level=said.level)
-    text = page(comparisons, said, claims, section(drawn) if drawn else (), ends, spreads)
+    gained = gains.lines(comparisons, gains.runs_by_split(study.runs), level=said.level)
+    gaps = gains.section(gained, said.metrics, said.reference)
+    text = page(comparisons, said, claims, section(drawn) if drawn else (), ends, spreads, gaps)
     files = {out: text.encode(), out.with_suffix(".csv"): _csv(table(comparisons, said))}
     tables = {"claims": claims, "curves": curves.round(5), "levelling": levelling.lines(ended)}
-    tables["spread"] = spread.lines(taken_apart)
+    tables |= {"spread": spread.lines(taken_apart), "gains": gained}
     for name, lines_of in tables.items():
         if len(lines_of):
             files[out.with_name(f"{out.stem}-{name}.csv")] = _csv(lines_of)

@@ -19,6 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.fs as fs
 
+from radrl.data.study import AWAY
+
 TEXTS = (
     "sample_id", "study_id", "patient_id", "split", "views",
     "findings", "impression", "report", "label_text", "gold",
@@ -89,9 +91,10 @@ def read(corpus: ds.Dataset, *, split: str | None = None, columns: Sequence[str]
     found = corpus.to_table(columns=list(columns), filter=pc.field("split") == split if split else None)
     if found.num_rows == 0:
         there = corpus.to_table(columns=["split"]).column("split").unique().to_pylist()
+        mend = "ingest.away" if split == AWAY else "ingest.phantom.studies or ingest.split_shares"
         raise ValueError(
             f"the corpus has no film in split {split!r} (it has {', '.join(sorted(there)) or 'no film'}); "
-            "give the split films in ingest.phantom.studies or ingest.split_shares"
+            f"give the split films in {mend}"
         )
     frame: pd.DataFrame = found.to_pandas()
     if "views" in columns:

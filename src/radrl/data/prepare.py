@@ -15,7 +15,7 @@ import numpy as np
 
 from radrl.data import images
 from radrl.data.quarantine import Reason, Refusal, Refused
-from radrl.data.study import SPLITS, VIEWS, Draw, Film, Record, canonical_split
+from radrl.data.study import AWAY, SPLITS, VIEWS, Draw, Film, Record, canonical_split
 from radrl.observations import OBSERVATIONS, UNCERTAIN
 from radrl.parts.choices import require_one_of
 from radrl.reports.cleaning import LABELS_OF, PROTOCOLS, LabelsOf, Protocol, clean
@@ -31,6 +31,7 @@ class Rules:
         image_size: side of the corpus' films in pixels.
         image_fit: how films are brought to it (`radrl.data.images.fit`).
         image_root: the folder that no film's path may leave; needed for sources that give paths.
+        away_root: the same of the films of the split `away`, where a source of their own gives them.
         min_report_words: reports with fewer words are refused.
         views: views that are kept; the others are left out by choice.
         cleaning: what is done to the target's text (`radrl.reports.cleaning.clean`).
@@ -46,6 +47,7 @@ class Rules:
     image_size: int
     image_fit: images.Fit = "pad"
     image_root: Path | None = None
+    away_root: Path | None = None
     min_report_words: int = 1
     views: Sequence[str] = VIEWS
     cleaning: Protocol = "none"
@@ -61,6 +63,10 @@ class Rules:
             require_one_of("views", view, VIEWS)
         if self.image_size < images.MIN_SIDE:
             raise ValueError(f"image_size must be at least {images.MIN_SIDE}, got {self.image_size}")
+
+    def root_of(self, record: Record) -> Path | None:
+        """The folder that a record's film may not leave."""
+        return self.away_root if self.away_root and record.split == AWAY else self.image_root
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +113,7 @@ def prepare(record: Record | Refusal, rules: Rules) -> Prepared | Refusal:
     _check_contract(record, rules)
     if broken := _not_text(record):
         return broken
-    name = _given(record.image, rules.image_root)
+    name = _given(record.image, rules.root_of(record))
     try:
         _check_view(record, rules)
         split, (report, label_text) = _split(record), _report(record, rules)
@@ -129,7 +135,7 @@ def prepare(record: Record | Refusal, rules: Rules) -> Prepared | Refusal:
 def _check_contract(record: Record, rules: Rules) -> None:
     if record.view not in VIEWS:
         raise ValueError(f"{record.key}: view {record.view!r}; valid: {', '.join(VIEWS)}")
-    if isinstance(record.image, Path) and rules.image_root is None:
+    if isinstance(record.image, Path) and rules.root_of(record) is None:
         raise ValueError(f"{record.key} gives its film as a path, so ingest needs image_root")
     gold = record.gold
     if gold is not None and (len(gold) != len(OBSERVATIONS) or not set(gold) <= set(range(UNCERTAIN + 1))):
@@ -190,8 +196,9 @@ def _film(record: Record, rules: Rules) -> Film:
         return images.check(record.image)
     if not isinstance(record.image, Path):
         return images.check(record.image())
-    assert rules.image_root is not None  # _check_contract
-    return images.decode(images.locate(record.image, rules.image_root))
+    root = rules.root_of(record)
+    assert root is not None  # _check_contract
+    return images.decode(images.locate(record.image, root))
 
 
 def _without_pixels(record: Record) -> Record:

@@ -17,8 +17,10 @@ Film = npt.NDArray[np.uint8]
 Draw = Callable[[], Film]
 """Draws a film when it is called; picklable, so that another process can do it."""
 
-SPLITS: Final = ("pretrain", "train", "val", "test")
-"""`pretrain` trains the laptop's stand-in for a general pretrained policy and nothing else."""
+SPLITS: Final = ("pretrain", "train", "val", "test", "away")
+"""`pretrain` trains the laptop's stand-in for a general pretrained policy and nothing else; `away` are test
+films of another hospital."""
+AWAY: Final = SPLITS[-1]
 
 _SPLIT_WORDS: Final[Mapping[str, str]] = {
     "training": "train",
@@ -68,7 +70,7 @@ class Record:
         patient_id: the patient, the unit of splitting and of the bootstrap. Empty when unknown.
         image: path of the film, its pixels, or what draws them. Nothing when the source names no film.
         view: ``"frontal"``, ``"lateral"`` or ``"unknown"``.
-        split: ``"pretrain"``, ``"train"``, ``"val"`` or ``"test"`` when the source states it.
+        split: ``"pretrain"``, ``"train"``, ``"val"``, ``"test"`` or ``"away"`` when the source states it.
         findings: the FINDINGS section, or nothing.
         impression: the IMPRESSION section, or nothing.
         report: the whole text of a source that has no sections, or nothing.

@@ -139,7 +139,7 @@ def _asked(key: str, params: Params) -> bool:
     """Whether a path is of a source or family that the recipe uses."""
     section, own, *rest = key.split(".")
     if section == "ingest" and rest:
-        return own == params.ingest.source
+        return own in params.ingest.sources
     if section == "eval" and rest:
         return own in params.eval.families
     return True

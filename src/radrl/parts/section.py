@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Share = Annotated[float, Field(ge=0, le=1)]
 PositiveInt = Annotated[int, Field(ge=1)]
 PositiveFloat = Annotated[float, Field(gt=0)]
-Split = Literal["pretrain", "train", "val", "test"]
+Split = Literal["pretrain", "train", "val", "test", "away"]
 LocalPath = Annotated[str, "a path of this machine, which no record of a run may hold"]
 
 

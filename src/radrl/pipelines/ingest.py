@@ -43,6 +43,7 @@ def read_source(settings: dict[str, Any], seed: int, workspace: Path) -> tuple[I
         workers=settings["workers"],
         title=f"ingest {settings['source']}",
         image_root=source.root,
+        away_root=source.away_root,
         target=settings["target"],
         cleaning=settings["cleaning"],
         labels_of=settings["labels_of"],
@@ -70,6 +71,7 @@ def report_quarantine(passing: Ingestion, settings: dict[str, Any]) -> tuple[pd.
     print(summarise(passing))
     return quarantine.table().to_pandas(), {
         "source": settings["source"],
+        **({"away": settings["away"]["source"]} if settings.get("away") else {}),
         "drawn": is_drawn(settings),
         "input": passing.read,
         "kept": passing.kept,

@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from radrl.data.sources.mimic_cxr.r2gen_split import SAMPLES
+from radrl.data.study import SPLITS
 from radrl.params.schema import expected_films
 
 if TYPE_CHECKING:
+    from radrl.params.data import Ingest
     from radrl.params.schema import Params
 
 
@@ -21,6 +23,7 @@ class Films:
         val: validation films.
         test: films that are scored.
         pretrain: films of the laptop policy's pretraining.
+        away: test films of another hospital.
         of_a_study: films of a study; about.
         source: where the numbers are from.
     """
@@ -29,13 +32,14 @@ class Films:
     val: int
     test: int
     pretrain: int = 0
+    away: int = 0
     of_a_study: float = 1.0
     source: str = ""
 
     @property
     def all(self) -> int:
         """Of all splits."""
-        return self.train + self.val + self.test + self.pretrain
+        return self.train + self.val + self.test + self.pretrain + self.away
 
 
 _MIMIC: Final = 377_110 / 227_835
@@ -91,11 +95,13 @@ def recipe_films(params: Params, given: int | None) -> Films | None:
     Returns:
         Their numbers by split; nothing where nobody knows them.
     """
-    found = _drawn(params) or _published(params)
+    found = _drawn(params.ingest) or _published(params.ingest)
+    if found is not None and params.ingest.away is not None:
+        found = replace(found, away=_away(params.ingest))
     if given is None:
         return found
     if found is None or not found.train:
-        return _shared(params, 0, found.of_a_study if found else 1.0, "--films", train=given)
+        return _shared(params.ingest, 0, found.of_a_study if found else 1.0, "--films", train=given)
     return replace(found, train=given, source=f"--films; the others: {found.source}")
 
 
@@ -111,37 +117,42 @@ def of_selection(params: Params, films: Films, name: str) -> int:
     return max(1, round(share * films.train))
 
 
-def _drawn(params: Params) -> Films | None:
-    phantom = params.ingest.parts().get("phantom")
-    if params.ingest.source != "phantom" or phantom is None:
+def _away(ingest: Ingest) -> int:
+    """Films of the other hospital; 0 where nobody knows."""
+    there, split = ingest.at_away(), ingest.away.split if ingest.away else None
+    films = _drawn(there) or _published(there) or Films(0, 0, 0)
+    return films.all if split is None else int(getattr(films, split))
+
+
+def _drawn(ingest: Ingest) -> Films | None:
+    phantom = ingest.parts().get("phantom")
+    if ingest.source != "phantom" or phantom is None:
         return None
-    per = 1.0 + (phantom.lateral_share if params.ingest.sample == "image" else 0.0)
-    counts = {
-        name: round(per * phantom.studies.get(name, 0)) for name in ("train", "val", "test", "pretrain")
-    }
+    per = 1.0 + (phantom.lateral_share if ingest.sample == "image" else 0.0)
+    counts = {name: round(per * phantom.studies.get(name, 0)) for name in SPLITS}
     return Films(**counts, of_a_study=per, source="drawn: ingest.phantom.studies")
 
 
-def _published(params: Params) -> Films | None:
-    source = params.ingest.source
-    own = params.ingest.parts().get(source)
+def _published(ingest: Ingest) -> Films | None:
+    source = ingest.source
+    own = ingest.parts().get(source)
     split = getattr(own, "split", None)
     found = PUBLISHED.get((source, str(split)))
     if found is None and source in WHOLE:
         whole = "phantom" if getattr(own, "images", None) == "phantom" else source
         number, per, said = WHOLE[whole]
-        found = _shared(params, number, per, said)
+        found = _shared(ingest, number, per, said)
     if found is not None and getattr(own, "test", None) == "gold":
         found = replace(found, test=GOLD, source=f"{found.source}; test: 200 studies with gold labels")
     return found
 
 
-def _shared(params: Params, number: int, per: float, source: str, *, train: int | None = None) -> Films:
+def _shared(ingest: Ingest, number: int, per: float, source: str, *, train: int | None = None) -> Films:
     """Films by `ingest.split_shares`: of all, or of those that a training split stands for."""
-    shares = {name: float(share) for name, share in params.ingest.split_shares.items()}
+    shares = {name: float(share) for name, share in ingest.split_shares.items()}
     if train is not None:
         number = round(train / shares["train"]) if shares.get("train") else train
-    counts = {name: round(number * shares.get(name, 0.0)) for name in ("train", "val", "test", "pretrain")}
+    counts = {name: round(number * shares.get(name, 0.0)) for name in SPLITS}
     if train is not None:
         counts["train"] = train
     return Films(**counts, of_a_study=per, source=f"{source}, by ingest.split_shares")

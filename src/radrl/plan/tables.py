@@ -48,6 +48,7 @@ def head(plan: Plan) -> Iterator[str]:
     yield (
         f"films: {own.train:,} train, {own.val:,} val, {own.test:,} test"
         + (f", {own.pretrain:,} pretrain" if own.pretrain else "")
+        + (f", {own.away:,} away" if own.away else "")
         + f" ({own.source})"
     )
 

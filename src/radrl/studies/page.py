@@ -75,6 +75,7 @@ def page(
     pictures: Sequence[str] = (),
     levelled: Sequence[str] = (),
     spread: Sequence[str] = (),
+    gains: Sequence[str] = (),
 ) -> str:
     """The whole page in Markdown.
 
@@ -85,6 +86,7 @@ def page(
         pictures: paragraphs of `radrl.studies.figures.section`.
         levelled: paragraphs of `radrl.studies.levelling.section`.
         spread: paragraphs of `radrl.studies.spread.section`.
+        gains: paragraphs of `radrl.studies.gains.section`.
 
     Returns:
         The text.
@@ -100,7 +102,7 @@ def page(
     ]
     parts += _some(study.about)
     parts += [] if claims is None or claims.empty else claims_page.section(claims)
-    parts += pictures
+    parts += [*gains, *pictures]
     if study.budgets:
         parts += ["## Budget", _budget_table(study), *_some(unequal(study.budgets)), *_some(_drawn(study))]
     parts += levelled

@@ -87,8 +87,9 @@ def _parts(kind: str, sections: Any, params: Params, at: str) -> Iterator[Part]:
 
 
 def _source(params: Params, _: str) -> Iterator[Part]:
-    name = params["ingest"]["source"]
-    yield from _part("source", name, params["ingest"].get(name), params, "ingest")
+    own = params["ingest"]
+    for name in dict.fromkeys([own["source"], (own.get("away") or own)["source"]]):
+        yield from _part("source", name, own.get(name), params, "ingest")
 
 
 def _taught(params: Params, _: str) -> Iterator[Part]:

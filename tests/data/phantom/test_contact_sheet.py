@@ -25,3 +25,12 @@ def test_the_sheet_of_a_pool_has_near_copies_and_normal_films(root: Path, tmp_pa
 def test_a_pool_without_near_copies_has_no_sheet() -> None:
     with pytest.raises(ValueError, match=r"0 near copies and .* among 100 studies; raise near_copies"):
         pool_sheet(0, {"hedge_share": 0.0})
+
+
+def test_the_sheet_of_two_hospitals_has_the_films_of_both(root: Path, tmp_path: Path) -> None:
+    out = tmp_path / "hospitals.png"
+    main([str(out), "--hospitals", str(root / "conf/recipes/study-two-hospitals.yaml")])
+    with Image.open(out) as written:
+        home, away = (written.crop((0, top, 160, top + 160)) for top in (0, written.size[1] // 2))
+    assert home.tobytes() != away.tobytes()
+    assert len(home.getcolors(256)) > 50

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from radrl.data.phantom.film import Drawing
 from radrl.data.phantom.findings import PREVALENCE
-from radrl.data.sources.phantom import SPLITS, read
-from radrl.data.study import Film, Record
+from radrl.data.sources.phantom import read
+from radrl.data.study import SPLITS, Film, Record
 from radrl.observations import INDEX, POSITIVE, UNCERTAIN
 
 SIZE = 32
@@ -75,9 +75,9 @@ def test_a_split_can_grow_and_nothing_else_changes() -> None:
 
 
 def test_the_asked_number_of_studies_comes_in_order() -> None:
-    records = drawn(dict(zip(SPLITS, (3, 5, 2, 4), strict=True)))
+    records = drawn(dict(zip(SPLITS, (3, 5, 2, 4, 3), strict=True)))
     numbers = {split: len({r.study_id for r in records if r.split == split}) for split in SPLITS}
-    assert numbers == {"pretrain": 3, "train": 5, "val": 2, "test": 4}
+    assert numbers == {"pretrain": 3, "train": 5, "val": 2, "test": 4, "away": 3}
     assert len({record.key for record in records}) == len(records)
 
 
@@ -334,3 +334,21 @@ def test_the_other_stock_makes_long_reports_of_the_same_gold() -> None:
 def test_shares_of_a_pool_that_cannot_be_are_refused(own: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="near_copies and normal_share must be shares of the training"):
         drawn({"train": 1}, **own)
+
+
+def test_exposure_darkens_and_contrast_flattens_the_same_films() -> None:
+    usual, dark, flat = (
+        np.stack([pixels(record) for record in drawn({"test": 12}, noise=0.0, **own)]).astype(float)
+        for own in ({}, {"exposure": 0.1}, {"contrast": 0.6})
+    )
+    assert (dark <= usual).all()
+    assert dark.mean() < usual.mean() - 10
+    assert flat.std() < 0.9 * usual.std()
+
+
+def test_wording_changes_the_reports_alone() -> None:
+    usual, short = (drawn({"test": 12}, wording=wording) for wording in ("usual", "telegraphic"))
+    for one, other in zip(usual, short, strict=True):
+        assert (one.key, one.gold) == (other.key, other.gold)
+        assert (pixels(one) == pixels(other)).all()
+    assert [one.findings for one in usual] != [one.findings for one in short]

@@ -252,11 +252,15 @@ class Drawing:
     view: str = "frontal"
     noise: float = 0.03
     again: np.random.Generator | None = None
+    exposure: float = 0.0
+    contrast: float = 1.0
 
     def __call__(self) -> npt.NDArray[np.uint8]:
         """The film, shape (size, size)."""
         rng, again = deepcopy((self.rng, self.again))
-        return draw_film(self.case, rng, self.size, self.view, self.noise, again)
+        return draw_film(
+            self.case, rng, self.size, self.view, self.noise, again, self.exposure, self.contrast
+        )
 
 
 def draw_film(
@@ -266,6 +270,8 @@ def draw_film(
     view: str = "frontal",
     noise: float = 0.03,
     again: np.random.Generator | None = None,
+    exposure: float = 0.0,
+    contrast: float = 1.0,
 ) -> npt.NDArray[np.uint8]:
     """Draw a film.
 
@@ -280,6 +286,9 @@ def draw_film(
         noise: standard deviation of the grain as a share of the full scale.
         again: draws another grain and a slight shift, as of a film taken a second time: pose and exposure
             are those of `rng`. Nothing for the film itself.
+        exposure: added to the density that is mid-grey, which is 0.46 to 0.58 by itself; above 0 films are
+            darker.
+        contrast: times the slope of grey over density; below 1 films are flatter.
 
     Returns:
         The film, shape (size, size); bone and fluid are bright.
@@ -297,7 +306,7 @@ def draw_film(
     grain = (again or rng).standard_normal((size, size), dtype=np.float32) * np.float32(noise)
     density = _frontal(case, frame) if view == "frontal" else draw_lateral(case, frame)
     density = gaussian_filter(density + marker, sharpness * size / 112, truncate=2.5)
-    shown = 1 / (1 + np.exp(-np.float32(gain) * (density - np.float32(middle))))
+    shown = 1 / (1 + np.exp(-np.float32(gain * contrast) * (density - np.float32(middle + exposure))))
     shown = shown + grain * (0.6 + 0.8 * shown)
     film: npt.NDArray[np.uint8] = np.rint(255 * np.clip(shown, 0, 1)).astype(np.uint8)
     return film

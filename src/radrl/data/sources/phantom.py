@@ -19,6 +19,7 @@ from radrl.data.phantom.findings import (
     draw_patient,
     shares_of,
 )
+from radrl.data.phantom.telegraphic import Wording, telegraphic
 from radrl.data.phantom.wording import (
     WORDS,
     Boilerplate,
@@ -29,11 +30,10 @@ from radrl.data.phantom.wording import (
     write_report,
 )
 from radrl.data.sources import Source
-from radrl.data.study import Record
+from radrl.data.study import SPLITS, Record
 from radrl.parts.choices import near
 from radrl.parts.section import PositiveFloat, PositiveInt, Section, Share, Split, takes
 
-SPLITS: Final = ("pretrain", "train", "val", "test")
 POOL: Final = "train"
 """The split that can have near copies and trivially normal studies."""
 # A block of four studies belongs to one to four patients; blocks are drawn apart, so that a split can grow.
@@ -60,6 +60,9 @@ class PhantomSection(Section):
     boilerplate: Boilerplate = "usual"
     near_copies: Share = 0.0
     normal_share: Share = 0.0
+    exposure: float = 0.0
+    contrast: PositiveFloat = 1.0
+    wording: Wording = "usual"
 
     @field_validator("prevalence", mode="plain")
     @classmethod
@@ -155,6 +158,16 @@ class _Told:
     lateral: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How a hospital's films look, whatever they show: as `read` takes it."""
+
+    image_size: int
+    noise: float
+    exposure: float
+    contrast: float
+
+
 def read(
     *,
     seed: int,
@@ -171,6 +184,9 @@ def read(
     boilerplate: Boilerplate = "usual",
     near_copies: float = 0.0,
     normal_share: float = 0.0,
+    exposure: float = 0.0,
+    contrast: float = 1.0,
+    wording: Wording = "usual",
 ) -> Iterator[Record]:
     """Draw studies, one after another.
 
@@ -179,7 +195,7 @@ def read(
 
     Args:
         seed: of everything drawn, at least 0.
-        studies: number of studies a split; splits are "pretrain", "train", "val" and "test".
+        studies: number of studies a split (`radrl.data.study.SPLITS`).
         image_size: height and width of the films in pixels.
         prevalence: share of studies with each observation; a number scales the usual ones
             (`radrl.data.phantom.findings.PREVALENCE`), a mapping replaces those it names.
@@ -198,6 +214,9 @@ def read(
             one in which some stock sentences are others, under another patient's name.
         normal_share: share of the training studies that are trivially normal: nothing is drawn on them, no
             device either. Those that are so anyway come on top.
+        exposure: of all films, beside each one's own (`radrl.data.phantom.film.draw_film`).
+        contrast: likewise.
+        wording: whether the reports' sentences are left as they are, or are telegraphic, with abbreviations.
 
     Yields:
         One record a film; the films of a study share study_id, report and gold.
@@ -216,6 +235,8 @@ def read(
         raise ValueError(
             f"seed and numbers of studies must be at least 0, got seed {seed} and {dict(studies)}"
         )
+
+    look = _Look(image_size, noise, exposure, contrast)
 
     def tell(place: _Place, *, normal: bool) -> _Told:
         rng = _generator(seed, place.split, _STUDY, place.index)
@@ -239,17 +260,12 @@ def read(
                 again = _generator(seed, split, _COPY, place.index)
                 if again.random() < _REWORDED:
                     told = replace(told, report=reword(told.report, told.case, again, boilerplate))
-            yield from _records(told, place, image_size=image_size, noise=noise, again=again)
+            if wording == "telegraphic":
+                told = replace(told, report=telegraphic(told.report))
+            yield from _records(told, place, look, again)
 
 
-def _records(
-    told: _Told,
-    place: _Place,
-    *,
-    image_size: int,
-    noise: float,
-    again: np.random.Generator | None,
-) -> Iterator[Record]:
+def _records(told: _Told, place: _Place, look: _Look, again: np.random.Generator | None) -> Iterator[Record]:
     """The films of one study; of a near copy, whose generator is `again`, those taken a second time."""
     from radrl.data.phantom.film import Drawing  # scipy, which the section needs not
 
@@ -264,7 +280,9 @@ def _records(
             key=f"phantom {place.split} study {place.index} {view}",
             study_id=f"{place.split}-s{place.index:06d}",
             patient_id=f"{place.split}-{patient}",
-            image=Drawing(told.case, film_rng, image_size, view, noise, second),
+            image=Drawing(
+                told.case, film_rng, look.image_size, view, look.noise, second, look.exposure, look.contrast
+            ),
             view=view,
             split=place.split,
             findings=findings,

@@ -193,6 +193,7 @@ _TABLES: Final = Tables(
         "fissure_fluid",
         "congestion",
         "heart_failure",
+        "abbreviations",
         "cues",
     ),
 )
@@ -201,6 +202,8 @@ FINDINGS: Final = {tuple(names.split(", ")): own for names, own in _TABLES.by_ke
 """Phrases by the observations that they mention."""
 ORGANS: Final = {tuple(names.split(", ")): own for names, own in _TABLES.by_key("organs").items()}
 """Organs by the observations that their size speaks of."""
+ABBREVIATIONS: Final = _TABLES.by_key("abbreviations")
+"""Phrases of the other tables by what is written for them."""
 CUES: Final = {Kind[kind.upper()]: own for kind, own in _TABLES.by_key("cues").items()}
 """Phrases that deny, hedge or bound what is said."""
 SHADOWED: Final = _TABLES.text("shadowed")
@@ -269,7 +272,19 @@ def build() -> Node:
         _add(trie, phrases, Entry(Kind.MENTION, tuple(INDEX[name] for name in names)))
     for kind, phrases in CUES.items():
         _add(trie, phrases, Entry(kind))
+    for short, phrase in ABBREVIATIONS.items():
+        _add(trie, short, _entry(trie, phrase))
     return trie
+
+
+def _entry(trie: Node, phrase: str) -> Entry:
+    """What a phrase of the lexicon stands for."""
+    node: Node | None = trie
+    for word in phrase.split():
+        node = node.next.get(fold(word)) if node else None
+    if node is None or node.entry is None:
+        raise yaml_files.NoYaml(f"phrases.yml: abbreviations: {phrase!r} is no phrase of the other tables")
+    return node.entry
 
 
 TRIE: Final = build()

@@ -100,7 +100,7 @@ def _row(hypotheses: Sequence[Mapping[Any, Any]]) -> list[str]:
 
 def _line(one: Tested, published: Published | None) -> dict[str, Any]:
     hypothesis, answer = one.hypothesis, one.answer
-    return {
+    found = {
         "where": hypothesis.claim.where,
         "claim": hypothesis.claim.says,
         "family": hypothesis.family,
@@ -127,6 +127,11 @@ def _line(one: Tested, published: Published | None) -> dict[str, Any]:
         "differences": " ".join(f"{difference:+.4f}" for difference in one.differences),
         "paper_difference": _printed(hypothesis.arm, hypothesis.over, hypothesis.metric, published),
     }
+    return (
+        found
+        if hypothesis.beyond is None
+        else found | {"beyond": hypothesis.beyond, "paper_difference": None}
+    )
 
 
 def _printed(
@@ -140,7 +145,9 @@ def _printed(
 
 def _said(line: Mapping[Any, Any]) -> str:
     bound = f"{'as good, ' if line['expects'] == 'as_much' else ''}m {line['margin']:g}"
-    return f"{line['claim']} (`{_named(line, '')}` over `{_named(line, 'over')}`, {bound})"
+    beyond = line.get("beyond")
+    more = "" if pd.isna(beyond) else f" beyond that in `{beyond}`"
+    return f"{line['claim']} (`{_named(line, '')}` over `{_named(line, 'over')}`{more}, {bound})"
 
 
 def _cells(line: Mapping[Any, Any]) -> list[str]:

@@ -35,6 +35,8 @@ class Claim(Section):
         where: the paper and the place in it, or who else says so.
         arm: an arm, or `run.arm` of a study with runs.
         over: another one, a row that needs no model, or `best_without_model`.
+        beyond: a run of the study; the claim is then that the difference is above that of the same two rows
+            in this run, as a gain at home is above that at another hospital.
         metrics: on which, each a hypothesis of its own.
         expects: `more`: above by anything; `as_much`: below by less than `margin`.
         margin: the least difference that matters.
@@ -47,6 +49,7 @@ class Claim(Section):
     where: Annotated[str, Field(min_length=1)]
     arm: str
     over: str
+    beyond: str | None = None
     metrics: Annotated[list[str], Field(min_length=1)]
     expects: Literal["more", "as_much"] = "more"
     margin: PositiveFloat = 0.01
@@ -65,6 +68,7 @@ class Hypothesis:
         over: the run and row it is set against.
         family: which hypotheses are corrected together.
         expected_spread: standard deviation of a seed's difference that was expected, where one was.
+        beyond: the run whose difference of the same rows is taken off, where the claim names one.
     """
 
     claim: Claim
@@ -73,6 +77,7 @@ class Hypothesis:
     over: Place
     family: str
     expected_spread: float | None
+    beyond: str | None = None
 
 
 def hypotheses(
@@ -108,12 +113,28 @@ def hypotheses(
         over = _place(claim.over, arm[0], rows, f"{at}.over")
         if over == arm:
             raise ParamsError(f"{at}.over: {claim.over!r} is the claim's own arm; name another row")
+        _require_beyond(claim.beyond, arm, over, rows, f"{at}.beyond")
         for metric in claim.metrics:
             if metric not in metrics:
                 raise ParamsError(f"{at}.metrics: {metric!r} is none of the study's{hint(metric, metrics)}")
             expected = claim.spread.get(metric, spread.get(metric))
-            found.append(Hypothesis(claim, metric, arm, over, claim.family or claim.where, expected))
+            family = claim.family or claim.where
+            found.append(Hypothesis(claim, metric, arm, over, family, expected, claim.beyond))
     return found
+
+
+def _require_beyond(
+    beyond: str | None, arm: Place, over: Place, rows: Mapping[str, Sequence[str]], where: str
+) -> None:
+    """Refuse a run in which the difference cannot be taken again."""
+    if beyond is None:
+        return
+    if beyond not in rows:
+        raise ParamsError(f"{where}: there is no run {beyond!r}{hint(beyond, rows)}")
+    if arm[0] != over[0] or beyond == arm[0]:
+        raise ParamsError(f"{where}: arm and over are rows of one run, and {beyond!r} is another run")
+    for row in (arm[1], over[1]):
+        _place(f"{beyond}.{row}", None, rows, where)
 
 
 def _place(name: str, run: str | None, rows: Mapping[str, Sequence[str]], where: str) -> Place:

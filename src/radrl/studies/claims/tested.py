@@ -87,26 +87,41 @@ def _question(
     seeds: Sequence[int],
     sharing: Collection[str],
 ) -> Question:
-    (run, arm), (other_run, other) = one.arm, one.over
-    others = [_row(values, other_run, other, one.metric, seed) for seed in seeds]
+    differences, of_patients = _of_pair(one.arm, one.over, one.metric, values, errors, seeds, sharing)
+    kin = f"{one.metric} over {'.'.join(one.over)}"
+    if one.beyond is not None:
+        arm, over = ((one.beyond, row) for _, row in (one.arm, one.over))
+        less, more_error = _of_pair(arm, over, one.metric, values, errors, seeds, sharing)
+        differences = [mine - theirs for mine, theirs in zip(differences, less, strict=True)]
+        # other patients, so that the errors of both are independent
+        of_patients = [math.hypot(*both) for both in zip(of_patients, more_error, strict=True)]
+        kin += f" beyond {one.beyond}"
+    return Question(
+        differences, of_patients, one.claim.expects, one.claim.margin, one.family, kin, one.expected_spread
+    )
+
+
+def _of_pair(
+    one: Place,
+    over: Place,
+    metric: str,
+    values: pd.Series,
+    errors: dict[tuple[object, ...], float],
+    seeds: Sequence[int],
+    sharing: Collection[str],
+) -> tuple[list[float], list[float]]:
+    """Each seed's difference of two rows, and its error over the patients."""
+    (run, arm), (other_run, other) = one, over
+    others = [_row(values, other_run, other, metric, seed) for seed in seeds]
     differences = [
-        _value(values, (run, arm), one.metric, seed) - _value(values, (other_run, row), one.metric, seed)
+        _value(values, one, metric, seed) - _value(values, (other_run, row), metric, seed)
         for seed, row in zip(seeds, others, strict=True)
     ]
-    pairs = [(seed, one.metric, run, arm, other_run, row) for seed, row in zip(seeds, others, strict=True)]
-    # two runs may have scored other films, and then have no error together: seeds alone decide
-    of_patients = [errors[pair] if run == other_run else errors.get(pair, 0.0) for pair in pairs]
     if run in sharing:  # on the same films in each seed what is asked is of training alone
-        of_patients = [0.0] * len(seeds)
-    return Question(
-        differences,
-        of_patients,
-        one.claim.expects,
-        one.claim.margin,
-        one.family,
-        f"{one.metric} over {other_run}.{other}",
-        one.expected_spread,
-    )
+        return differences, [0.0] * len(seeds)
+    pairs = [(seed, metric, run, arm, other_run, row) for seed, row in zip(seeds, others, strict=True)]
+    # two runs may have scored other films, and then have no error together: seeds alone decide
+    return differences, [errors[pair] if run == other_run else errors.get(pair, 0.0) for pair in pairs]
 
 
 def _row(values: pd.Series, run: str, row: str, metric: str, seed: int) -> str:
