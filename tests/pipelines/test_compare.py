@@ -370,6 +370,7 @@ def page(
     over_seeds: list[dict[str, Any]] | None = None,
     systems: dict[str, System] | None = None,
     diversity: pd.DataFrame | None = None,
+    rollouts: dict[str, pd.DataFrame] | None = None,
     **settings: Any,
 ) -> str:
     scoring_of = settled(scoring, settings)
@@ -395,6 +396,7 @@ def page(
         nodes.draw_comparison(comparison, scoring_of.compare)[1],
         nodes.draw_curves(histories, LABELS)[1],
         corpus,
+        rollouts or {},
         beside,
         scoring_of,
     )
@@ -487,7 +489,7 @@ class TestGather:
             gathering.gather_reports(sft=sft, grpo=changed)
 
     def test_only_curves_of_arms_that_trained_are_kept(self) -> None:
-        assert list(gathering.gather_histories(sft=pd.DataFrame({"step": []}), grpo=history())) == ["grpo"]
+        assert list(gathering.gather_of_trained(sft=pd.DataFrame({"step": []}), grpo=history())) == ["grpo"]
 
 
 class TestTable:
