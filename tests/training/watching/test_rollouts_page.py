@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
+import browser
 import pandas as pd
 import pytest
 
@@ -119,6 +121,29 @@ def test_what_is_written_stays_text(drawn: Callable[..., str]) -> None:
     sources = [str(own["src"]) for _, own in attacked.elements if "src" in own]
     assert sources
     assert all(source.startswith("data:image/png;base64,") for source in sources)
+
+
+def test_one_steps_through_the_updates_by_hand_or_by_keys(
+    drawn: Callable[..., str], chromium: Any, tmp_path: Path
+) -> None:
+    rows = [row(update, "best 1", 0, 0.5, output=ATTACK) for update in (1, 15, 30)]
+    (tmp_path / "page.html").write_text(drawn(*rows))
+    with browser.visit(chromium) as one:
+        one.page.goto((tmp_path / "page.html").as_uri())
+
+        def seen() -> list[str]:
+            shown = "all => all.filter(one => one.checkVisibility()).map(one => one.id)"
+            found: list[str] = one.page.eval_on_selector_all("section.look", shown)
+            return found
+
+        assert seen() == ["look-30"]  # the latest
+        one.page.click("label:has(#u1)")
+        assert seen() == ["look-1"]
+        one.page.keyboard.press("ArrowRight")
+        assert seen() == ["look-15"]
+        one.page.emulate_media(media="print")
+        assert seen() == ["look-1", "look-15", "look-30"]
+        assert (one.errors, one.abroad) == ([], [])
 
 
 @pytest.mark.parametrize(
