@@ -130,4 +130,5 @@ def test_the_page_is_drawn_anew_after_each_look_and_said_and_kept(
     assert last.count('src="data:image/png;base64,') == 6  # three looks at the best and the worst film
     assert all(name in last for name in noted["sample_id"])
     assert "may not be passed on" in " ".join(last.split())
-    assert f"step 4: rollouts to look at are in {inputs['workspace'] / PAGE}" in caplog.text
+    said = [line for line in caplog.messages if "rollouts to look at" in line]
+    assert said == [f"rollouts to look at, drawn anew as training goes on: {inputs['workspace'] / PAGE}"]

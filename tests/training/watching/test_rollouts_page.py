@@ -86,9 +86,9 @@ def test_a_group_is_shown_by_reward_with_its_findings_counted(drawn: Callable[..
     )
     body = page.partition("<tbody>")[2].partition("</tbody>")[0]
     lines = [" ".join(re.sub(r"<[^>]+>", " ", line).split()) for line in body.split("<tr>")[1:]]
-    assert lines[0] == "1 1.000 1.000 best 1 1 of 1 ✓ Cardiomegaly ✓ Edema ✓ Fracture + Pneumonia"
+    assert lines[0] == "1 1.000 1.000 3 0 0 1 best 1 1 of 1 ✓ Cardiomegaly ✓ Edema ✓ Fracture + Pneumonia"
     # what is said twice stands once
-    assert lines[1] == "0, 2 0.250 0.250 Twice. ✓ Cardiomegaly − Edema − Fracture"
+    assert lines[1] == "0, 2 0.250 0.250 1 0 2 0 Twice. ✓ Cardiomegaly − Edema − Fracture"
     assert lines[2].startswith("3 – – ")
     # (0.25 + 1 + 0.25) / 3
     assert "mean reward 0.500" in page

@@ -89,6 +89,7 @@ class RolloutsPage(TrainerCallback):
 
     def __init__(self, pictures: Pictures, keep: Callable[[Path], None] | None = None) -> None:
         self.pictures, self.keep = pictures, keep
+        self.told = False
 
     def on_log(
         self,
@@ -109,7 +110,9 @@ class RolloutsPage(TrainerCallback):
         text = render(noted, films, arm=workspace.name, banner=MEANWHILE)
         with whole_file(workspace / PAGE) as stream:
             stream.write(text.encode())
-        _say(logging.INFO, f"step {state.global_step}: rollouts to look at are in {workspace / PAGE}")
+        if not self.told:
+            _say(logging.INFO, f"rollouts to look at, drawn anew as training goes on: {workspace / PAGE}")
+        self.told = True
         if self.keep is not None:
             self.keep(workspace / PAGE)
 

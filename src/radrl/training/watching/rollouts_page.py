@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Final
-
-import pandas as pd
+from typing import TYPE_CHECKING, Final
 
 from radrl.evaluation.verdicts import VERDICTS
 from radrl.pages import examples
 from radrl.pages.examples import Chip
 from radrl.pages.page import environment
-from radrl.training.watching.rollouts import JOINT, PART
+from radrl.training.watching.rollouts import JOINT, PART, Row
+
+if TYPE_CHECKING:
+    import jinja2
+    import pandas as pd
 
 _TEMPLATE: Final = Path(__file__).with_name("rollouts_page.html.j2")
 
@@ -76,23 +80,31 @@ def render(rollouts: pd.DataFrame, films: Mapping[str, Sequence[bytes]], *, arm:
     """
     parts = [name for name in rollouts if name.startswith(PART)]
     pictures = {name: [examples.data_uri(film) for film in own] for name, own in films.items()}
-    looks = {
-        int(update): [
-            _group(str(rank), rows, parts, pictures) for rank, rows in own.groupby("group", sort=False)
-        ]
-        for update, own in rollouts.groupby("update", sort=True)
+    looks: dict[int, dict[str, list[Row]]] = {}
+    for row in rollouts.to_dict("records"):
+        looks.setdefault(row["update"], {}).setdefault(row["group"], []).append(row)
+    shown = {
+        update: [_group(rank, rows, parts, pictures) for rank, rows in own.items()]
+        for update, own in sorted(looks.items())
     }
-    template = environment().from_string(_TEMPLATE.read_text(encoding="utf-8"))
     told = {"parts": [name.removeprefix(PART) for name in parts], "verdicts": examples.VERDICTS}
-    return f"{template.render(looks=looks, arm=arm, banner=banner, **told)}\n"
+    return f"{_template().render(looks=shown, arm=arm, banner=banner, **told)}\n"
+
+
+@cache
+def _template() -> jinja2.Template:
+    return environment().from_string(_TEMPLATE.read_text(encoding="utf-8"))
 
 
 def _group(
-    rank: str, rows: pd.DataFrame, parts: Sequence[str], pictures: Mapping[str, Sequence[str]]
+    rank: str, rows: Sequence[Row], parts: Sequence[str], pictures: Mapping[str, Sequence[str]]
 ) -> Group:
-    first, rewards = rows.iloc[0], rows["reward"].dropna()
-    ordered = rows.sort_values("reward", ascending=False, kind="stable")
-    alike = ordered.groupby(["output", "reward", *parts], sort=False, dropna=False)
+    first, rewards = rows[0], [row["reward"] for row in rows if not math.isnan(row["reward"])]
+    # those without a reward last
+    ordered = sorted(rows, key=lambda row: math.inf if math.isnan(row["reward"]) else -row["reward"])
+    alike: dict[tuple[str, ...], list[Row]] = {}
+    for row in ordered:
+        alike.setdefault((row["output"], *(str(row[name]) for name in ("reward", *parts))), []).append(row)
     # what the reference says is in every verdict on it but what is wrong
     stated = sorted({chip.observation for chip in _chips(first) if chip.verdict != "wrong"})
     return Group(
@@ -101,17 +113,17 @@ def _group(
         pictures[first["sample_id"]],
         first["reference"],
         [Chip(name, "stated") for name in stated],
-        float(rewards.mean()),
-        rewards.nunique() > 1,
-        [_written(own, parts) for _, own in alike],
+        sum(rewards) / len(rewards) if rewards else math.nan,
+        len(set(rewards)) > 1,
+        [_written(own, parts) for own in alike.values()],
     )
 
 
-def _written(rows: pd.DataFrame, parts: Sequence[str]) -> Written:
-    row = rows.iloc[0]
-    scores = {name.removeprefix(PART): float(row[name]) for name in parts}
-    return Written(rows["rollout"].tolist(), row["output"], float(row["reward"]), scores, _chips(row))
+def _written(rows: Sequence[Row], parts: Sequence[str]) -> Written:
+    row = rows[0]
+    scores = {name.removeprefix(PART): row[name] for name in parts}
+    return Written([own["rollout"] for own in rows], row["output"], row["reward"], scores, _chips(row))
 
 
-def _chips(row: pd.Series) -> list[Chip]:
+def _chips(row: Row) -> list[Chip]:
     return [Chip(name, verdict) for verdict in VERDICTS for name in row[verdict].split(JOINT) if name]
