@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,15 @@ from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import INDEX, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.training.watching import rollouts
 from radrl.training.watching.progress import RolloutsPage
-from radrl.training.watching.rollouts import Drawn, extremes, rows_of_update, table
+from radrl.training.watching.rollouts import (
+    Drawn,
+    RolloutWatch,
+    WatchingRollouts,
+    extremes,
+    read_rows,
+    rows_of_update,
+    table,
+)
 
 NAN = float("nan")
 
@@ -112,6 +121,22 @@ def test_a_table_has_its_columns_and_types_whatever_the_rows(drawn: Drawn) -> No
     without = table([{**row, "reward": None} for row in rows])["reward"]
     assert (without.dtype, without.isna().all()) == (np.float64, True)
     assert found.dtypes[list(empty)].equals(empty.dtypes)
+
+
+@pytest.mark.parametrize(
+    ("update", "stops", "looked"), [(1, False, True), (2, False, False), (2, True, True), (5, False, True)]
+)
+def test_the_update_by_which_a_training_ends_early_is_looked_at(
+    drawn: Drawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, update: int, stops: bool, looked: bool
+) -> None:
+    monkeypatch.setattr(rollouts, "last_drawn", lambda trainer: drawn)
+    parts = [SimpleNamespace(name="one"), SimpleNamespace(name="two")]
+    trainer = SimpleNamespace(reward=SimpleNamespace(parts=parts, output="plain"))
+    watch = WatchingRollouts(RolloutWatch(RulesLabeler(), every=4, groups=1), trainer)
+    state = SimpleNamespace(is_world_process_zero=True, global_step=update, max_steps=5)
+    control = SimpleNamespace(should_training_stop=stops)
+    watch.on_log(SimpleNamespace(output_dir=str(tmp_path)), state, control, {"loss": 1.0})  # type: ignore[arg-type]
+    assert {row["update"] for row in read_rows(tmp_path)} == ({update} if looked else set())
 
 
 def test_a_page_without_rows_is_not_drawn(tmp_path: Path) -> None:
