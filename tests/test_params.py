@@ -12,6 +12,7 @@ import yaml
 from omegaconf import OmegaConf
 
 from radrl.params.messages import ParamsError, local_paths
+from radrl.params.rows import row_digests
 from radrl.params.schema import read, validate
 from radrl.params.training import Training
 from radrl.reports.think_report import FAULTS
@@ -321,7 +322,12 @@ def test_missing_key_is_named(values: Values) -> None:
 LOOKS = {"every": 5, "films": 50, "metric": "sample14_f1", "patience": None, "keep": "last"}
 
 
-@pytest.mark.parametrize("watch", [None, LOOKS | {"every": 0}, LOOKS | {"patience": 20, "keep": "best"}])
+SHOWN = LOOKS | {"rollouts": {"every": 15, "groups": 2}}
+
+
+@pytest.mark.parametrize(
+    "watch", [None, LOOKS | {"every": 0}, LOOKS | {"patience": 20, "keep": "best"}, SHOWN | {"every": 0}]
+)
 def test_watch_can_be_set_and_switched_off_for_all_arms_and_for_one(values: Values, watch: Any) -> None:
     assert validate(put(values, "training.watch", watch))
     values["arms"]["grpo"]["training"] = {"watch": watch}
@@ -336,6 +342,9 @@ def test_watch_can_be_set_and_switched_off_for_all_arms_and_for_one(values: Valu
         ({"every": 5}, "training.watch.films: is missing"),
         (LOOKS | {"film": 9}, "training.watch.film: no such key; did you mean 'films'?"),
         (LOOKS | {"metric": "f1"}, "training.watch.metric: Input should be 'sample14_f1', 'macro14_f1'"),
+        (LOOKS | {"rollouts": {"every": 0, "groups": 1}}, "training.watch.rollouts.every: Input should be"),
+        (LOOKS | {"rollouts": {"every": 5, "groups": 0}}, "training.watch.rollouts.groups: Input should be"),
+        (LOOKS | {"rollouts": {"every": 5}}, "training.watch.rollouts.groups: is missing"),
         (
             LOOKS | {"every": 0, "keep": "best"},
             "training.watch: patience is None and keep is best",
@@ -351,6 +360,18 @@ def test_wrong_watch_is_named(values: Values, watch: Any, message: str) -> None:
     values["training"]["watch"] = None
     values["arms"]["grpo"]["training"] = {"watch": watch}
     assert f"arms.grpo.{message}" in refusal(values)
+
+
+@pytest.mark.parametrize("deciding", [{}, {"patience": 20}])
+def test_rollouts_that_are_shown_part_no_study_from_its_results(
+    values: Values, deciding: dict[str, Any]
+) -> None:
+    metric = "ce_rules_sample14_f1"
+    before, after = (
+        row_digests(put(values, "training.watch", watch | deciding))("grpo", metric)
+        for watch in (LOOKS, SHOWN)
+    )
+    assert before == after
 
 
 def test_checkpoint_of_a_look_holds_no_rollouts_in_use(values: Values) -> None:

@@ -123,15 +123,20 @@ def train_inputs(
 
 
 def train_stage(**inputs: Any) -> Any:
-    """Run the nodes of the stage train.
+    """Run the nodes of the stage train: what writes the policy's folder, and the curve.
 
     Args:
         **inputs: its inputs by name; without `observers` nobody looks on.
     """
+    return train_stage_with_rollouts(**inputs)[:2]
+
+
+def train_stage_with_rollouts(**inputs: Any) -> Any:
+    """The same, and the rollouts to look at."""
     from radrl.pipelines.train import settle_arm, train_arm
 
     settings = settle_arm(*(inputs.pop(name) for name in SETTLED))
-    return train_arm(**{"observers": lambda arm: []} | inputs, settings=settings)
+    return train_arm(**{"observers": lambda *_: []} | inputs, settings=settings)
 
 
 class _OfLetters:

@@ -37,6 +37,7 @@ from radrl.commands.main import cli
 from radrl.datasets import Folder, HtmlPage
 from radrl.evaluation import baselines
 from radrl.evaluation import paired as pairing
+from radrl.evaluation.verdicts import VERDICTS
 from radrl.labelers import build as build_labeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
@@ -62,6 +63,7 @@ from radrl.scoring.meteor import MeteorProcess
 from radrl.scoring.names import group_names
 from radrl.scoring.nlg import Nlg
 from radrl.scoring.weighted_findings.score import WeightedFindings
+from radrl.training.watching import rollouts
 from radrl.wiring import run_costs
 from radrl.wiring.run_costs import Origin
 
@@ -395,6 +397,7 @@ def page(
         nodes.draw_comparison(comparison, scoring_of.compare)[1],
         nodes.draw_curves(histories, LABELS)[1],
         corpus,
+        {},
         beside,
         scoring_of,
     )
@@ -487,7 +490,7 @@ class TestGather:
             gathering.gather_reports(sft=sft, grpo=changed)
 
     def test_only_curves_of_arms_that_trained_are_kept(self) -> None:
-        assert list(gathering.gather_histories(sft=pd.DataFrame({"step": []}), grpo=history())) == ["grpo"]
+        assert list(gathering.gather_of_trained(sft=pd.DataFrame({"step": []}), grpo=history())) == ["grpo"]
 
 
 class TestTable:
@@ -1468,14 +1471,21 @@ def score(folder: Path, *options: str, outputs: Sequence[str] = OUTPUTS) -> Path
     return scores
 
 
+NOTED = {"group": "best 1", "reward": 0.5, "rewards/ce_f1": 0.5, "output": NORMAL, "reference": NORMAL}
+NOTED |= dict.fromkeys(VERDICTS, "")
+
+
 def run_stage(
     folder: Path, systems: Path, arms: dict[str, pd.DataFrame], corpus: ds.Dataset, *observers: Any
 ) -> DataCatalog:
     """Run the stage with its outputs in a folder, watched by hooks."""
+    film = arms["sft"]["sample_id"].iloc[0]
     inputs: dict[str, Any] = {
         **{f"{arm}.per_report": reports for arm, reports in arms.items()},
         "sft.history": pd.DataFrame({"step": []}),
         "grpo.history": history(),
+        "sft.watched_rollouts": rollouts.table([]),
+        "grpo.watched_rollouts": rollouts.table([{"update": 1, "rollout": 0, "sample_id": film} | NOTED]),
         "published_results": pd.DataFrame(
             [("P", "1", "D", "macro", "M", None, "f1", 0.5)],
             columns=["paper", "table", "dataset", "protocol", "method", "rl_train_size", "metric", "value"],
@@ -1508,6 +1518,7 @@ def run_stage(
         "curves_figure": MatplotlibDataset(filepath=str(folder / "curves.png")),
         "comparison_page": HtmlPage(filepath=str(folder / "comparison.html")),
         "comparison_cards": Folder(filepath=str(folder / "cards")),
+        "rollout_pages": Folder(filepath=str(folder / "rollouts")),
     }
     catalog = DataCatalog({name: MemoryDataset(value) for name, value in inputs.items()} | outputs)
     catalog["corpus"] = MemoryDataset(corpus, copy_mode="assign")
@@ -1536,8 +1547,11 @@ def test_pipeline_makes_every_output(
     assert "MAIRA 2 (not ours)" in catalog["comparison_page"].load()
     assert "a table of the user" in catalog["comparison_page"].load()
     assert {path.name for path in tmp_path.iterdir()} == {
-        "comparison.csv", "metrics.png", "curves.png", "comparison.html", "cards",
+        "comparison.csv", "metrics.png", "curves.png", "comparison.html", "cards", "rollouts",
     }  # fmt: skip
+    # the arm that trained has a page of its rollouts, and the page leads there
+    assert [path.name for path in (tmp_path / "rollouts").iterdir()] == ["grpo.html"]
+    assert re.findall(r'href="(rollouts/.*?)"', catalog["comparison_page"].load()) == ["rollouts/grpo.html"]
 
 
 def test_outputs_have_the_same_bytes_whoever_makes_them_and_whenever(

@@ -18,7 +18,7 @@ import pyarrow.dataset as ds
 import pytest
 import torch
 from safetensors.torch import load_file
-from small_arms import RULE, train_inputs, train_stage
+from small_arms import RULE, train_inputs, train_stage, train_stage_with_rollouts
 
 from radrl.training import launching
 from radrl.training.preflight import SettingsError
@@ -40,11 +40,31 @@ def arm(
     small: dict[str, Any], make_corpus: Callable[..., ds.Dataset], policy_folder: Path, tmp_path: Path
 ) -> dict[str, Any]:
     """Inputs of the stage train: groups of two rollouts, the second of three in both processes."""
-    training = {"prompts_per_step": 3, "max_new_tokens": 16, "learning_rate": 1e-3, "watch": None}
+    watch = {"every": 0, "films": 1, "metric": "mccs", "patience": None, "keep": "last"}
+    watch["rollouts"] = {"every": 2, "groups": 1}
+    training = {"prompts_per_step": 3, "max_new_tokens": 16, "learning_rate": 1e-3, "watch": watch}
     corpus = make_corpus(["train", "test"], studies=12)
     told = {"studies": (7, 2, 4, 9, 1, 0), "reward": REWARD, "credit": RULE}
     made = train_inputs(small, corpus, policy_folder, tmp_path, **told)
     return made | {"training": small["training"] | training}
+
+
+@pytest.fixture
+def noted() -> list[pd.DataFrame]:
+    """The rollouts to look at of each arm that was trained by `noting`."""
+    return []
+
+
+@pytest.fixture
+def noting(noted: list[pd.DataFrame]) -> Callable[..., Any]:
+    """The stage train, whose rollouts to look at are kept."""
+
+    def stage(**inputs: Any) -> Any:
+        *trained, rollouts = train_stage_with_rollouts(**inputs)
+        noted.append(rollouts)
+        return trained
+
+    return stage
 
 
 @pytest.fixture
@@ -90,20 +110,26 @@ def workers() -> list[psutil.Process]:
     return [one for one in found if one.is_running() and launching.WORKER in one.cmdline()]
 
 
-def test_an_arm_in_two_processes_is_as_in_one(arm: dict[str, Any], run: Run, tmp_path: Path) -> None:
-    alone, curve, told = run(train_stage, **arm)
-    shared, again, told_again = run(train_stage, **arm, compute=TWO)
+def test_an_arm_in_two_processes_is_as_in_one(
+    arm: dict[str, Any], run: Run, noting: Callable[..., Any], noted: list[pd.DataFrame], tmp_path: Path
+) -> None:
+    alone, curve, told = run(noting, **arm)
+    shared, again, told_again = run(noting, **arm, compute=TWO)
     assert curve["reward_std"].min() > 0
     check_curves(curve, again)
     check_close(alone, shared)
     assert told_again == told
+    # of the first update the policy is the same to the last bit; its groups lie in both processes
+    first, second = (rows[rows["update"] == 1] for rows in noted)
+    assert len(first) == 4
+    pd.testing.assert_frame_equal(second, first)
 
 
 def test_a_killed_process_ends_the_run_which_goes_on_as_unbroken(
-    arm: dict[str, Any], run: Run, tmp_path: Path
+    arm: dict[str, Any], run: Run, noting: Callable[..., Any], noted: list[pd.DataFrame], tmp_path: Path
 ) -> None:
     arm["training"] |= {"steps": 24}  # so that it is killed long before its end
-    unbroken, curve, _ = run(train_stage, **arm, compute=TWO)
+    unbroken, curve, _ = run(noting, **arm, compute=TWO)
     there = arm | {"workspace": tmp_path / "killed", "compute": TWO}
 
     def kill(step: int, _: Mapping[str, float]) -> None:
@@ -114,8 +140,10 @@ def test_a_killed_process_ends_the_run_which_goes_on_as_unbroken(
         train_stage(**there, step_report=kill)
     assert workers() == []
     assert list((tmp_path / "killed").glob("checkpoint-*"))
-    resumed, again, told = run(train_stage, **there)
+    resumed, again, told = run(noting, **there)
     assert told[0] > 2
+    pd.testing.assert_frame_equal(noted[1], noted[0])
+    assert noted[0]["update"].nunique() == 13  # the first, and every second of 24
     assert again.equals(curve)
     assert all(torch.equal(resumed[name], unbroken[name]) for name in unbroken)
 

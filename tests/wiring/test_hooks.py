@@ -31,6 +31,7 @@ from radrl.params.messages import ParamsError
 from radrl.process.run_group import VARIABLE
 from radrl.wiring import hooks
 from radrl.wiring.hooks import (
+    OBSERVERS,
     PAGE,
     SELECTED,
     STEP_REPORT,
@@ -592,6 +593,67 @@ def test_pictures_and_cards_of_the_comparison_are_in_the_arms_runs(
     }
     whole = ["comparison/figure.json", "comparison/grpo.md"]
     assert kept == {"eval grpo": whole, "eval sft": [], "train grpo": [], "train sft": []}
+
+
+@pytest.mark.parametrize(("source", "kept"), [("phantom", True), ("mimic_cxr", False), ("csv", False)])
+def test_rollouts_are_in_the_record_where_films_are_drawn_alone(
+    project: Path,
+    experiment: str,
+    catalog: Callable[..., DataCatalog],
+    tmp_path: Path,
+    source: str,
+    kept: bool,
+) -> None:
+    import pandas as pd
+
+    live = tmp_path / "rollouts.html"
+    live.write_text("while it trains")
+
+    def learn(observers: Any) -> Any:
+        *_, page = observers({"start": "sft"}, dict)
+        if page.keep is not None:
+            page.keep(live)
+        return pd.DataFrame({"output": ["The heart is enlarged."], "rollout": [3], "reward": [0.5]})
+
+    def draw(rollouts: Any) -> Any:
+        return lambda folder: (folder / "sft.html").write_text("in the end")
+
+    data = catalog("sft")
+    data["sft.table"].metadata = {"mlflow": "table of drawn films"}
+    shown = {"mlflow": "artifact of drawn films", "mlflow_arms": "table"}
+    data["pages"] = Folder(str(tmp_path / "pages"), metadata=shown)
+    train = pipeline(
+        [node(learn, OBSERVERS, "table", name="learn", tags="stage.train")],
+        namespace="sft",
+        inputs={OBSERVERS},
+    )
+    stages = train + Pipeline([node(draw, "sft.table", "pages", name="draw", tags="stage.compare")])
+    own = context(project, f"{experiment} {source}")
+    own.params = PARAMS | {"ingest": {"source": source}}
+    run_kedro(stages, data, own)
+    client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+    compared, trained = recorded(project, f"{experiment} {source}")
+    files = {
+        run.data.tags["stage"]: {
+            entry.path
+            for folder in ("", "comparison", "pages")
+            for entry in client.list_artifacts(run.info.run_id, folder)
+            if not entry.is_dir
+        }
+        for run in (compared, trained)
+    }
+    if not kept:
+        assert files == {"compare": set(), "train": set()}
+        return
+    assert files == {
+        "compare": {"pages/sft.html"},
+        "train": {"rollouts.html", "table.json", "comparison/sft.html"},
+    }
+    table = json.loads(Path(client.download_artifacts(trained.info.run_id, "table.json")).read_text())
+    assert table == {
+        "columns": ["output", "rollout", "reward"],
+        "data": [["The heart is enlarged.", 3, 0.5]],
+    }
 
 
 def test_what_is_there_is_read_when_it_is_asked_for(tmp_path: Path) -> None:

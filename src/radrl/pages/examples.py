@@ -11,15 +11,14 @@ from typing import Any, Final
 import pandas as pd
 from PIL import Image
 
-from radrl.observations import OBSERVATIONS, POSITIVE, UNCERTAIN
+from radrl.evaluation.verdicts import ASSERTED, finding_verdicts
+from radrl.observations import OBSERVATIONS, UNCERTAIN
 
 LARGEST: Final = 384
 """Pixels of the longer side of a film on the page."""
 
 VERDICTS: Final = {"right": "✓", "hedged": "~", "missed": "−", "wrong": "+", "stated": ""}
 """The sign before a label, so that nothing depends on colour alone."""
-
-_ASSERTED: Final = (POSITIVE, UNCERTAIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +89,13 @@ def show(
     stated = [
         Chip(f"{name}?" if label == UNCERTAIN else name, "stated")
         for name, label in zip(OBSERVATIONS, truth, strict=True)
-        if label in _ASSERTED
+        if label in ASSERTED
     ]
     answers = [Answer(None, any_row["reference"], stated)]
     for arm, row in rows.items():
         known = (facts or {}).get(arm, {}).get(sample_id, ())
         answers.append(Answer(arm, row["report"], compare_labels(truth, row["labels"]), known))
-    return Example(sample_id, [_data_uri(film) for film in films], answers)
+    return Example(sample_id, [data_uri(film) for film in films], answers)
 
 
 def compare_labels(reference: Sequence[int], labels: Sequence[int]) -> list[Chip]:
@@ -107,22 +106,17 @@ def compare_labels(reference: Sequence[int], labels: Sequence[int]) -> list[Chip
         labels: 14 class indices of the report.
 
     Returns:
-        A chip an observation that either asserts: ``right`` where both are positive or both uncertain,
-        ``hedged`` where one is positive and the other uncertain, ``missed`` and ``wrong`` where only the
-        reference or only the report asserts it.
+        A chip an observation that either asserts (`radrl.evaluation.verdicts.finding_verdicts`).
     """
-    chips = []
-    for name, known, said in zip(OBSERVATIONS, reference, labels, strict=True):
-        if known in _ASSERTED and said in _ASSERTED:
-            chips.append(Chip(name, "right" if known == said else "hedged"))
-        elif known in _ASSERTED:
-            chips.append(Chip(name, "missed"))
-        elif said in _ASSERTED:
-            chips.append(Chip(name, "wrong"))
-    return chips
+    return [Chip(name, verdict) for name, verdict in finding_verdicts(reference, labels).items()]
 
 
-def _data_uri(film: bytes) -> str:
+def data_uri(film: bytes) -> str:
+    """A film as a page holds it, at most `LARGEST` pixels a side.
+
+    Args:
+        film: as PNG.
+    """
     image = Image.open(io.BytesIO(film))
     if max(image.size) > LARGEST:
         image.thumbnail((LARGEST, LARGEST), Image.Resampling.LANCZOS)

@@ -139,7 +139,8 @@ def _arm(sections: RowSections, arm: Arm) -> dict[str, Any]:
         found |= _labeler(sections, credit.labeler) if hasattr(credit, "labeler") else {}
     if arm.reward.clinical or arm.selection not in _WITHOUT_LABELS:
         found |= {"labeler.name": sections.labeler.name} | _labeler(sections, sections.labeler.name)
-    return found
+    # rollouts are shown of a training whose looks decide, too, and decide nothing themselves
+    return {key: own for key, own in found.items() if not key.startswith("training.watch.rollouts")}
 
 
 def _selection(sections: RowSections, name: str) -> dict[str, Any]:

@@ -143,6 +143,18 @@ class Selection(Parts):
         return [*(name for name in BUILTIN[self.kind] if name not in left_out), *self.own.parts()]
 
 
+class WatchedRollouts(Section):
+    """Rollouts of training films to look at, those that updates are made from anyway (docs/training.md).
+
+    Args:
+        every: updates from one look to the next; the first and the last are looked at too.
+        groups: how many of the best, and how many of the worst, of an update.
+    """
+
+    every: PositiveInt
+    groups: PositiveInt
+
+
 class Watch(Section):
     """Validation films whose reports are read while a policy trains; `every: 0` switches it off.
 
@@ -152,6 +164,7 @@ class Watch(Section):
         metric: the number of a look that says how good the policy is.
         patience: updates without a better look after which training ends; null trains all steps.
         keep: the weights that training hands on: the last ones, or those of the best look.
+        rollouts: which rollouts of training films are shown, whether films are watched or not; null for none.
     """
 
     every: Annotated[int, Field(ge=0)]
@@ -159,6 +172,7 @@ class Watch(Section):
     metric: Literal["sample14_f1", "macro14_f1", "micro14_f1", "mccs"]
     patience: PositiveInt | None
     keep: Literal["last", "best"]
+    rollouts: WatchedRollouts | None = None
 
     @property
     def decides(self) -> bool:

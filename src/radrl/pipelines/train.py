@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow.dataset as ds
 from kedro.pipeline import Pipeline, node, pipeline
 
+from radrl.data import corpus as corpora
 from radrl.storage.links import link_folder
 from radrl.training import length
 from radrl.training.reinforcement.settings import ArmSettings
@@ -18,7 +19,8 @@ from radrl.training.reinforcement.settings import ArmSettings
 if TYPE_CHECKING:
     from transformers import TrainerCallback
 
-    Observers = Callable[[Mapping[str, Any]], list[TrainerCallback]]
+    Pictures = Callable[[Sequence[str]], Mapping[str, Sequence[bytes]]]
+    Observers = Callable[[Mapping[str, Any], Pictures], list[TrainerCallback]]
 
 
 def settle_arm(
@@ -58,7 +60,7 @@ def train_arm(
     step_report: Callable[..., None],
     observers: Observers,
     compute: Mapping[str, Any] | None = None,
-) -> tuple[Callable[[Path], None], pd.DataFrame]:
+) -> tuple[Callable[[Path], None], pd.DataFrame, pd.DataFrame]:
     """Train one arm; an arm without a reward hands its starting policy on.
 
     Args:
@@ -69,14 +71,17 @@ def train_arm(
         settings: of `settle_arm`.
         workspace: checkpoints.
         step_report: told each step's numbers.
-        observers: gives the callbacks that look on while an arm trains.
+        observers: gives the callbacks that look on while an arm trains, of its entry and of what reads films.
         compute: the section `compute`: the processes that train and how vLLM is run; nothing for this one.
 
     Returns:
-        What writes the policy's folder, and the training curve (empty for an arm that does not train).
+        What writes the policy's folder, the training curve and the rollouts to look at (both empty for an arm
+        that does not train).
     """
+    from radrl.training.watching import rollouts
+
     if not settings.arm.get("reward"):
-        return partial(link_folder, start), pd.DataFrame({"step": []})
+        return partial(link_folder, start), pd.DataFrame({"step": []}), rollouts.table([])
 
     from radrl.training import launching
     from radrl.training.reinforcement.arm import Arm
@@ -84,7 +89,9 @@ def train_arm(
     sample_ids = subset["sample_id"].tolist()
     vllm = (compute or {}).get("vllm") or {}
     job = Arm(settings, corpus, sample_ids, start, labeler_models, workspace, vllm)
-    return launching.train(job, compute, report=step_report, observers=partial(observers, settings.arm))
+    looks = partial(observers, settings.arm, partial(corpora.pictures, corpus))
+    policy, curve = launching.train(job, compute, report=step_report, observers=looks)
+    return policy, curve, rollouts.table(rollouts.read_rows(workspace))
 
 
 def create_pipeline() -> Pipeline:
@@ -119,7 +126,7 @@ def create_pipeline() -> Pipeline:
                     "compute": "compute",
                     "observers": "observers",
                 },
-                ["policy", "history"],
+                ["policy", "history", "watched_rollouts"],
                 name="train_arm",
             ),
         ]

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import torch.distributed
 
+from radrl.data import corpus as corpora
 from radrl.policy import folder
 from radrl.process.devices import rank
 from radrl.storage.whole_files import whole_file
@@ -35,7 +37,8 @@ def run(file: Path) -> None:
     work = file.parent
     try:
         job = read(file)
-        looks = observers(job.settings.arm) if isinstance(job, Arm) else []
+        pictures = partial(corpora.pictures, job.corpus)
+        looks = observers(job.settings.arm, pictures) if isinstance(job, Arm) else []
         policy, curve = job.run(silent if rank() else _Steps(work / launching.STEPS), looks)
         if not rank():
             _keep(policy, curve, work / launching.TRAINED)

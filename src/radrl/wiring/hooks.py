@@ -40,6 +40,8 @@ from radrl.wiring.ui_server import HEADLINE, STEPS
 if TYPE_CHECKING:
     from transformers import TrainerCallback
 
+    from radrl.pipelines.train import Pictures
+
 
 SYSTEMS = "systems"
 """Name of the entry with the scores of other systems."""
@@ -123,7 +125,7 @@ class TrackingHooks:
         """Hand training nodes a way to report their steps, and those who look on."""
         self._catalog = catalog
         catalog[STEP_REPORT] = MemoryDataset(self._report_step, copy_mode="assign")
-        catalog[OBSERVERS] = MemoryDataset(_observers, copy_mode="assign")
+        catalog[OBSERVERS] = MemoryDataset(self._observers, copy_mode="assign")
         catalog[COMPUTE] = MemoryDataset(self._compute, copy_mode="assign")
 
     @hook_impl
@@ -161,7 +163,9 @@ class TrackingHooks:
         shown = own.load() if isinstance(own, (ArrowShards, ParquetShards)) else data
         self._tracker.dataset(dataset_name, path, "written", shown)
         marked = own.metadata or {}
-        kind = marked.get("mlflow")
+        kind, drawn_alone, _ = str(marked.get("mlflow", "")).partition(" of drawn films")
+        if drawn_alone and not self._drawn:
+            return
         if kind == "metrics":
             # all the hundreds of scores would be as many columns of the page of models
             own = [name for name in self._compared if name in data] if "mlflow_model" in marked else []
@@ -174,11 +178,11 @@ class TrackingHooks:
         elif kind == "policy" and (self._models == "all" or (self._models == "drawn" and self._drawn)):
             arm = dataset_name.rpartition(".")[0]
             self._tracker.policy(path, schema.validate(dict(self._params)), arm, self._recipe(arm))
-        elif kind == "table of drawn films" and self._drawn:
+        elif kind == "table":
             self._tracker.table(dataset_name.rpartition(".")[2], data)
-        elif kind == "artifact" or (kind == "artifact of drawn films" and self._drawn):
+        elif kind == "artifact":
             self._tracker.artifact(path)
-        elif kind == "page of drawn films" and self._drawn:
+        elif kind == "page":
             self._tracker.page(path)
         if "mlflow_arms" in marked:
             self._tracker.artifact_of_arms(path, marked["mlflow_arms"])
@@ -224,6 +228,12 @@ class TrackingHooks:
             }
         return values
 
+    def _observers(self, arm: Mapping[str, Any], pictures: Pictures) -> list[TrainerCallback]:
+        from radrl.training.watching.progress import observers
+
+        # its page shows films and reports: the record has it where they are nobody's
+        return observers(arm, pictures, self._tracker.artifact if self._tracker and self._drawn else None)
+
     def _report_step(self, step: int, metrics: Mapping[str, float]) -> None:
         if self._tracker:
             self._tracker.metrics(metrics, step=step, section=STEPS)
@@ -249,12 +259,6 @@ def _names(part: str | Mapping[str, Any] | None) -> str:
     if "momentum" in part:
         return "adaptive"
     return " + ".join(name for name, own in part.items() if own is not None)
-
-
-def _observers(arm: Mapping[str, Any]) -> list[TrainerCallback]:
-    from radrl.training.watching.progress import observers
-
-    return observers(arm)
 
 
 def _private(params: Mapping[str, Any]) -> set[str]:

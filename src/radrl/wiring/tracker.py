@@ -296,9 +296,9 @@ class Tracker:
             self._attempt(lambda: policy_models.log(self._client, model, **told))
 
     def table(self, name: str, data: pd.DataFrame) -> None:
-        """Keep the texts of a table, its first `TABLE_ROWS` rows, where MLflow's pages show them as one."""
-        texts = data.head(TABLE_ROWS).select_dtypes("string").astype(object)  # MLflow asks for objects
-        self._tell(self._client.log_table, texts, f"{name}.json")
+        """Keep texts and numbers of a table, its first `TABLE_ROWS` rows, where MLflow's pages show them."""
+        shown = data.head(TABLE_ROWS).select_dtypes(["string", "number"]).astype(object)  # as MLflow asks
+        self._tell(self._client.log_table, shown, f"{name}.json")
 
     def dataset(self, name: str, path: Path | None, context: str, data: Any = None) -> None:
         """Note an artifact of the pipeline by name, digest and columns, never by what is in it.

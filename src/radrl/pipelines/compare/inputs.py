@@ -51,16 +51,16 @@ def gather_reports(**per_report: pd.DataFrame) -> ArmTables:
     return together
 
 
-def gather_histories(**histories: pd.DataFrame) -> ArmTables:
-    """The training curves of the arms that trained.
+def gather_of_trained(**tables: pd.DataFrame) -> ArmTables:
+    """What the arms that trained have left: their curves, or the rollouts to look at.
 
     Args:
-        histories: by arm, its curve; without rows where the arm did not train.
+        tables: by arm; without rows where the arm did not train.
 
     Returns:
         Those with rows.
     """
-    return {arm: history for arm, history in histories.items() if len(history)}
+    return {arm: table for arm, table in tables.items() if len(table)}
 
 
 def films_digest(films: pd.DataFrame) -> str:
@@ -171,7 +171,7 @@ def diagnose_histories(arm_histories: ArmTables, arms: Mapping[str, Any]) -> dic
     """Read the histories.
 
     Args:
-        arm_histories: of `radrl.pipelines.compare.inputs.gather_histories`.
+        arm_histories: of `radrl.pipelines.compare.inputs.gather_of_trained`.
         arms: the section `arms`, so that nobody is told to do what an arm does.
 
     Returns:

@@ -146,7 +146,7 @@ def draw_curves(arm_histories: ArmTables, labels: pd.DataFrame) -> tuple[Figure,
     """Draw the training curves of the arms that trained.
 
     Args:
-        arm_histories: of `radrl.pipelines.compare.inputs.gather_histories`.
+        arm_histories: of `radrl.pipelines.compare.inputs.gather_of_trained`.
         labels: of the reference reports, which say what labels are rare.
 
     Returns:
@@ -216,7 +216,7 @@ def show_findings(comparison: pd.DataFrame, arm_histories: ArmTables, arms: dict
 
     Args:
         comparison: of `compare_arms`, which prints the table.
-        arm_histories: of `radrl.pipelines.compare.inputs.gather_histories`.
+        arm_histories: of `radrl.pipelines.compare.inputs.gather_of_trained`.
         arms: the section `arms`, so that nobody is told to do what an arm does.
     """
     from radrl.pipelines.compare import tables
@@ -237,7 +237,7 @@ def write_cards(
     Args:
         comparison: of `compare_arms`.
         arm_reports: of `radrl.pipelines.compare.inputs.gather_reports`.
-        arm_histories: of `radrl.pipelines.compare.inputs.gather_histories`.
+        arm_histories: of `radrl.pipelines.compare.inputs.gather_of_trained`.
         ingest_summary: counts of the stage ingest.
         generate: the section `generate`, which says on what the arms were scored.
         settings: of `settle_comparison`.
@@ -276,7 +276,7 @@ def count_selected_films(
 
     Args:
         selected: reads what the stages that select left, by dataset; leaves out what is not there.
-        arm_histories: of `radrl.pipelines.compare.inputs.gather_histories`; the arms that trained.
+        arm_histories: of `radrl.pipelines.compare.inputs.gather_of_trained`; the arms that trained.
         arms: the section `arms`.
 
     Returns:
@@ -294,7 +294,7 @@ def count_rollouts(
     """Tell how long each arm trained.
 
     Args:
-        arm_histories: of `radrl.pipelines.compare.inputs.gather_histories`.
+        arm_histories: of `radrl.pipelines.compare.inputs.gather_of_trained`.
         training: the section `training`.
         arms: the section `arms`.
 
@@ -340,6 +340,7 @@ def write_page(
     forest: str,
     curves: str,
     corpus: ds.Dataset,
+    arm_rollouts: ArmTables,
     context: PageContext,
     settings: ComparisonSettings,
 ) -> str:
@@ -350,10 +351,11 @@ def write_page(
         pairs: of `compare_arms`.
         agreement: of `compare_arms`.
         arm_reports: of `radrl.pipelines.compare.inputs.gather_reports`.
-        arm_histories: of `radrl.pipelines.compare.inputs.gather_histories`.
+        arm_histories: of `radrl.pipelines.compare.inputs.gather_of_trained`.
         forest: of `draw_comparison`, the SVG element.
         curves: of `draw_curves`, the SVG element.
         corpus: the films.
+        arm_rollouts: of `radrl.pipelines.compare.inputs.gather_of_trained`; it links to their pages.
         context: of `gather_page_context`.
         settings: of `settle_comparison`; the seed decides which films are shown.
 
@@ -373,6 +375,7 @@ def write_page(
         curves=curves if arm_histories else None,
         told=diagnose_histories(arm_histories, settings.arms),
         films=corpora.pictures(corpus, shown),
+        rollout_pages=list(arm_rollouts),
         context=context,
         settings=settings,
     )

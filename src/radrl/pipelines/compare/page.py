@@ -71,6 +71,7 @@ def render(
     curves: str | None,
     told: Mapping[str, Diagnosis],
     films: Mapping[str, Sequence[bytes]],
+    rollout_pages: Sequence[str],
     context: PageContext,
     settings: ComparisonSettings,
 ) -> str:
@@ -86,6 +87,7 @@ def render(
         curves: training curves as an SVG element; nothing where no arm trained.
         told: what the histories of the arms that trained say.
         films: the films to show, as PNG, by sample_id: one, or all of a study.
+        rollout_pages: arms that have a page of their rollouts (`radrl.pipelines.compare.rollouts`).
         context: what is told beside the arms' own results.
         settings: what the arms were compared by.
 
@@ -110,6 +112,7 @@ def render(
         forest=forest,
         curves=curves,
         told=told,
+        rollout_pages=rollout_pages,
         **_agreement(agreement, arm_histories, settings.reference),
         labels=f1_per_label(arm_reports, settings.eval["labelers"][0]),
         **_diversity(context, arm_reports, arm_histories),

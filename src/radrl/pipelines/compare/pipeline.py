@@ -5,7 +5,7 @@ from typing import Final
 
 from kedro.pipeline import Node, Pipeline, node, pipeline
 
-from radrl.pipelines.compare.inputs import gather_histories, gather_reports
+from radrl.pipelines.compare.inputs import gather_of_trained, gather_reports
 from radrl.pipelines.compare.nodes import (
     compare_arms,
     count_rollouts,
@@ -21,6 +21,7 @@ from radrl.pipelines.compare.nodes import (
     write_cards,
     write_page,
 )
+from radrl.pipelines.compare.rollouts import write_rollout_pages
 
 DECIDING: Final = (
     "prompts",
@@ -44,16 +45,18 @@ def create_pipeline(arms: Sequence[str]) -> Pipeline:
     Args:
         arms: names of the arms.
     """
-    return pipeline([*_gathering(arms), *_table(), *_figures(), *_page(), _cards()])
+    return pipeline([*_gathering(arms), *_table(), *_figures(), *_page(), _cards(), _rollouts()])
 
 
 def _gathering(arms: Sequence[str]) -> list[Node]:
     per_report = {arm: f"{arm}.per_report" for arm in arms}
     histories = {arm: f"{arm}.history" for arm in arms}
+    rollouts = {arm: f"{arm}.watched_rollouts" for arm in arms}
     sections = {name: f"params:{name}" for name in ("compare", "eval", "labeler", "arms", "seed", "device")}
     return [
         node(gather_reports, per_report, "arm_reports", name="gather_reports"),
-        node(gather_histories, histories, "arm_histories", name="gather_histories"),
+        node(gather_of_trained, histories, "arm_histories", name="gather_histories"),
+        node(gather_of_trained, rollouts, "arm_rollouts", name="gather_rollouts"),
         node(settle_comparison, sections, "comparison_settings", name="settle_comparison"),
     ]
 
@@ -96,7 +99,7 @@ def _page() -> list[Node]:
     picked = {"selected": "selected", "arm_histories": "arm_histories", "arms": "params:arms"}
     learnt = ["arm_histories", "params:training", "params:arms"]
     told = {name: name for name in ("comparison", "agreement", "arm_reports", "arm_histories", "corpus")}
-    told |= {"pairs": "comparison_pairs"}
+    told |= {"pairs": "comparison_pairs", "arm_rollouts": "arm_rollouts"}
     told |= {"forest": "comparison_svg", "curves": "curves_svg"}
     told |= {"context": "page_context", "settings": "comparison_settings"}
     return [
@@ -110,3 +113,8 @@ def _page() -> list[Node]:
 def _cards() -> Node:
     told = ["comparison", "arm_reports", "arm_histories", "ingest_summary", "params:generate"]
     return node(write_cards, [*told, "comparison_settings"], "comparison_cards", name="write_cards")
+
+
+def _rollouts() -> Node:
+    told = ["arm_rollouts", "corpus", "ingest_summary"]
+    return node(write_rollout_pages, told, "rollout_pages", name="write_rollout_pages")

@@ -27,6 +27,7 @@ from radrl.training.reinforcement import samplers
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.settings import ArmSettings
+from radrl.training.watching.rollouts import RolloutWatch
 from radrl.training.watching.watch import build as build_watch
 from radrl.training.watching.watch import draw_sample
 
@@ -123,13 +124,14 @@ class Arm:
         return draw_sample(self.corpus, self.settings.training["watch"], seed=self.settings.seed)
 
     def _parts(self, beginning: Policy, references: Sequence[str]) -> Mapping[str, Any]:
-        """What the arm is trained with, as `optimise` takes it: reward, credit, oracle and watched films."""
+        """What the arm is trained with, as `optimise` takes it: reward, credit, oracle, what is watched."""
         settings, tokenizer = self.settings, beginning.processor.tokenizer
         # one object a labeler, so that credit and reward share what it has read
         reader = cache(
             lambda name: build_labeler(settings.labeler, self.labeler_models, name=name, device=self.device)
         )
         own, oracle = reader(settings.labeler["name"]), settings.arm.get("oracle", "none")
+        shown = (settings.training["watch"] or {}).get("rollouts")
         look: dict[str, Any] = {"prompt": settings.prompt, "labeler": own, "form": settings.form}
         return {
             "reward": build_reward(
@@ -138,4 +140,5 @@ class Arm:
             "credit": build_credit(settings.arm.get("credit", "uniform"), tokenizer, reader),
             "oracle": None if oracle == "none" else Oracle(tokenizer, **oracle),
             "watch": build_watch(self._watched, settings.training, **look),
+            "rollouts": RolloutWatch(own, **shown) if shown else None,
         }

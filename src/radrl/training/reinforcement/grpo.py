@@ -34,6 +34,7 @@ from radrl.training.reinforcement.samplers import Sampler
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
 from radrl.training.running import trained
 from radrl.training.watching.early_stopping import EarlyStopping
+from radrl.training.watching.rollouts import RolloutWatch, WatchingRollouts
 from radrl.training.watching.watch import Watch, Watching
 
 
@@ -89,6 +90,7 @@ def optimise(
     dtype: str = "float32",
     report: Report = silent,
     watch: Watch | None = None,
+    rollouts: RolloutWatch | None = None,
     observers: Sequence[TrainerCallback] = (),
 ) -> tuple[Policy, list[dict[str, float]]]:
     """Train a policy on its own reports.
@@ -108,6 +110,7 @@ def optimise(
         report: told each step's numbers.
         watch: validation films whose reports are read as training goes on; a look changes no weight, and
             `settings["watch"]` says whether looks decide when training ends and which weights are kept.
+        rollouts: which rollouts are noted to be looked at, in the workspace; that changes nothing either.
         observers: are told what the trainer tells its callbacks, after all that has a part in the training.
 
     Returns:
@@ -137,6 +140,8 @@ def optimise(
         callbacks=[*_looks(watch, policy, report, settings), StepReport(report), Finite()],
         **_tuned(policy, settings),
     )
+    if rollouts is not None:
+        trainer.add_callback(WatchingRollouts(rollouts, trainer))
     _let_observe(trainer, observers)
     tuning.check_masters(trainer.model)
     keep_best = watch is not None and length.keeps_best(settings["watch"])

@@ -127,8 +127,8 @@ class ReportGRPOTrainer(
         self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any
     ) -> torch.Tensor:
         # before the rewards, which then find what the credit's labeler has read in its memory
-        written = self._rollouts(inputs, completions, completion_ids_list)
-        self.token_weights = shares.weigh(self.accelerator, self.credit, written)
+        self.written = self._rollouts(inputs, completions, completion_ids_list)
+        self.token_weights = shares.weigh(self.accelerator, self.credit, self.written)
         self._weigh_parts()
         with silenced("trl.trainer.grpo_trainer"):  # it would print reports that no part has a score for
             rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)

@@ -1,4 +1,4 @@
-"""What is said while a policy trains: findings as they come, and a few numbers beside the bar.
+"""What is said and shown while a policy trains: findings as they come, numbers beside the bar, rollouts.
 
 Training does not know of it: whoever starts one hands `observers` in, so that another finding, or another
 word for one, trains nothing again.
@@ -7,20 +7,34 @@ word for one, trains nothing again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
 
 from tqdm.contrib.logging import logging_redirect_tqdm
 from transformers import ProgressCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
+from radrl.storage.whole_files import whole_file
 from radrl.training.callbacks import SUMMARY, history, numbers
 from radrl.training.watching.diagnosis import Finding, diagnose
 from radrl.training.watching.history_rows import WINDOW
 from radrl.training.watching.mends import Arm
+from radrl.training.watching.rollouts import read_rows, table
+from radrl.training.watching.rollouts_page import render
 
 logger = logging.getLogger(__name__)
 
 BESIDE_THE_BAR = ("reward", "kl", "entropy")
+
+PAGE: Final = "rollouts.html"
+"""In the workspace while an arm trains; the stage compare draws the one that stays."""
+MEANWHILE: Final = (
+    "Written while this arm trains. It shows films and reports of the corpus: where they are patients', it "
+    "may not be passed on."
+)
+
+Pictures = Callable[[Sequence[str]], Mapping[str, Sequence[bytes]]]
+"""Films as PNG by sample_id."""
 
 
 class Diagnosis(TrainerCallback):
@@ -65,16 +79,58 @@ class Diagnosis(TrainerCallback):
         return found
 
 
-def observers(arm: Arm | None) -> list[TrainerCallback]:
+class RolloutsPage(TrainerCallback):
+    """Draws the rollouts that `radrl.training.watching.rollouts` has noted, after which it has to come.
+
+    Args:
+        pictures: reads films.
+        keep: handed the page each time.
+    """
+
+    def __init__(self, pictures: Pictures, keep: Callable[[Path], None] | None = None) -> None:
+        self.pictures, self.keep = pictures, keep
+        self.told = False
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: Mapping[str, Any] | None = None,
+        **_: Any,
+    ) -> None:
+        """Called by the trainer after each logging step."""
+        workspace = Path(args.output_dir)
+        if logs is None or SUMMARY in logs or not state.is_world_process_zero:
+            return
+        noted = table(read_rows(workspace))
+        if noted.empty or noted["update"].iloc[-1] != state.global_step:
+            return
+        films = self.pictures(noted["sample_id"].unique().tolist())
+        text = render(noted, films, arm=workspace.name, banner=MEANWHILE)
+        with whole_file(workspace / PAGE) as stream:
+            stream.write(text.encode())
+        if not self.told:
+            _say(logging.INFO, f"rollouts to look at, drawn anew as training goes on: {workspace / PAGE}")
+        self.told = True
+        if self.keep is not None:
+            self.keep(workspace / PAGE)
+
+
+def observers(
+    arm: Arm | None, pictures: Pictures, keep: Callable[[Path], None] | None = None
+) -> list[TrainerCallback]:
     """What looks on while an arm trains, and changes nothing of it.
 
     Args:
         arm: its entry under `arms`.
+        pictures: reads films.
+        keep: handed the page of rollouts each time that it is drawn.
 
     Returns:
         Callbacks for the trainer.
     """
-    return [Diagnosis(arm), Bar()]
+    return [Diagnosis(arm), Bar(), RolloutsPage(pictures, keep)]
 
 
 def _say(level: int, message: str) -> None:
