@@ -42,6 +42,7 @@ def read_source(settings: dict[str, Any], seed: int, workspace: Path) -> tuple[I
         max_quarantined_share=settings["max_quarantined_share"],
         workers=settings["workers"],
         title=f"ingest {settings['source']}",
+        context=settings.get("context", ()),
         image_root=source.root,
         target=settings["target"],
         cleaning=settings["cleaning"],

@@ -13,7 +13,7 @@ from radrl.policy import decoding, folder
 from radrl.policy.encoding import Films, decode_films, encode_prompts
 from radrl.policy.folder import Policy, ends
 from radrl.policy.shared_prefill import write_on
-from radrl.policy.writer import Written
+from radrl.policy.writer import Prompt, Written, of_each
 from radrl.process.devices import device_name, pin, place
 
 
@@ -21,7 +21,7 @@ from radrl.process.devices import device_name, pin, place
 def write(
     policy: Policy,
     films: Sequence[Sequence[Image.Image]],
-    prompt: str,
+    prompt: Prompt,
     *,
     max_new_tokens: int,
     samples: int = 1,
@@ -46,7 +46,7 @@ def write(
     Returns:
         For each its reports, shape (B, samples).
     """
-    inputs = encode_prompts(policy.processor, films, [prompt] * len(films)).to(policy.model.device)
+    inputs = encode_prompts(policy.processor, films, of_each(prompt, len(films))).to(policy.model.device)
     owners = torch.arange(len(films), device=policy.model.device).repeat_interleave(samples)
     numbers = None
     if temperature > 0:
@@ -104,7 +104,7 @@ class HfWriter:
         pin(threads, where)
         return cls(folder.load(path, dtype=dtype, device=where))
 
-    def write(self, films: Sequence[Films], prompt: str, **how: Any) -> list[list[Written]]:
+    def write(self, films: Sequence[Films], prompt: Prompt, **how: Any) -> list[list[Written]]:
         """See `radrl.policy.writer.Writer`."""
         return write(self.policy, [decode_films(own) for own in films], prompt, **how)
 

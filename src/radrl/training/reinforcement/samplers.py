@@ -49,6 +49,7 @@ class Sampler(Protocol):
         self,
         model: Any,
         films: Sequence[Pictures],
+        prompts: Sequence[str],
         *,
         accelerator: Accelerator,
         step: int,
@@ -59,6 +60,7 @@ class Sampler(Protocol):
         Args:
             model: that trains, without wrappers; the same in all processes.
             films: of this process' B rows, as many as in each other.
+            prompts: the instruction of each.
             accelerator: the trainer's.
             step: updates so far.
             attempt: 0 for the films that a step begins with; further films of the step, on which the same
@@ -75,16 +77,15 @@ class VllmSampler:
 
     Args:
         writer: opened to draw.
-        prompt: the instruction.
         settings: max_new_tokens, temperature and top_p of `radrl.params.training.Training`.
         seed: of the training.
         workspace: an existing folder that all processes see.
     """
 
     def __init__(
-        self, writer: VllmWriter, prompt: str, settings: Mapping[str, Any], *, seed: int, workspace: Path
+        self, writer: VllmWriter, settings: Mapping[str, Any], *, seed: int, workspace: Path
     ) -> None:
-        self.writer, self.prompt, self.seed = writer, prompt, seed
+        self.writer, self.seed = writer, seed
         self.how = {name: settings[name] for name in ("max_new_tokens", "temperature", "top_p")}
         self.weights = workspace / WEIGHTS
 
@@ -92,6 +93,7 @@ class VllmSampler:
         self,
         model: Any,
         films: Sequence[Pictures],
+        prompts: Sequence[str],
         *,
         accelerator: Accelerator,
         step: int,
@@ -103,7 +105,7 @@ class VllmSampler:
         first, again = accelerator.process_index * len(films), (attempt,) if attempt else ()
         seeds = [seed_of(self.seed, step, first + row, *again) for row in range(len(films))]
         return self.writer.draw(
-            [[_png(film) for film in own] for own in films], self.prompt, seeds=seeds, **self.how
+            [[_png(film) for film in own] for own in films], prompts, seeds=seeds, **self.how
         )
 
     def _hand_over(self, model: Any, accelerator: Accelerator) -> None:
@@ -186,7 +188,7 @@ def opened(
         variables=_ALONE if several else None,
     )
     with closing(writer):
-        yield VllmSampler(writer, settings.prompt, settings.training, seed=settings.seed, workspace=workspace)
+        yield VllmSampler(writer, settings.training, seed=settings.seed, workspace=workspace)
 
 
 def _png(film: Image.Image) -> bytes:
