@@ -47,7 +47,7 @@ CONTEXT: Final[Mapping[str, pa.Field]] = {
     "age": pa.field("age", pa.int16()),  # years
     "prior": pa.field("taken", pa.int64()),  # grows from one study of a patient to the next
 }
-"""By place of a prompt (`radrl.reports.prompts.PLACES`) the column it needs besides: as `ingest.context` asks."""
+"""By place of a prompt (`radrl.reports.prompts.PLACES`) the column that it needs besides."""
 
 
 def corpus_schema(context: Sequence[str]) -> pa.Schema:

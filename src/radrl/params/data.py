@@ -56,7 +56,7 @@ class Ingest(Parts):
     """From a source to the corpus; of the sources' own sections only the chosen one's has to be there.
 
     A `seed` of its own draws and splits the films whatever the seed of everything else is, so that several
-    seeds have the same ones. `context` is what the corpus has of a study besides, for the places of `prompts`.
+    seeds have the same ones. `context` is what the corpus has of a study besides, for the places of prompts.
     """
 
     kind: ClassVar = "source"

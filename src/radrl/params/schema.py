@@ -167,8 +167,9 @@ class Params(Section):
 
     @model_validator(mode="after")
     def _context_of_prompts(self) -> Params:
-        """What an arm is asked with is in the corpus; the form of no arm may ask for anything."""
-        for form in {"plain", *(arm.output for arm in self.arms.values())}:
+        """What a policy is asked with is in the corpus; the form of no arm may ask for anything."""
+        built = ["think_report"] if self.policy.path is None else []
+        for form in dict.fromkeys(["plain", *(arm.output for arm in self.arms.values()), *built]):
             for place in places(getattr(self.prompts, form)):
                 if place.name not in self.ingest.context:
                     raise ValueError(

@@ -1,6 +1,6 @@
 """The instruction that asks for a report, with places for what is known of a study besides its films.
 
-    Indication: {indication|none given}. Age: {age|unknown}. Earlier report: {prior:60|none}. Write the findings.
+    Indication: {indication|none given}. Age: {age|unknown}. Before: {prior:60|none}. Write the findings.
 
 A place is the name of what stands there, at most how many words of it, and the words that stand there where
 it is not known. An instruction without a place is the same for every study.

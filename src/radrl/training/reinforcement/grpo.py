@@ -22,6 +22,7 @@ from trl import GRPOConfig
 from radrl.credit.base import Credit
 from radrl.policy.encoding import Films, decode_films
 from radrl.policy.folder import Policy, check_weights
+from radrl.policy.writer import Prompt, of_each
 from radrl.process.devices import processes
 from radrl.rewards.base import RewardSum
 from radrl.training import batches, device_placement, length, tuning

@@ -347,6 +347,8 @@ class _Reading:
             findings=sections.findings,
             impression=sections.impression,
             gold=self.gold.get(film.study),
+            indication=sections.indication,
+            taken=film.taken,
         )
 
     def _refusal(self, film: Film, refused: Refused) -> Refusal:
