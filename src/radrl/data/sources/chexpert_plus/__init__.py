@@ -105,9 +105,9 @@ def read(
     Its table holds one film a row, the films of a study scattered over the file, and repeats the report with
     every film, each time anonymised anew. Here the films of a study follow each other, by view number, and
     carry one text: that of the first of them. The table is read twice, first for the places of its rows;
-    texts are taken from there study by study. Of each row only path, view, patient, findings, impression, split
-    and, where they are there, clinical history, age and order are used: `report` holds dates and accession
-    numbers and is left alone.
+    texts are taken from there study by study. Of each row only path, view, patient, findings, impression,
+    split and, where they are there, clinical history, age and order are used: `report` holds dates and
+    accession numbers and is left alone.
 
     Args:
         path: `df_chexpert_plus_240401.csv`, unpacked.
@@ -318,9 +318,7 @@ class _Records:
         except ValueError:  # whose cell is the patient's and not for a log
             if column not in self._unread:
                 self._unread.add(column)
-                _log.warning(
-                    "%s: column %s holds no such number, here or below; none is given", key, column
-                )
+                _log.warning("%s: column %s holds no such number, here or below; none is given", key, column)
             return None
 
     def _image(self, path: str, cells: dict[str, str]) -> Path | None:
