@@ -144,7 +144,7 @@ def make_corpus(
 
     Labelers read the targets unless `label_text` is given.
     """
-    from radrl.data.admission import CORPUS, row_digest
+    from radrl.data.admission import CONTEXT, corpus_schema, row_digest
 
     def make(
         splits: Sequence[str] = ("pretrain", "train", "test"), studies: int = 4, **columns: Any
@@ -175,7 +175,8 @@ def make_corpus(
         for row in rows:
             row.setdefault("label_text", row["report"])
             row["digest"] = row_digest(row)
-        return ds.dataset(pa.Table.from_pylist(rows, schema=CORPUS))
+        context = [name for name, field in CONTEXT.items() if field.name in columns]
+        return ds.dataset(pa.Table.from_pylist(rows, schema=corpus_schema(context)))
 
     return make
 

@@ -65,11 +65,11 @@ def priors(frame: pd.DataFrame) -> pd.Series:
         when a study was made. Of two studies of one moment neither is before the other.
     """
     first = frame.groupby("study_id")["taken"].transform("min")
-    asked = frame[["patient_id"]].assign(taken=first).dropna().astype({"taken": "int64"})
-    reports = asked.assign(report=frame["report"]).drop_duplicates(["patient_id", "taken"], keep="last")
+    known = frame.assign(taken=first).dropna(subset="taken").astype({"taken": "int64"})
+    known = known.sort_values("taken", kind="stable")
     found = pd.merge_asof(
-        asked.reset_index(names="place").sort_values("taken", kind="stable"),
-        reports.sort_values("taken", kind="stable"),
+        known[["patient_id", "taken"]].reset_index(names="place"),
+        known[["patient_id", "taken", "report"]].drop_duplicates(["patient_id", "taken"], keep="last"),
         on="taken",
         by="patient_id",
         allow_exact_matches=False,

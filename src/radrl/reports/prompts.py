@@ -9,7 +9,7 @@ it is not known. An instruction without a place is the same for every study.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from radrl.parts.choices import near
@@ -91,6 +91,25 @@ def fill(template: str, known: Known) -> str:
         return _MARK.sub("< ", " ".join(words[: place.words])) if words else place.missing
 
     return _PARTS.sub(said, template)
+
+
+def require_places(template: str, names: Iterable[str]) -> None:
+    """Refuse what an instruction would not use.
+
+    Args:
+        template: the instruction.
+        names: of places that something is known for.
+
+    Raises:
+        ValueError: it has no such place.
+    """
+    there = dict.fromkeys(place.name for place in places(template))
+    for name in names:
+        if name not in there:
+            raise ValueError(
+                f"the prompt has no place {{{name}}} (it has {', '.join(there) or 'none'}), so {name} would "
+                "not be read; leave it out, or take an arm that was trained with it"
+            )
 
 
 def longest(template: str, word: str = "opacity") -> str:

@@ -133,7 +133,7 @@ def phantom(seed: int, image_size: int, **settings: Any) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a study stands: split, number there, patient, which visit it is, whether it follows up the last."""
+    """Where a study stands: split, number, patient, which visit it is, whether it follows up the last one."""
 
     split: str
     index: int
