@@ -56,14 +56,14 @@ def test_dates_with_seconds_are_compared_to_the_second() -> None:
 
 def corpus(rows: list[dict[str, Any]]) -> ds.Dataset:
     plain = {"views": ["frontal"], "images": [b""], "source_keys": [""], "digest": bytes(32)}
-    whole = [
-        plain | row | {"sample_id": f"{row['study_id']}_1", "label_text": row["report"]} for row in rows
-    ]
+    whole = [plain | row | {"sample_id": f"{row['study_id']}_1", "label_text": row["report"]} for row in rows]
     return ds.dataset(pa.Table.from_pylist(whole, schema=corpus_schema(["indication", "age", "prior"])))
 
 
 STUDIES = st.lists(
-    st.tuples(st.sampled_from("ab"), st.sampled_from(["train", "val", "test"]), st.integers(0, 4) | st.none()),
+    st.tuples(
+        st.sampled_from("ab"), st.sampled_from(["train", "val", "test"]), st.integers(0, 4) | st.none()
+    ),
     min_size=1,
     max_size=12,
 )
@@ -73,7 +73,13 @@ STUDIES = st.lists(
 def test_a_prior_is_never_of_another_split(studies: list[tuple[str, str, int | None]]) -> None:
     """Also where the source has a patient in two splits, and that is allowed."""
     rows = [
-        {"study_id": f"s{i}", "patient_id": patient, "split": split, "taken": taken, "report": f"s{i} {split}"}
+        {
+            "study_id": f"s{i}",
+            "patient_id": patient,
+            "split": split,
+            "taken": taken,
+            "report": f"s{i} {split}",
+        }
         for i, (patient, split, taken) in enumerate(studies)
     ]
     by_report = {row["report"]: row for row in rows}
@@ -122,7 +128,9 @@ def test_without_a_place_the_prompt_is_one_and_no_column_is_read(make_corpus: Ma
     assert of_split(make_corpus(["train"]), "train", "Write.") == "Write."
 
 
-@pytest.mark.parametrize(("name", "column"), [("indication", "indication"), ("age", "age"), ("prior", "taken")])
+@pytest.mark.parametrize(
+    ("name", "column"), [("indication", "indication"), ("age", "age"), ("prior", "taken")]
+)
 def test_a_corpus_without_the_column_says_what_to_name(make_corpus: Make, name: str, column: str) -> None:
     with pytest.raises(ValueError, match=rf"no column {column}; name {name} in ingest\.context"):
         of_split(make_corpus(["train"]), "train", f"{{{name}}}")

@@ -3,8 +3,8 @@
 The file is one JSON object, an entry a study under the study's key. Of an entry are read ``image_path`` (all
 films, below the folder of films, with or without a slash before it), ``key_image_path`` (the frontal one, for
 models of one film), ``frontal_lateral`` (the views, in any source's words) and, for prompts with places,
-``context``. All else, such as the reference's sections, goes with the entry as it stands. NaN stands for what is
-absent, as in the files that ReXrank publishes.
+``context``. All else, such as the reference's sections, goes with the entry as it stands. NaN stands for what
+is absent, as in the files that ReXrank publishes.
 """
 
 from __future__ import annotations
