@@ -238,6 +238,24 @@ def policy(policy_folder: Path) -> Policy:
     return folder.load(policy_folder)
 
 
+@pytest.fixture
+def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The instructions that processors of policies render, in order."""
+    from transformers.processing_utils import ProcessorMixin
+
+    seen: list[str] = []
+    original = ProcessorMixin.apply_chat_template
+
+    def noting(self: Any, conversation: Any, *args: Any, **kwargs: Any) -> Any:
+        several = isinstance(conversation[0], list)
+        for messages in conversation if several else [conversation]:
+            seen.extend(part["text"] for part in messages[-1]["content"] if part["type"] == "text")
+        return original(self, conversation, *args, **kwargs)
+
+    monkeypatch.setattr(ProcessorMixin, "apply_chat_template", noting)
+    return seen
+
+
 @pytest.fixture(scope="session")
 def weights() -> Callable[[Any], dict[str, Any]]:
     """A copy of all weights of a policy or a policy folder, by name."""

@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 from small_arms import train_inputs, train_stage
-from transformers.processing_utils import ProcessorMixin
 
 from radrl.pipelines.generate import write_reports
 from radrl.pipelines.policy import make_base_policy
@@ -40,22 +39,6 @@ def corpus(make_corpus: Callable[..., ds.Dataset]) -> ds.Dataset:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The instructions that processors of policies render, in order."""
-    seen: list[str] = []
-    original = ProcessorMixin.apply_chat_template
-
-    def noting(self: Any, conversation: Any, *args: Any, **kwargs: Any) -> Any:
-        several = isinstance(conversation[0], list)
-        for messages in conversation if several else [conversation]:
-            seen.extend(part["text"] for part in messages[-1]["content"] if part["type"] == "text")
-        return original(self, conversation, *args, **kwargs)
-
-    monkeypatch.setattr(ProcessorMixin, "apply_chat_template", noting)
-    return seen
-
-
-@pytest.fixture
 def inputs(small: dict[str, Any], corpus: ds.Dataset, tmp_path: Path) -> dict[str, Any]:
     small["prompts"] = {"plain": TEMPLATE, "think_report": f"Think. {TEMPLATE}"}
     return {
@@ -79,53 +62,53 @@ def expected(split: str) -> list[str]:
 
 
 def test_rollouts_are_drawn_on_each_films_own_prompt(
-    inputs: dict[str, Any], small: dict[str, Any], policy_folder: Path, asked: list[str]
+    inputs: dict[str, Any], small: dict[str, Any], policy_folder: Path, rendered: list[str]
 ) -> None:
     list(sample_rollouts(start=policy_folder, settings=small["rollouts"], prompt=TEMPLATE, **inputs))
-    assert asked == expected("train")
+    assert rendered == expected("train")
 
 
 @pytest.mark.parametrize("output", ["plain", "think_report"])
 def test_reports_are_written_on_each_films_own_prompt(
-    inputs: dict[str, Any], small: dict[str, Any], policy_folder: Path, asked: list[str], output: str
+    inputs: dict[str, Any], small: dict[str, Any], policy_folder: Path, rendered: list[str], output: str
 ) -> None:
     del inputs["workspace"]
     more = {"settings": small["generate"], "prompts": small["prompts"], "arm": {"output": output}}
     write_reports(policy=policy_folder, **more, **inputs)
-    assert asked == [("Think. " if output == "think_report" else "") + one for one in expected("test")]
+    assert rendered == [("Think. " if output == "think_report" else "") + one for one in expected("test")]
 
 
 def test_the_cold_start_learns_behind_each_films_own_prompt(
-    inputs: dict[str, Any], small: dict[str, Any], policy_folder: Path, asked: list[str], silent: Any
+    inputs: dict[str, Any], small: dict[str, Any], policy_folder: Path, rendered: list[str], silent: Any
 ) -> None:
     cold_start(base=policy_folder, settings=small["sft"], prompt=TEMPLATE, step_report=silent, **inputs)
-    assert set(asked) == set(expected("train"))
+    assert set(rendered) == set(expected("train"))
 
 
 def test_the_laptop_policy_is_pretrained_on_each_films_own_prompt(
-    inputs: dict[str, Any], small: dict[str, Any], asked: list[str], silent: Any
+    inputs: dict[str, Any], small: dict[str, Any], rendered: list[str], silent: Any
 ) -> None:
     own = {"settings": small["policy"], "source": "phantom", "image_size": small["ingest"]["image_size"]}
     own["settings"].pop("dtype")
     dtype = inputs.pop("dtype")
     make_base_policy(**own | {"settings": own["settings"] | {"dtype": dtype}}, prompts=small["prompts"],
                      step_report=silent, **inputs)  # fmt: skip
-    assert {one.removeprefix("Think. ") for one in asked} == set(expected("pretrain"))
+    assert {one.removeprefix("Think. ") for one in rendered} == set(expected("pretrain"))
 
 
 def test_an_arm_trains_on_each_films_own_prompt_and_is_watched_on_that_of_val(
     inputs: dict[str, Any], small: dict[str, Any], corpus: ds.Dataset, policy_folder: Path, tmp_path: Path,
-    asked: list[str], silent: Any,
+    rendered: list[str], silent: Any,
 ) -> None:  # fmt: skip
     small["training"]["watch"] = small["training"]["watch"] | {"every": 2, "films": 3}
     own = train_inputs(small, corpus, policy_folder, tmp_path, studies=(2, 1))
     train_stage(**own, step_report=silent)
     of_train, of_val = expected("train"), expected("val")
-    trained, watched = set(asked) & set(of_train[1:3]), [one for one in asked if "of val" in one]
+    trained, watched = set(rendered) & set(of_train[1:3]), [one for one in rendered if "of val" in one]
     assert trained == set(of_train[1:3])
     assert watched
     assert set(watched) <= set(of_val)
-    assert not any("of test" in one or "of pretrain" in one for one in asked)
+    assert not any("of test" in one or "of pretrain" in one for one in rendered)
 
 
 def test_a_changed_prior_is_other_work(

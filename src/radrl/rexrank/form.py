@@ -23,11 +23,10 @@ from radrl.storage import json_files
 _SHOWN: Final = 10
 """Problems that a message lists."""
 
-_CONTEXT: Final = re.compile(
-    r"Age:\s*(?P<age>[^.]*?)(?:\.0)?\.\s*Gender:"
-    r".*?Indication:\s*(?P<indication>.*?)\s*(?:Comparison:.*)?$",
-    re.DOTALL,
-)
+_CONTEXT: Final = {
+    "age": re.compile(r"\bAge:\s*([^.]*?)(?:\.0)?\."),
+    "indication": re.compile(r"\bIndication:\s*(.*?)\s*(?:Comparison:.*)?$", re.DOTALL),
+}
 _NOTHING: Final = ("", "nan", "None", "None.")
 Entry = Mapping[str, Any]
 
@@ -165,9 +164,8 @@ def context(entry: Entry) -> dict[str, str | None]:
         {'age': '60-70', 'indication': 'Dyspnea.'}
     """
     text = entry.get("context")
-    found = _CONTEXT.search(text) if isinstance(text, str) else None
-    parts = found.groupdict() if found else {}
-    return {name: None if value in _NOTHING else value for name, value in parts.items()}
+    found = {name: form.search(text) if isinstance(text, str) else None for name, form in _CONTEXT.items()}
+    return {name: None if part is None or part[1] in _NOTHING else part[1] for name, part in found.items()}
 
 
 def listed(title: str, problems: Sequence[str]) -> str:
