@@ -103,8 +103,8 @@ class Served:
         names = [name for name in PLACES if name in given.columns]
         require_places(self._asked.prompt, names)
         return [
-            {name: value if isinstance(value, str) else None for name, value in zip(names, row, strict=True)}
-            for row in given[names].itertuples(index=False)
+            {name: _told(f"row {number}: {name!r}", value) for name, value in zip(names, row, strict=True)}
+            for number, row in enumerate(given[names].itertuples(index=False), start=1)
         ]
 
     def _films(self, given: pd.DataFrame) -> list[bytes]:
@@ -119,6 +119,14 @@ class Served:
             file.write(_decoded(name, value))
             file.flush()
             return film_as_seen(Path(file.name), self._asked, name=name)
+
+
+def _told(name: str, value: Any) -> str | None:
+    if value is None or value != value:  # null, as pandas has it
+        return None
+    if not isinstance(value, str):
+        raise FilmError(f"{name} is {type(value).__name__}; send it as text")
+    return value
 
 
 def _decoded(name: str, value: Any) -> bytes:
