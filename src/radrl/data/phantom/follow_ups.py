@@ -27,7 +27,7 @@ NOUNS: Final = {
 """Findings that are followed, the first that a study surely has: reports name their size in three grades."""
 
 PHRASES: Final[dict[Change, tuple[str, ...]]] = {
-    "grown": ("The {noun} {has} grown.", "The {noun} {has} increased."),
+    "grown": ("The {noun} {has} increased.", "The {noun} {is} larger."),
     "shrunk": ("The {noun} {has} decreased.", "The {noun} {is} smaller."),
     "unchanged": ("The {noun} {is} unchanged.", "The {noun} {is} stable."),
 }
