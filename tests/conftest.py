@@ -144,7 +144,7 @@ def make_corpus(
 
     Labelers read the targets unless `label_text` is given.
     """
-    from radrl.data.admission import CORPUS, row_digest
+    from radrl.data.admission import CONTEXT, corpus_schema, row_digest
 
     def make(
         splits: Sequence[str] = ("pretrain", "train", "test"), studies: int = 4, **columns: Any
@@ -175,7 +175,8 @@ def make_corpus(
         for row in rows:
             row.setdefault("label_text", row["report"])
             row["digest"] = row_digest(row)
-        return ds.dataset(pa.Table.from_pylist(rows, schema=CORPUS))
+        context = [name for name, field in CONTEXT.items() if field.name in columns]
+        return ds.dataset(pa.Table.from_pylist(rows, schema=corpus_schema(context)))
 
     return make
 
@@ -235,6 +236,24 @@ def policy(policy_folder: Path) -> Policy:
     from radrl.policy import folder
 
     return folder.load(policy_folder)
+
+
+@pytest.fixture
+def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The instructions that processors of policies render, in order."""
+    from transformers.processing_utils import ProcessorMixin
+
+    seen: list[str] = []
+    original = ProcessorMixin.apply_chat_template
+
+    def noting(self: Any, conversation: Any, *args: Any, **kwargs: Any) -> Any:
+        several = isinstance(conversation[0], list)
+        for messages in conversation if several else [conversation]:
+            seen.extend(part["text"] for part in messages[-1]["content"] if part["type"] == "text")
+        return original(self, conversation, *args, **kwargs)
+
+    monkeypatch.setattr(ProcessorMixin, "apply_chat_template", noting)
+    return seen
 
 
 @pytest.fixture(scope="session")

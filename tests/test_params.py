@@ -649,6 +649,31 @@ def test_wrong_reward_is_named_with_the_mend(values: Values, reward: Values, mes
     assert message in refusal(rewarded(values, reward))
 
 
+def test_places_of_a_prompt_are_known_and_in_the_corpus(values: Values) -> None:
+    asked = put(values, "prompts.plain", "Age {age|unknown}. Before: {prior:60}.")
+    assert "prompts.plain has the place {age}, but the corpus has no such column" in refusal(asked)
+    assert "name prior in ingest.context" in refusal(put(asked, "ingest.context", ["age"]))
+    params = validate(put(asked, "ingest.context", ["age", "prior"]))
+    assert params.ingest.context == ["age", "prior"]
+    assert "there is no place {priors}; did you mean 'prior'?" in refusal(
+        put(values, "prompts.plain", "Before: {priors}.")
+    )
+    assert "ingest.context" in refusal(put(values, "ingest.context", ["sex"]))
+
+
+def test_the_prompt_of_no_arm_wants_no_column(values: Values) -> None:
+    values["arms"] = {name: values["arms"][name] for name in ("base", "sft", "grpo")}
+    validate(put(values, "prompts.think_report", "Think. {prior}"))
+    built = put(values, "prompts.think_report", "Think. {prior}")
+    assert "prompts.think_report has the place {prior}" in refusal(put(built, "policy.path", None))
+
+
+def test_context_adds_nothing_to_a_digest_unless_it_is_asked_for(values: Values) -> None:
+    plain = validate(values).ingest.digest()
+    assert validate(put(values, "ingest.context", [])).ingest.digest() == plain
+    assert validate(put(values, "ingest.context", ["age"])).ingest.digest() != plain
+
+
 def test_unknown_form_of_output_is_named(values: Values) -> None:
     said = refusal(put(values, "arms.grpo.output", "json"))
     assert "arms.grpo.output: Input should be 'plain' or 'think_report' (it is 'json')" in said

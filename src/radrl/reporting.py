@@ -20,6 +20,7 @@ from radrl.data.quarantine import REASONS, Refused
 from radrl.labelers import Labeler
 from radrl.params.schema import Params, read
 from radrl.parts.choices import near
+from radrl.reports import prompts
 from radrl.reports.output import report_of
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Asked:
     """How a policy is asked: what the stages ingest and generate do with a film, and nothing else.
 
     Args:
-        prompt: the instruction.
+        prompt: the instruction, which may have places (`radrl.reports.prompts`).
         form: what of the output is the report, one of `radrl.reports.output.FORMS`.
         image_size: side of the films in pixels.
         image_fit: how films are brought to it, one of `radrl.data.images.FITS`.
@@ -281,21 +282,30 @@ class Reporter:
         )
         return cls(writer, asked)
 
-    def write(self, films: Sequence[Sequence[bytes]], *, first: int | None = None) -> list[Report]:
+    def write(
+        self,
+        films: Sequence[Sequence[bytes]],
+        *,
+        first: int | None = None,
+        known: Sequence[prompts.Known] | None = None,
+    ) -> list[Report]:
         """Write on samples; draws, if any, follow from the seed and a sample's place among all.
 
         Args:
             films: the films of B samples, of `radrl.reporting.film_as_seen`, one or more each.
             first: the place of the first; by default after all that were written so far.
+            known: of each by place of the prompt what is known of it; nothing where nothing is.
 
         Returns:
             B reports.
         """
         first = self._written if first is None else first
         self._written = first + len(films)
-        drawn = self._writer.write(
-            films, self._asked.prompt, **self._asked.draw, seed=self._asked.seed, first=first
+        template = self._asked.prompt
+        asked = (
+            prompts.fill(template, {}) if known is None else [prompts.fill(template, own) for own in known]
         )
+        drawn = self._writer.write(films, asked, **self._asked.draw, seed=self._asked.seed, first=first)
         return [
             Report(report_of(output.text, self._asked.form), output.text, output.ended) for (output,) in drawn
         ]

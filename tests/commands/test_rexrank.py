@@ -78,6 +78,49 @@ def test_an_arm_writes_what_is_then_scored(radrl, studies, tmp_path, read):
     assert list(json.loads(scored.stdout)["metrics"]) == ["ce_rules_micro14_f1"]
 
 
+@pytest.fixture
+def places(project, studies):
+    """The arm's prompt has places, and the studies tell of some."""
+    params = project / "params.yaml"
+    text = params.read_text()
+    text = text.replace(
+        "plain: Write the findings of this chest X-ray.",
+        'plain: "{indication|Nothing}, {age|unknown}, {prior|none}. Write the findings of this chest X-ray."',
+    )
+    text = text.replace("  source: phantom ", "  context: [indication, age, prior]\n  source: phantom ", 1)
+    params.write_text(text)
+    entries = json.loads(studies[0].read_text())
+    entries["CXR1"]["context"] = "Age:60.0.Gender:F.Indication: Pneumothorax. Comparison: None."
+    entries["CXR2"]["context"] = "Age:61.0.Gender:F.Indication:nanComparison: None."
+    studies[0].write_text(json.dumps(entries))
+
+
+def test_a_prompt_with_places_has_the_studys_context(radrl, studies, places, read, rendered):
+    assert radrl("rexrank", *studies, "--arm", "base").exit_code == 0
+    found = [entry["model_prediction"] for entry in json.loads(studies[1].read_text()).values()]
+
+    def alone(number, *words):
+        result = radrl(
+            "report", studies[2] / f"{number}.png", "--arm", "base", *words, "-o", "a.jsonl", "--force"
+        )
+        assert result.exit_code == 0, result.output
+        return read(Path("a.jsonl"))[0]["report"]
+
+    told = ("--indication", "Pneumothorax.", "--age", "60")
+    assert found == [alone(0), alone(1, *told), alone(2, "--age", "61")]
+    assert [prompt.partition(". Write")[0] for prompt in rendered] == 2 * [
+        "Nothing, unknown, none",
+        "Pneumothorax., 60, none",
+        "Nothing, 61, none",
+    ]
+
+
+def test_what_the_prompt_has_no_place_for_is_refused(radrl, studies):
+    result = radrl("report", studies[2], "--arm", "base", "--prior", "No effusion.")
+    assert result.exit_code == 1
+    assert "the prompt has no place {prior} (it has none), so prior would not be read" in result.output
+
+
 def test_an_arm_that_has_not_trained(radrl, studies):
     result = radrl("rexrank", *studies, "--arm", "deer")
     assert result.exit_code == 1

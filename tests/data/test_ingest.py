@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from radrl.data.admission import row_digest
+from radrl.data.admission import CORPUS, corpus_schema, row_digest
 from radrl.data.ingest import ingest
 from radrl.data.prepare import Rules, prepare
 from radrl.data.quarantine import REASONS, PatientInTwoSplits, Quarantine, Refusal, TooManyQuarantined
@@ -77,6 +77,20 @@ def test_a_row_holds_all_that_the_record_said(make):
         "source_keys": ["row 3"],
     }
     assert (ingestion.read, ingestion.kept, len(ingestion.quarantine)) == (1, 1, 0)
+
+
+def test_context_has_columns_where_it_is_asked_for(make):
+    record = make(3, indication=" Cough.\r\n", age=61, taken=20240131)
+    (plain,), _ = run([record])
+    assert not {"indication", "age", "taken"} & plain.keys()
+    (row,), ingestion = run([record], context=["indication", "age", "prior"])
+    assert (row["indication"], row["age"], row["taken"]) == ("Cough.", 61, 20240131)
+    assert row["digest"] == row_digest(row) != plain["digest"]
+    assert ingestion.context == ("indication", "age", "prior")
+    assert corpus_schema(["prior"]).names == [*CORPUS.names, "taken"]
+    assert corpus_schema([]) == CORPUS
+    (bare,), _ = run([make(4)], context=["age"])
+    assert bare["age"] is None
 
 
 def test_films_of_a_study_are_numbered(make):

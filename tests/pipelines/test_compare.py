@@ -1225,6 +1225,10 @@ class TestPage:
         assert "They say nothing about patients." not in text
         assert "may not be passed on" in text
         assert "3 patients stand in two splits" in text
+        leaks = {"source": "csv", "context": {"warnings": ["warning: the indication states the finding"]}}
+        assert "warning: the indication states" in page(
+            comparison, {"sft": sft, "grpo": grpo}, corpus, ingested=leaks
+        )
         drawn = page(comparison, {"sft": sft, "grpo": grpo}, corpus, ingested={"source": "iu_xray"})
         assert "They say nothing about patients." in drawn
         assert "iu_xray, films drawn" in drawn

@@ -146,6 +146,43 @@ def test_rows_of_a_table_are_kept_or_quarantined_with_the_reason(
     assert all(f"  {reason}: 1 (" in said for reason in quarantine["reason"])
 
 
+def test_context_is_counted_and_what_foretells_a_report_is_warned_of(
+    ingest: Ingest, phantom: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Half of the studies are follow-ups, whose request names the finding that the report goes on with."""
+    phantom["phantom"] |= {"follow_ups": 1.0, "hedge_share": 0.0, "prevalence": {"Pleural Effusion": 0.9}}
+    phantom["phantom"]["studies"] = {"train": 60, "val": 3}
+    corpus, _, summary = ingest(phantom | {"context": ["indication", "age", "prior"]})
+    studies, context = corpus.drop_duplicates("study_id"), summary["context"]
+    assert context["studies"] == context["age"] == 63
+    assert context["indication"] == studies["indication"].notna().sum() < 63
+    assert context["prior"] == (studies["taken"] > 0).sum() == 31  # 30 of train, one of val
+    effusion = context["leaks"]["Pleural Effusion"]
+    named = studies["indication"].str.contains("Follow-up of effusion", na=False)
+    assert effusion["named"] == effusion["indications"] == named.sum() > 20
+    (warning,) = context["warnings"]
+    assert f"Pleural Effusion {effusion['named'] / effusion['reports']:.0%}" in warning
+    assert warning in capsys.readouterr().out
+
+
+def test_what_the_source_has_not_is_warned_of(
+    ingest: Ingest, small: dict[str, Any], films: Callable[..., list[bytes]], tmp_path: Path
+) -> None:
+    (tmp_path / "0.png").write_bytes(films(1)[0])
+    (tmp_path / "notes.csv").write_text("file,note\n0.png,The lungs are clear.\n")
+    none = dict.fromkeys(small["ingest"]["csv"]["columns"])
+    own = {"path": str(tmp_path / "notes.csv"), "image_root": str(tmp_path), "views": {}}
+    settings = small["ingest"] | {
+        "source": "csv",
+        "target": "report",
+        "csv": own | {"columns": {**none, "image": "file", "report": "note"}},
+        "context": ["age"],
+    }
+    _, _, summary = ingest(settings)
+    assert summary["context"]["age"] == 0
+    assert "no study has what the place {age} of a prompt wants" in summary["context"]["warnings"][0]
+
+
 def test_too_many_refusals_fail_and_leave_no_corpus(
     ingest: Ingest, phantom: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from radrl.rexrank.form import FormError, films, located, read
+from radrl.rexrank.form import FormError, context, films, located, read
 
 ENTRY = {"image_path": ["/p10/a.jpg", "/p10/b.jpg"], "section_findings": "Clear.", "context": "Age:50-60."}
 
@@ -108,3 +108,22 @@ def test_missing_films_are_named_with_their_studies(tmp_path):
         "  study 'c': ../../etc/passwd: the path leads out of the image root",
         f"Mend: is {tmp_path} the folder that image paths start from?",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "age", "indication"),
+    [
+        (
+            "Age:60-70.Gender:F.Indication: ___ year old with CHF. Dyspnea.",
+            "60-70",
+            "___ year old with CHF. Dyspnea.",
+        ),
+        ("Age:82.0.Gender:F.Indication:nanComparison: None.", "82", None),
+        ("Age:nan.Gender:M.Indication: Cough.\nFever. Comparison: None.", None, "Cough.\nFever."),
+        ("Age:50-60.", "50-60", None),
+        (float("nan"), None, None),
+        (None, None, None),
+    ],
+)
+def test_the_context_of_a_study_is_parted(text, age, indication):
+    assert context({"context": text}) == {"age": age, "indication": indication}

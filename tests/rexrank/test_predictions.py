@@ -40,7 +40,8 @@ class Writer:
             raise KeyboardInterrupt
         return film.stem.encode()
 
-    def write(self, pictures, first):
+    def write(self, studies, pictures, first):
+        assert [f"{study.key[1:]}" for study in studies] == [name.decode() for (name,) in pictures]
         names = [name.decode() for (name,) in pictures]
         self.seen += names
         return [f"Report {place} of {name}." for place, name in enumerate(names, start=first)]
@@ -91,10 +92,10 @@ def test_reports_of_another_policy_are_not_taken_over(run):
 
 def test_two_processes_do_not_write_one_output(run):
     class Second(Writer):
-        def write(self, pictures, first):
+        def write(self, studies, pictures, first):
             with pytest.raises(FormError, match=r"another process writes .*out\.json\.unfinished"):
                 run(Writer(), "out.json")
-            return super().write(pictures, first)
+            return super().write(studies, pictures, first)
 
     assert run(Second(), "out.json") == 0
 

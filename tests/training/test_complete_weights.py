@@ -182,13 +182,13 @@ def test_an_engine_that_draws_is_handed_numbers_and_all_of_them(
         damage(*tensor(tmp_path / "weights", "model.layers.1.mlp.down_proj.weight"), "gone")
         with pytest.raises(WeightsError, match=r"weights: model\.safetensors lacks model\.layers\.1"):
             writer.load(tmp_path / "weights")
-        sampler = VllmSampler(writer, "Write.", GRPO, seed=0, workspace=tmp_path)
+        sampler = VllmSampler(writer, GRPO, seed=0, workspace=tmp_path)
         with torch.no_grad():
             policy.model.lm_head.weight[0, 0] = torch.inf
         with pytest.raises(
             WeightsError, match=r"the policy that trains has NaN or infinity in .*\. Lower training\."
         ):
-            sampler.draw(policy.model, [], accelerator=_alone(), step=0)
+            sampler.draw(policy.model, [], [], accelerator=_alone(), step=0)
     assert [next(iter(request)) for request in worker.asked()] == ["open"]
 
 

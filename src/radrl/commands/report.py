@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from radrl.labelers import Labeler
     from radrl.reporting import Report, Sample, TrainedArm, Weighed, Weigher
+    from radrl.reports.prompts import Known
 
 NOTICE: Final = "Research software, not a medical device: no report of it may be used to care for a patient."
 
@@ -32,7 +33,8 @@ _EXAMPLES: Final = """\b
 Examples:
   radrl report film.png --arm deer
   radrl report films/ more/chest.dcm --arm grpo -o reports.csv
-  radrl report film.png --arm deer --weights -o report.jsonl"""
+  radrl report film.png --arm deer --weights -o report.jsonl
+  radrl report film.png --arm asked --age 61 --prior "$(cat before.txt)\""""
 
 
 @click.command("report", epilog=_EXAMPLES)
@@ -46,6 +48,9 @@ Examples:
     shell_complete=complete_arms,
     help="The trained arm that writes, by its name in params.yaml.",
 )
+@click.option("--indication", metavar="TEXT", help="Why the films were asked for, for a prompt that has it.")
+@click.option("--age", type=click.IntRange(0, 120), help="The patient's age in years, likewise.")
+@click.option("--prior", metavar="TEXT", help="The report of the patient's study before, likewise.")
 @click.option(
     "-o",
     "--out",
@@ -59,6 +64,9 @@ Examples:
 def command(
     images: tuple[Path, ...],
     arm: str,
+    indication: str | None,
+    age: int | None,
+    prior: str | None,
     out: Path | None,
     classes: str,
     weights: bool,
@@ -70,20 +78,23 @@ def command(
     IMAGES are PNG, JPEG or DICOM, or folders of them; a film is checked and fitted as ingest does it, and the
     arm is asked as its stage generate asks it. Where params.yaml has ingest.sample: study, a folder is one
     study, and so are all films that are named themselves. A film that cannot be read ends the command before
-    anything is written.
+    anything is written. What an arm's prompt has a place for (docs/howto/prompts.md) is that of all IMAGES.
     """
     from radrl.reporting import batches, find_arm, samples
+    from radrl.reports.prompts import require_places
 
     require_outputs({"-o": out}, force=force, tables=("-o",))
     root = project_folder(Path.cwd())
     trained = find_arm(root, arm)
+    known = {"indication": indication, "age": age, "prior": prior}
+    require_places(trained.asked.prompt, [name for name, value in known.items() if value is not None])
     chosen = samples(images, trained.asked.sample)
     if not quiet:
         click.echo(NOTICE + _drawn(trained), err=True)
     parts = list(batches(chosen, trained.asked.batch_size))
     with ExitStack() as stack:
         shown = _checked(chosen, trained, stack, quiet=quiet)
-        written = _written(parts, shown, trained, root, stack, weights=weights)
+        written = _written(parts, shown, trained, root, stack, known=known, weights=weights)
         rows = _rows(written, _labeler(trained), classes)
         bar = tqdm(total=len(chosen), desc=arm, unit=" report", leave=False, disable=True if quiet else None)
         stack.enter_context(closing(bar))
@@ -130,6 +141,7 @@ def _written(
     root: Path,
     stack: ExitStack,
     *,
+    known: Known,
     weights: bool,
 ) -> Iterator[tuple[Sample, Report, Weighed | None]]:
     from radrl.reporting import Reporter
@@ -138,7 +150,7 @@ def _written(
     reporter = stack.enter_context(Reporter.open(trained.folder, trained.asked))
     for part in parts:
         films = [[fitted[path].read_bytes() for path in sample.paths] for sample in part]
-        reports = reporter.write(films)
+        reports = reporter.write(films, known=[known] * len(films))
         weighed = weigher.weigh([report.text for report in reports]) if weigher else [None] * len(reports)
         yield from zip(part, reports, weighed, strict=True)
 

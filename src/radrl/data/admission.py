@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypedDict, get_args
+from typing import Any, Final, Literal, NotRequired, TypedDict, cast, get_args
 
 import pyarrow as pa
 
@@ -39,7 +39,24 @@ CORPUS: Final = pa.schema(
         pa.field("digest", pa.binary(32), nullable=False),  # of all the others: `row_digest`
     ]
 )
-"""One row a sample, a film or a study with all its kept films; the shards have exactly these columns."""
+"""One row a sample, a film or a study with all its kept films; the shards have exactly these columns, and
+those of `CONTEXT` that are asked for."""
+
+CONTEXT: Final[Mapping[str, pa.Field]] = {
+    "indication": pa.field("indication", pa.string()),
+    "age": pa.field("age", pa.int16()),  # years
+    "prior": pa.field("taken", pa.int64()),  # grows from one study of a patient to the next
+}
+"""By place of a prompt (`radrl.reports.prompts.PLACES`) the column that it needs besides."""
+
+
+def corpus_schema(context: Sequence[str]) -> pa.Schema:
+    """The columns of a corpus.
+
+    Args:
+        context: keys of `CONTEXT`.
+    """
+    return pa.schema([*CORPUS, *(CONTEXT[name] for name in CONTEXT if name in context)])
 
 
 class CorpusRow(TypedDict):
@@ -58,6 +75,9 @@ class CorpusRow(TypedDict):
     gold: list[int] | None
     source_keys: list[str]
     digest: bytes
+    indication: NotRequired[str | None]
+    age: NotRequired[int | None]
+    taken: NotRequired[int | None]
 
 
 def row_digest(row: Mapping[str, Any]) -> bytes:
@@ -305,12 +325,14 @@ def _refusal(prepared: Prepared, refused: Refused) -> Refusal:
     return Refusal(record.key, refused.reason, refused.detail, record.study_id, prepared.image_name)
 
 
-def row(films: Sequence[Admitted], sample_id: str) -> CorpusRow:
+def row(films: Sequence[Admitted], sample_id: str, context: Sequence[str] = ()) -> CorpusRow:
     """One row of the corpus.
 
     Args:
-        films: one film, or all of one study; the first one's report, split and gold labels are the row's.
+        films: one film, or all of one study; the first one's report, split, gold labels and context are the
+            row's.
         sample_id: the row's id.
+        context: keys of `CONTEXT` whose columns the row has.
 
     Returns:
         The row.
@@ -332,5 +354,8 @@ def row(films: Sequence[Admitted], sample_id: str) -> CorpusRow:
         source_keys=[film.seen.key for film in films],
         digest=b"",
     )
+    more = {"indication": tidy(record.indication) or None, "age": record.age, "taken": record.taken}
+    columns = [CONTEXT[name].name for name in context]
+    made = cast(CorpusRow, made | {name: more[name] for name in columns})
     made["digest"] = row_digest(made)
     return made

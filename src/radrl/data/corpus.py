@@ -35,7 +35,7 @@ def write(table: pa.Table, path: Path) -> None:
     """Write a shard of the corpus.
 
     Args:
-        table: with the columns of `radrl.data.admission.CORPUS`.
+        table: with the columns of `radrl.data.admission.corpus_schema`.
         path: the file.
     """
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:

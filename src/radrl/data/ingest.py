@@ -22,7 +22,17 @@ from typing import Any, Final, Literal, TypeVar, get_args
 
 from tqdm import tqdm
 
-from radrl.data.admission import Admission, Admitted, CorpusRow, Crossing, Note, PatientSplits, Seen, row
+from radrl.data.admission import (
+    CONTEXT,
+    Admission,
+    Admitted,
+    CorpusRow,
+    Crossing,
+    Note,
+    PatientSplits,
+    Seen,
+    row,
+)
 from radrl.data.prepare import Prepared, Rules, prepare
 from radrl.data.quarantine import Quarantine, Refusal
 from radrl.data.sources import Source
@@ -134,6 +144,7 @@ class Ingestion:
         max_quarantined_share: the largest share of records that may be refused.
         workers: processes that decode films.
         title: of the progress bar; nothing for none.
+        context: keys of `radrl.data.admission.CONTEXT` whose columns the corpus has.
 
     Attributes:
         read: records so far.
@@ -151,8 +162,10 @@ class Ingestion:
         max_quarantined_share: float,
         workers: int,
         title: str | None,
+        context: Sequence[str] = (),
     ) -> None:
         self._source = source
+        self.context = tuple(context)
         self._rules = rules
         self._admission = admission
         self._sample = sample
@@ -285,9 +298,9 @@ class Ingestion:
 
     def _rows(self, films: Sequence[Admitted]) -> list[CorpusRow]:
         if self._sample == "image":
-            rows = [row([film], f"{film.seen.study_id}_{film.number}") for film in films]
+            rows = [row([film], f"{film.seen.study_id}_{film.number}", self.context) for film in films]
         else:
-            rows = [row(films, films[0].seen.study_id)] if films else []
+            rows = [row(films, films[0].seen.study_id, self.context)] if films else []
         self.samples += len(rows)
         return rows
 
@@ -309,6 +322,7 @@ def ingest(
     patients_in_two_splits: Crossing = "refuse",
     workers: int | None = 1,
     title: str | None = None,
+    context: Sequence[str] = (),
     **rules: Any,
 ) -> Ingestion:
     """Turn a source's records into a corpus and a quarantine.
@@ -324,6 +338,7 @@ def ingest(
         patients_in_two_splits: refuse, or allow and count.
         workers: processes that decode films; nothing for one a core. The corpus does not depend on it.
         title: of the progress bar; nothing for none.
+        context: keys of `radrl.data.admission.CONTEXT`: what the corpus has of a study besides.
         **rules: the arguments of `radrl.data.prepare.Rules`.
 
     Returns:
@@ -335,6 +350,8 @@ def ingest(
     if not 0 <= max_quarantined_share <= 1:
         raise ValueError(f"max_quarantined_share must lie between 0 and 1, got {max_quarantined_share}")
     require_one_of("sample", sample, SAMPLES)
+    for name in context:
+        require_one_of("context", name, tuple(CONTEXT))
     splits = PatientSplits(seed=seed, shares=split_shares, crossing=patients_in_two_splits)
     return Ingestion(
         source if isinstance(source, Source) else Source(iter(source)),
@@ -344,4 +361,5 @@ def ingest(
         max_quarantined_share=max_quarantined_share,
         workers=available() if workers is None else workers,
         title=title,
+        context=context,
     )

@@ -145,7 +145,7 @@ def _check_contract(record: Record, rules: Rules) -> None:
 
 def _not_text(record: Record) -> Refusal | None:
     """Half of a surrogate pair, which JSON can hold and no file can."""
-    for name in ("study_id", "patient_id", "findings", "impression", "report"):
+    for name in ("study_id", "patient_id", "findings", "impression", "report", "indication"):
         try:
             (getattr(record, name) or "").encode()
         except UnicodeEncodeError:

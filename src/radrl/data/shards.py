@@ -18,7 +18,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from radrl.data import corpus
-from radrl.data.admission import CORPUS, CorpusRow, Note, Seen
+from radrl.data.admission import CorpusRow, Note, Seen, corpus_schema
 from radrl.data.ingest import Ingestion, PreparedStudy, Study, digest
 from radrl.data.quarantine import Refusal, TooManyQuarantined
 from radrl.storage import json_files, parquet_files
@@ -114,7 +114,7 @@ _log = logging.getLogger(__name__)
 
 
 def shards(passing: Ingestion, *, rows: int, workspace: Path) -> Iterator[Path]:
-    """Make the corpus as Arrow files with the columns of `radrl.data.admission.CORPUS`.
+    """Make the corpus as Arrow files with the columns of `radrl.data.admission.corpus_schema`.
 
     A resumed pass gives the same files as one that was never killed.
 
@@ -171,12 +171,13 @@ def _fill(
     filled: list[CorpusRow] = []
     notes: list[Note] = []
     digests: list[str] = []
+    schema = corpus_schema(passing.context)
     while len(filled) < rows and (study := next(prepared, None)):
         more, noted = passing.admit(study)
         filled += more
         notes += noted
         digests.append(study.digest)
-    return (pa.Table.from_pylist(filled, schema=CORPUS), notes, digests) if filled else None
+    return (pa.Table.from_pylist(filled, schema=schema), notes, digests) if filled else None
 
 
 def _joined(digests: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -56,6 +57,9 @@ VIEW_WORDS: Final[Mapping[str, str]] = {
 """View words of the public chest film sets. Obliques and decubitus films are neither, so not listed."""
 
 
+_OLDEST: Final = 120
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One film with its report text, as a source found it.
@@ -76,6 +80,9 @@ class Record:
         report: the whole text of a source that has no sections, or nothing.
         gold: labels known apart from the text (a phantom's facts, human indexing): 14 class
             indices in the order of `radrl.observations.OBSERVATIONS`, or nothing.
+        indication: why the study was asked for, or nothing.
+        age: the patient's, in whole years, or nothing.
+        taken: a number that grows from one study of the patient to the next, such as a date, or nothing.
     """
 
     key: str
@@ -88,6 +95,53 @@ class Record:
     impression: str | None = None
     report: str | None = None
     gold: tuple[int, ...] | None = None
+    indication: str | None = None
+    age: int | None = None
+    taken: int | None = None
+
+
+def years(text: str) -> int | None:
+    """Read an age in years, as tables and DICOM write it.
+
+    Args:
+        text: such as ``61``, ``61.0``, ``061Y``; a fraction of a year is cut off.
+
+    Returns:
+        The age, or nothing for an empty text.
+
+    Raises:
+        ValueError: it is no age.
+    """
+    number = text.strip().upper().removesuffix("Y")
+    if not number:
+        return None
+    if not re.fullmatch(r"\d{1,3}(\.\d*)?", number) or float(number) > _OLDEST:
+        raise ValueError(f"{text!r} is no age in years from 0 to {_OLDEST}")
+    return int(float(number))
+
+
+def moment(text: str) -> int | None:
+    """Read when a study was made, as a number that grows with time.
+
+    Args:
+        text: a whole number (an order, or a date such as 20240131), or a date or time by ISO 8601
+            (``2024-01-31 08:05``).
+
+    Returns:
+        The whole number itself, or the seconds since the year 1, or nothing for an empty text.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if not text.strip():
+        return None
+    if re.fullmatch(r"\d{1,18}", text.strip()):
+        return int(text)
+    try:
+        made = datetime.fromisoformat(text.strip()).replace(tzinfo=None)
+    except ValueError:
+        raise ValueError(f"{text!r} is no whole number and no date such as 2024-01-31") from None
+    return int((made - datetime.min).total_seconds())
 
 
 def canonical_split(word: str) -> str | None:

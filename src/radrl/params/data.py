@@ -69,7 +69,7 @@ class Ingest(Parts):
     """From a source to the corpus; of the sources' own sections only the chosen one's has to be there.
 
     A `seed` of its own draws and splits the films whatever the seed of everything else is, so that several
-    seeds have the same ones.
+    seeds have the same ones. `context` is what the corpus has of a study besides, for the places of prompts.
     """
 
     kind: ClassVar = "source"
@@ -92,6 +92,7 @@ class Ingest(Parts):
     workers: PositiveInt | None
     seed: Annotated[int, Field(ge=0)] | None = None
     away: Away | None = None
+    context: list[Literal["indication", "age", "prior"]] = Field(default_factory=list)
 
     @classmethod
     def name_fields(cls, valid: tuple[str, ...]) -> dict[str, Any]:

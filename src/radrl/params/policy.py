@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from radrl.parts.section import LocalPath, Neutral, PositiveFloat, PositiveInt, Section, Share, Split
+from radrl.reports.prompts import places
 
 Optimizer = Literal["adamw", "adamw_8bit"]
 """AdamW with its state in 32 bits or, by bitsandbytes, in 8."""
 
 
-class Prompts(Section):
-    """The instruction for each form of output, by the form's name."""
+def _placed(template: str) -> str:
+    places(template)
+    return template
 
-    plain: Annotated[str, Field(min_length=1)]
-    think_report: Annotated[str, Field(min_length=1)]
+
+Template = Annotated[str, Field(min_length=1), AfterValidator(_placed)]
+
+
+class Prompts(Section):
+    """The instruction for each form of output, by the form's name, with places (`radrl.reports.prompts`)."""
+
+    plain: Template
+    think_report: Template
 
 
 class TinyShape(Section):

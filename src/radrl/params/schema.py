@@ -25,6 +25,7 @@ from radrl.parts.choices import near
 from radrl.parts.section import LocalPath, PositiveInt, Section, Share
 from radrl.policy.writer import Vllm
 from radrl.process.devices import check
+from radrl.reports.prompts import places
 from radrl.scoring.names import group_names, require_scored
 from radrl.storage import yaml_files
 from radrl.training import length
@@ -163,6 +164,19 @@ class Params(Section):
                 f"{key}: {name!r} is no selection{near(name, known)} Selections: {', '.join(known)}; one of "
                 "your own stands in selection.own"
             )
+
+    @model_validator(mode="after")
+    def _context_of_prompts(self) -> Params:
+        """What a policy is asked with is in the corpus; the form of no arm may ask for anything."""
+        built = ["think_report"] if self.policy.path is None else []
+        for form in dict.fromkeys(["plain", *(arm.output for arm in self.arms.values()), *built]):
+            for place in places(getattr(self.prompts, form)):
+                if place.name not in self.ingest.context:
+                    raise ValueError(
+                        f"prompts.{form} has the place {{{place.name}}}, but the corpus has no such column; "
+                        f"name {place.name} in ingest.context"
+                    )
+        return self
 
     @model_validator(mode="after")
     def _frozen_weights_fit(self) -> Params:

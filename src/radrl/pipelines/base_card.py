@@ -16,7 +16,7 @@ from radrl.observations import OBSERVATIONS
 
 if TYPE_CHECKING:
     from radrl.labelers import Labeler
-    from radrl.policy.writer import Writer
+    from radrl.policy.writer import Prompt, Writer
 
 
 TEMPLATE: Final = Path(__file__).parent / "templates" / "base_card.md.j2"
@@ -121,6 +121,7 @@ def measure_base(
         films, and on the films when reasoning is asked for; and under `groups` what FactS makes of groups of
         rollouts.
     """
+    from radrl.data.prompts import of_split
     from radrl.labelers import build as build_labeler
     from radrl.policy import folder
     from radrl.policy.hf_writer import HfWriter
@@ -138,13 +139,14 @@ def measure_base(
         "films": (films, "plain"),
         "films_asked_to_think": (films, "think_report"),
     }
+    asked = {form: of_split(corpus, SPLIT, own) for form, own in prompts.items()}
     options = {"labeler": reader, "every": 1, "max_new_tokens": max_new_tokens, "batch_size": 64}
     found = {
-        name: Watch(shown, references, prompt=prompts[form], form=form, **options).measure(policy)
+        name: Watch(shown, references, prompt=asked[form], form=form, **options).measure(policy)
         for name, (shown, form) in looks.items()
     }
     groups = _groups(
-        HfWriter(policy), films[:GROUPS], references[:GROUPS], prompts["plain"], max_new_tokens, reader, seed
+        HfWriter(policy), films[:GROUPS], references[:GROUPS], asked["plain"], max_new_tokens, reader, seed
     )
     return found | {"groups": groups}
 
@@ -153,7 +155,7 @@ def _groups(
     writer: Writer,
     films: Sequence[Sequence[bytes]],
     references: Sequence[str],
-    prompt: str,
+    prompt: Prompt,
     max_new_tokens: int,
     labeler: Labeler,
     seed: int,
@@ -161,6 +163,7 @@ def _groups(
     """What FactS makes of groups of rollouts: what an arm without a cold start begins with."""
     import numpy as np
 
+    from radrl.policy.writer import of_part
     from radrl.rewards.build import build as build_reward
 
     reward = build_reward({"facts": FACTS}, labeler)
@@ -168,7 +171,7 @@ def _groups(
     for number, (own, reference) in enumerate(zip(films, references, strict=True)):
         (written,) = writer.write(
             [own],
-            prompt,
+            of_part(prompt, slice(number, number + 1)),
             max_new_tokens=max_new_tokens,
             samples=ROLLOUTS,
             temperature=1.0,

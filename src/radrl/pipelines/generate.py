@@ -12,6 +12,7 @@ import pyarrow.dataset as ds
 from kedro.pipeline import Pipeline, node, pipeline
 
 from radrl.data import corpus as corpora
+from radrl.data.prompts import of_split
 
 if TYPE_CHECKING:
     from radrl.policy.writing import Batch
@@ -56,11 +57,12 @@ def write_reports(
     from radrl.policy.writing import Writing, written
 
     form = (arm or {}).get("output", "plain")
-    writing = Writing(corpora.Films(corpus, settings["split"]), prompts[form], settings, seed)
+    split = settings["split"]
+    writing = Writing(corpora.Films(corpus, split), of_split(corpus, split, prompts[form]), settings, seed)
     opening = partial(
         open_writer, settings["engine"], policy, dtype=dtype, device=device, threads=threads, compute=compute
     )
-    references = _references(corpus, settings["split"])
+    references = _references(corpus, split)
     batches = list(written(writing, opening, compute, device=device))
     _tell_speed(batches, settings["batch_size"], step_report)
     return _table(references, [text for batch in batches for text in batch.texts], form)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
+import pyarrow.dataset as ds
 from kedro.pipeline import Pipeline, node, pipeline
 
+from radrl.data import corpus as corpora
+from radrl.data.admission import CONTEXT
 from radrl.data.ingest import Ingestion, ingest
+from radrl.data.prompts import priors
 from radrl.data.shards import shards
 from radrl.data.sources import is_drawn, open_source
 from radrl.storage.workspaces import claim, fingerprint
+
+if TYPE_CHECKING:
+    from radrl.labelers.indication_leaks import Leak
 
 _NO_MATTER: Final = ("workers", "max_quarantined_share")
 """Keys that change no byte of a shard: a run that was stopped goes on when they are changed."""
@@ -42,6 +49,7 @@ def read_source(settings: dict[str, Any], seed: int, workspace: Path) -> tuple[I
         max_quarantined_share=settings["max_quarantined_share"],
         workers=settings["workers"],
         title=f"ingest {settings['source']}",
+        context=settings.get("context", ()),
         image_root=source.root,
         away_root=source.away_root,
         target=settings["target"],
@@ -56,19 +64,23 @@ def read_source(settings: dict[str, Any], seed: int, workspace: Path) -> tuple[I
     return shards(passing, rows=settings["films_per_shard"], workspace=workspace), passing
 
 
-def report_quarantine(passing: Ingestion, settings: dict[str, Any]) -> tuple[pd.DataFrame, dict[str, Any]]:
+def report_quarantine(
+    passing: Ingestion, corpus: ds.Dataset, settings: dict[str, Any]
+) -> tuple[pd.DataFrame, dict[str, Any]]:
     """What was refused and why, once the corpus is written.
 
     Args:
         passing: the pass over the source, at its end.
+        corpus: what was written.
         settings: the section `ingest`.
 
     Returns:
         The quarantine table; and where the films are from, with the counts: films in = kept + quarantined,
-        and the same of studies.
+        and the same of studies; and `context_of` where `ingest.context` asks for any.
     """
     quarantine = passing.quarantine
-    print(summarise(passing))
+    context = context_of(corpus, passing.context)
+    print("\n".join([summarise(passing), *context.get("warnings", ())]))
     return quarantine.table().to_pandas(), {
         "source": settings["source"],
         **({"away": settings["away"]["source"]} if settings.get("away") else {}),
@@ -82,7 +94,64 @@ def report_quarantine(passing: Ingestion, settings: dict[str, Any]) -> tuple[pd.
         "studies_quarantined": passing.studies_quarantined,
         "patients_in_two_splits": passing.patients_in_two_splits,
         "reasons": {str(reason): count for reason, count in sorted(quarantine.counts().items())},
+        **({"context": context} if context else {}),
     }
+
+
+def context_of(corpus: ds.Dataset, names: Sequence[str]) -> dict[str, Any]:
+    """What the corpus knows of its studies besides films and reports, and what of it foretells a report.
+
+    Args:
+        corpus: what was written.
+        names: of `ingest.context`.
+
+    Returns:
+        `studies`, in how many of them each is known, `leaks` of the indications by finding
+        (`radrl.labelers.indication_leaks`), and `warnings`, a sentence each; nothing where no name is given.
+    """
+    if not names:
+        return {}
+    columns = [CONTEXT[name].name for name in names]
+    more = ["study_id", "patient_id", "split", "report", "label_text"]
+    frame = corpora.read(corpus, columns=[*more, *columns])
+    if "prior" in names:
+        frame["prior"] = pd.concat([priors(own) for _, own in frame.groupby("split")])
+    studies = frame.drop_duplicates("study_id")
+    known = {name: int(studies[name].notna().sum()) for name in names}
+    leaks = _leaks(studies) if "indication" in names else {}
+    return {
+        "studies": len(studies),
+        **known,
+        "leaks": leaks,
+        "warnings": _warnings(known, leaks, len(studies)),
+    }
+
+
+def _leaks(studies: pd.DataFrame) -> dict[str, Leak]:
+    from radrl.labelers.indication_leaks import STUDIES, count_leaks
+    from radrl.labelers.rules.labeler import RulesLabeler
+
+    told = studies.dropna(subset="indication")
+    told = told.sample(min(STUDIES, len(told)), random_state=0)
+    texts = (told[name].tolist() for name in ("indication", "label_text"))
+    return count_leaks(*texts, RulesLabeler()) if len(told) else {}
+
+
+def _warnings(known: Mapping[str, int], leaks: dict[str, Leak], studies: int) -> list[str]:
+    from radrl.labelers.indication_leaks import warned_of
+
+    absent = [
+        f"warning: no study has what the place {{{name}}} of a prompt wants; the source has none, or "
+        "params.yaml names no column of it"
+        for name, count in known.items()
+        if studies and not count
+    ]
+    shares = ", ".join(f"{name} {share:.0%}" for name, share in warned_of(leaks).items())
+    foretold = (
+        "warning: the indication states the finding in this share of the reports that are positive in it, so "
+        f"that a policy asked with {{indication}} needs no film for it: {shares}"
+    )
+    return [*absent, *([foretold] if shares else [])]
 
 
 def summarise(passing: Ingestion) -> str:
@@ -115,7 +184,7 @@ def create_pipeline() -> Pipeline:
             ),
             node(
                 report_quarantine,
-                ["ingestion", "params:ingest"],
+                ["ingestion", "corpus", "params:ingest"],
                 ["quarantine", "ingest_summary"],
                 name="report_quarantine",
             ),

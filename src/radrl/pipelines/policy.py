@@ -50,6 +50,7 @@ def make_base_policy(
         return _point_at(Path(settings["path"]), source, seed), pd.DataFrame({"step": []})
 
     from radrl.data.pretraining_seed import note_on
+    from radrl.data.prompts import of_split
     from radrl.process.devices import pin, place
     from radrl.storage.workspaces import claim, fingerprint
     from radrl.training.preflight import check_supervised
@@ -63,6 +64,7 @@ def make_base_policy(
     films = corpora.Films(corpus, "pretrain")
     drawn: dict[str, Any] = {"settings": settings, "image_size": image_size, "prompts": prompts, "seed": seed}
     claim(workspace, fingerprint(drawn | {"threads": threads, "device": device, "films": films.digest()}))
+    drawn["prompts"] = {form: of_split(corpus, "pretrain", own) for form, own in prompts.items()}
     policy, curve = pretrained(frame, films, **drawn, device=where, workspace=workspace, report=step_report)
     return note_on(writing(policy, workspace), source=source, seed=seed), pd.DataFrame(curve)
 

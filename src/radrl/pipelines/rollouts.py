@@ -12,6 +12,7 @@ import pyarrow.dataset as ds
 from kedro.pipeline import Pipeline, node, pipeline
 
 from radrl.data import corpus as corpora
+from radrl.data.prompts import of_split
 
 
 def sample_rollouts(
@@ -36,7 +37,7 @@ def sample_rollouts(
         start: the cold-started policy's folder.
         settings: the section `rollouts`.
         dtype: of the weights.
-        prompt: the instruction.
+        prompt: the instruction, which may have places (`radrl.reports.prompts`).
         seed: of the draws.
         threads: of torch.
         device: where the policy computes.
@@ -55,7 +56,8 @@ def sample_rollouts(
     films = corpora.Films(corpus, "train")
     work = {"settings": settings, "dtype": dtype, "prompt": prompt, "seed": seed, "threads": threads}
     claim(workspace, fingerprint(work | {"device": device, "films": films.digest()}, start))
-    sampling = Sampling(frame["sample_id"].tolist(), films, prompt, settings, seed, workspace)
+    asked = of_split(corpus, "train", prompt)
+    sampling = Sampling(frame["sample_id"].tolist(), films, asked, settings, seed, workspace)
     opening = partial(
         open_writer, settings["engine"], start, dtype=dtype, device=device, threads=threads, compute=compute
     )

@@ -13,6 +13,7 @@ from radrl.plan.counts import Sample, Tokens
 from radrl.plan.films import Films, of_selection
 from radrl.plan.memory import FLOAT, FOUR_BIT, Engine, Setting, Weights
 from radrl.plan.peaks import Items, Model
+from radrl.reports import prompts
 from radrl.training import length
 from radrl.training.preflight import check_redrawing
 
@@ -133,11 +134,17 @@ class Planner:
         return self._patches() // self.sizes.merge**2
 
     def sample(self, form: str = "plain", longest: int = 0) -> Sample:
-        """A sample of the corpus under the prompt of a form of output, with a report of at most `longest`."""
+        """A sample of the corpus under the prompt of a form of output, with a report of at most `longest`.
+
+        What stands in the places of a prompt is taken to be as long as it may be.
+        """
         own = self.params.ingest
         pictures = math.ceil(self.asked.films.of_a_study) if own.sample == "study" else 1
         prompt = shapes.prompt_tokens(
-            self.asked.shape, getattr(self.params.prompts, form), pictures, self.image_tokens()
+            self.asked.shape,
+            prompts.longest(getattr(self.params.prompts, form)),
+            pictures,
+            self.image_tokens(),
         )
         usual = self.asked.pace.report_tokens * (2 if form == "think_report" else 1)
         return Sample(pictures, pictures * self._patches(), prompt, min(longest, round(usual)))

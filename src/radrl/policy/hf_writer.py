@@ -13,7 +13,7 @@ from radrl.policy import folder, token_draws
 from radrl.policy.encoding import Films, decode_films, encode_prompts
 from radrl.policy.folder import Policy, ends
 from radrl.policy.shared_prefill import sharing, write_on
-from radrl.policy.writer import Drawn, Written
+from radrl.policy.writer import Drawn, Prompt, Written, of_each
 from radrl.process.devices import device_name, pin, place
 
 
@@ -21,7 +21,7 @@ from radrl.process.devices import device_name, pin, place
 def write(
     policy: Policy,
     films: Sequence[Sequence[Image.Image]],
-    prompt: str,
+    prompt: Prompt,
     *,
     max_new_tokens: int,
     samples: int = 1,
@@ -46,7 +46,7 @@ def write(
     Returns:
         For each its reports, shape (B, samples).
     """
-    inputs = encode_prompts(policy.processor, films, [prompt] * len(films)).to(policy.model.device)
+    inputs = encode_prompts(policy.processor, films, of_each(prompt, len(films))).to(policy.model.device)
     owners = torch.arange(len(films), device=policy.model.device).repeat_interleave(samples)
     numbers = None
     if temperature > 0:
@@ -64,7 +64,7 @@ def write(
 def draw(
     policy: Policy,
     films: Sequence[Sequence[Image.Image]],
-    prompt: str,
+    prompts: Sequence[str],
     *,
     numbers: torch.Tensor,
     temperature: float,
@@ -76,7 +76,7 @@ def draw(
     Args:
         policy: who writes.
         films: the pictures of B rows, one or more each.
-        prompt: the instruction.
+        prompts: the instruction of each.
         numbers: of the draws, as `radrl.policy.decoding.decode` takes them, shape (B, max_new_tokens).
         temperature: above 0.
         top_p: nucleus mass.
@@ -85,7 +85,7 @@ def draw(
     Returns:
         B reports as tokens with their log-probabilities.
     """
-    inputs = encode_prompts(policy.processor, films, [prompt] * len(films)).to(policy.model.device)
+    inputs = encode_prompts(policy.processor, films, list(prompts)).to(policy.model.device)
     shares = torch.ones_like(numbers)
     with sharing(policy.model, numbers=numbers, shares=shares):
         ids = policy.model.generate(**inputs, max_new_tokens=max_new_tokens, **_decoding(temperature, top_p))
@@ -138,7 +138,7 @@ class HfWriter:
         pin(threads, where)
         return cls(folder.load(path, dtype=dtype, device=where))
 
-    def write(self, films: Sequence[Films], prompt: str, **how: Any) -> list[list[Written]]:
+    def write(self, films: Sequence[Films], prompt: Prompt, **how: Any) -> list[list[Written]]:
         """See `radrl.policy.writer.Writer`."""
         return write(self.policy, [decode_films(own) for own in films], prompt, **how)
 

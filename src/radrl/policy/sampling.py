@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from radrl.mapping.engines import Work, mapped
 from radrl.policy.encoding import Films
-from radrl.policy.writer import Writer
+from radrl.policy.writer import Prompt, Writer, of_part
 from radrl.storage import parquet_files
 from radrl.storage.whole_files import whole_file
 
@@ -27,7 +27,7 @@ class Sampling:
     Args:
         sample_ids: N ids.
         films: their films as PNG bytes.
-        prompt: the instruction.
+        prompt: the instruction, or N of them.
         settings: samples, films_per_shard, batch_size, temperature, top_p, max_new_tokens.
         seed: of all draws; a sample's follow from it and the sample's place among the N, whatever the shards.
         workspace: where finished shards outlive a kill.
@@ -35,7 +35,7 @@ class Sampling:
 
     sample_ids: Sequence[str]
     films: Sequence[Films]
-    prompt: str
+    prompt: Prompt
     settings: Mapping[str, Any]
     seed: int
     workspace: Path
@@ -68,7 +68,8 @@ class Sampling:
     def _rows_of_batch(self, writer: Writer, samples: range) -> list[dict[str, Any]]:
         part = slice(samples.start, samples.stop)
         how = {name: self.settings[name] for name in ("max_new_tokens", "samples", "temperature", "top_p")}
-        reports = writer.write(self.films[part], self.prompt, **how, seed=self.seed, first=samples.start)
+        prompt = of_part(self.prompt, part)
+        reports = writer.write(self.films[part], prompt, **how, seed=self.seed, first=samples.start)
         return [
             {"sample_id": sample_id, "rollout": k, "report": report.text}
             for sample_id, drawn in zip(self.sample_ids[part], reports, strict=True)

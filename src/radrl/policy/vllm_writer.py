@@ -18,7 +18,7 @@ import torch
 
 from radrl.policy import folder
 from radrl.policy.encoding import Films, prompt_text
-from radrl.policy.writer import Drawn, Vllm, Written
+from radrl.policy.writer import Drawn, Prompt, Vllm, Written, of_each
 from radrl.process.devices import DeviceError, place
 from radrl.process.isolated.talk import SCRIPTS, Talk, interpreter
 from radrl.storage import pointers
@@ -90,7 +90,13 @@ class VllmWriter:
         self.device = f"{about['device']}, vLLM {about['vllm']} on torch {about['torch']}"
 
     def write(
-        self, films: Sequence[Films], prompt: str, *, samples: int = 1, temperature: float = 0.0, **how: Any
+        self,
+        films: Sequence[Films],
+        prompt: Prompt,
+        *,
+        samples: int = 1,
+        temperature: float = 0.0,
+        **how: Any,
     ) -> list[list[Written]]:
         """See `radrl.policy.writer.Writer`.
 
@@ -104,7 +110,7 @@ class VllmWriter:
     def tokens(
         self,
         films: Sequence[Films],
-        prompt: str,
+        prompt: Prompt,
         *,
         max_new_tokens: int,
         samples: int,
@@ -121,7 +127,7 @@ class VllmWriter:
     def draw(
         self,
         films: Sequence[Films],
-        prompt: str,
+        prompt: Prompt,
         *,
         seeds: Sequence[int],
         max_new_tokens: int,
@@ -132,7 +138,7 @@ class VllmWriter:
 
         Args:
             films: as all that follows, of `write`.
-            prompt: the instruction.
+            prompt: the instruction, or B of them.
             seeds: B numbers below 2 ** 62.
             max_new_tokens: tokens a report may have.
             temperature: above 0.
@@ -166,10 +172,15 @@ class VllmWriter:
         folder.check_weights(weights, numbers=False)
         self._talk.ask({"load": str(weights.absolute())}, 0)
 
-    def _ask(self, films: Sequence[Films], prompt: str, seeds: Sequence[int], **sampling: Any) -> list[Any]:
+    def _ask(
+        self, films: Sequence[Films], prompt: Prompt, seeds: Sequence[int], **sampling: Any
+    ) -> list[Any]:
         """What vLLM answers for each sample, by arguments of its SamplingParams."""
         request = {
-            "prompts": [self._ids(prompt, len(own)) for own in films],
+            "prompts": [
+                self._ids(each, len(own))
+                for each, own in zip(of_each(prompt, len(films)), films, strict=True)
+            ],
             "films": [[b64encode(film).decode() for film in own] for own in films],
             "seeds": list(seeds),
             "never": self._never(),

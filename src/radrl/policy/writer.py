@@ -41,6 +41,27 @@ class Drawn:
     log_probabilities: list[float]
 
 
+Prompt = str | Sequence[str]
+"""One instruction for all samples, or one of each."""
+
+
+def of_part(prompt: Prompt, part: slice) -> Prompt:
+    """The instruction of some of the samples, or theirs."""
+    return prompt if isinstance(prompt, str) else prompt[part]
+
+
+def of_each(prompt: Prompt, samples: int) -> list[str]:
+    """The instruction of each of so many samples.
+
+    Raises:
+        ValueError: there are more or fewer instructions.
+    """
+    every = [prompt] * samples if isinstance(prompt, str) else list(prompt)
+    if len(every) != samples:
+        raise ValueError(f"{len(every)} prompts for {samples} samples; give one for all, or one each")
+    return every
+
+
 class Writer(Protocol):
     """A policy behind an engine.
 
@@ -53,7 +74,7 @@ class Writer(Protocol):
     def write(
         self,
         films: Sequence[Sequence[bytes]],
-        prompt: str,
+        prompt: Prompt,
         *,
         max_new_tokens: int,
         samples: int = 1,
@@ -66,7 +87,7 @@ class Writer(Protocol):
 
         Args:
             films: the films of B samples as PNG bytes, one or more each.
-            prompt: the instruction.
+            prompt: the instruction, or B of them.
             max_new_tokens: tokens a report may have, its end included.
             samples: reports a sample of the corpus.
             temperature: 0 is greedy.

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from radrl.mapping.engines import Work, mapped
 from radrl.policy.encoding import Films
-from radrl.policy.writer import Writer
+from radrl.policy.writer import Prompt, Writer, of_part
 
 PREFIX: Final = "generate/"
 
@@ -71,13 +71,13 @@ class Writing:
 
     Args:
         films: of N samples as PNG bytes.
-        prompt: the instruction.
+        prompt: the instruction, or N of them.
         settings: batch_size, temperature, top_p, max_new_tokens.
         seed: of the draws when temperature is above 0; a sample's follow from it and its place among the N.
     """
 
     films: Sequence[Films]
-    prompt: str
+    prompt: Prompt
     settings: Mapping[str, Any]
     seed: int
 
@@ -99,8 +99,9 @@ class Writing:
             A text a sample.
         """
         how = {name: self.settings[name] for name in ("max_new_tokens", "temperature", "top_p")}
-        chosen = self.films[samples.start : samples.stop]
-        drawn = writer.write(chosen, self.prompt, **how, seed=self.seed, first=samples.start)
+        part = slice(samples.start, samples.stop)
+        prompt = of_part(self.prompt, part)
+        drawn = writer.write(self.films[part], prompt, **how, seed=self.seed, first=samples.start)
         return [output.text for (output,) in drawn]
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from radrl.reporting import Asked, Reporter, TrainedArm, film_as_seen
+from radrl.rexrank.form import Study, context
 from radrl.storage.digests import sha256
 
 
@@ -26,9 +27,10 @@ class ArmWriter:
         """See `radrl.rexrank.predictions.Writer`: as ingest brings films into the corpus."""
         return film_as_seen(film, self._asked)
 
-    def write(self, pictures: Sequence[tuple[bytes, ...]], first: int) -> list[str]:
+    def write(self, studies: Sequence[Study], pictures: Sequence[tuple[bytes, ...]], first: int) -> list[str]:
         """See `radrl.rexrank.predictions.Writer`: as generate lets the policy write."""
-        return [report.text for report in self._reporter.write(pictures, first=first)]
+        known = [context(study.entry) for study in studies]
+        return [report.text for report in self._reporter.write(pictures, first=first, known=known)]
 
 
 def about(arm: TrainedArm, asked: Asked) -> dict[str, str]:

@@ -2,13 +2,14 @@
 
 The file is one JSON object, an entry a study under the study's key. Of an entry are read ``image_path`` (all
 films, below the folder of films, with or without a slash before it), ``key_image_path`` (the frontal one, for
-models of one film) and ``frontal_lateral`` (the views, in any source's words). All else, such as ``context``
-and the reference's sections, goes with the entry as it stands. NaN stands for what is absent, as in the
-files that ReXrank publishes.
+models of one film), ``frontal_lateral`` (the views, in any source's words) and, for prompts with places,
+``context``. All else, such as the reference's sections, goes with the entry as it stands. NaN stands for what
+is absent, as in the files that ReXrank publishes.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,11 @@ from radrl.storage import json_files
 _SHOWN: Final = 10
 """Problems that a message lists."""
 
+_CONTEXT: Final = {
+    "age": re.compile(r"\bAge:\s*([^.]*?)(?:\.0)?\."),
+    "indication": re.compile(r"\bIndication:\s*(.*?)\s*(?:Comparison:.*)?$", re.DOTALL),
+}
+_NOTHING: Final = ("", "nan", "None", "None.")
 Entry = Mapping[str, Any]
 
 
@@ -141,6 +147,25 @@ def located(chosen: Mapping[str, Sequence[str]], folder: Path) -> dict[str, tupl
             listed(some, missing) + f"\nMend: is {folder} the folder that image paths start from?"
         )
     return found
+
+
+def context(entry: Entry) -> dict[str, str | None]:
+    """What an entry tells of its study for a prompt.
+
+    Args:
+        entry: of a study.
+
+    Returns:
+        By place of a prompt (`radrl.reports.prompts.PLACES`) the age, which may be a range, and the
+        indication; a prior is in no entry.
+
+    Example:
+        >>> context({"context": "Age:60-70.Gender:F.Indication: Dyspnea.Comparison: None."})
+        {'age': '60-70', 'indication': 'Dyspnea.'}
+    """
+    text = entry.get("context")
+    found = {name: form.search(text) if isinstance(text, str) else None for name, form in _CONTEXT.items()}
+    return {name: None if part is None or part[1] in _NOTHING else part[1] for name, part in found.items()}
 
 
 def listed(title: str, problems: Sequence[str]) -> str:

@@ -129,7 +129,9 @@ class Writer(Protocol):
         """
         ...
 
-    def write(self, pictures: Sequence[tuple[bytes, ...]], first: int) -> Sequence[str]:
+    def write(
+        self, studies: Sequence[Study], pictures: Sequence[tuple[bytes, ...]], first: int
+    ) -> Sequence[str]:
         """Reports of some studies by their pictures; `first` is the place of the first among all."""
         ...
 
@@ -174,7 +176,7 @@ def fill(
         for start in range(taken, len(studies), at_once):
             part = studies[start : start + at_once]
             pictures = [_pictures(study, films[study.key], writer) for study in part]
-            reports = writer.write(pictures, start)
+            reports = writer.write(part, pictures, start)
             kept.add((study.key, report) for study, report in zip(part, reports, strict=True))
             done(len(part))
         _write_whole(studies, kept.reports, output)

@@ -19,6 +19,7 @@ from radrl.data import images
 from radrl.observations import OBSERVATIONS
 from radrl.params.schema import Params
 from radrl.reporting import arm_prompt
+from radrl.reports.prompts import places
 from radrl.storage import pointers
 
 if TYPE_CHECKING:
@@ -88,8 +89,8 @@ def save(policy: Path, params: Params, arm: str, target: Path) -> Path:
         target / "model",
         loader_module=served.__name__,
         data_path=str(data),
-        signature=_signature(),
-        input_example=_example(params),
+        signature=_signature(how["prompt"]),
+        input_example=_example(params, how["prompt"]),
         pip_requirements=["radrl"],
     )
     return target / "model"
@@ -155,18 +156,24 @@ def scored(client: MlflowClient, experiment: str, arm: str, reports: str) -> Sco
     return Scored(str(found[0].model_id), name, corpus.digest, source) if found else None
 
 
-def _signature() -> ModelSignature:
+def _signature(prompt: str) -> ModelSignature:
+    """A film, and texts for the places of the prompt; null or no column where they are not known."""
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, Schema
 
     from radrl.wiring.served import IMAGE
 
     outputs = [ColSpec("string", name) for name in ("report", *OBSERVATIONS)]
-    return ModelSignature(Schema([ColSpec("string", IMAGE)]), Schema(outputs))
+    inputs = [ColSpec("string", name, required=False) for name in _places(prompt)]
+    return ModelSignature(Schema([ColSpec("string", IMAGE), *inputs]), Schema(outputs))
 
 
-def _example(params: Params) -> pd.DataFrame:
-    """A request: a grey ramp, which is no film of anybody."""
+def _places(prompt: str) -> list[str]:
+    return list(dict.fromkeys(place.name for place in places(prompt)))
+
+
+def _example(params: Params, prompt: str) -> pd.DataFrame:
+    """A request: a grey ramp, which is no film of anybody, and nothing known of it."""
     import numpy as np
     import pandas as pd
 
@@ -176,7 +183,8 @@ def _example(params: Params) -> pd.DataFrame:
     ramp = np.tile(np.linspace(0, 255, size).astype(np.uint8), (size, 1))
     film = base64.b64encode(images.encode_png(ramp)).decode()
     # MLflow compares column names with a range, which pandas 3.0.0 refuses for those that are text to it
-    return pd.DataFrame([[film]], columns=pd.Index([IMAGE], dtype=object))
+    names = [IMAGE, *_places(prompt)]
+    return pd.DataFrame([[film, *[""] * (len(names) - 1)]], columns=pd.Index(names, dtype=object))
 
 
 FOLDER: Final = "comparison"

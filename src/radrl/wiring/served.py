@@ -30,6 +30,7 @@ from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAI
 from radrl.process import importing
 from radrl.process.http_door import App, Guarded, Receive, Refused, Send
 from radrl.reporting import Asked, FilmError, Reporter, film_as_seen
+from radrl.reports.prompts import PLACES, require_places
 from radrl.storage.json_files import NoJson, parsed
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Served:
         """Write on films.
 
         Args:
-            model_input: column `image`, a film a row.
+            model_input: column `image`, a film a row, and columns named as the prompt's places, if any.
             params: none are taken.
 
         Returns:
@@ -80,17 +81,31 @@ class Served:
         """
         try:
             films = [[film] for film in self._films(model_input)]
-        except FilmError as error:
+            known = self._known(model_input)
+        except ValueError as error:  # a FilmError too
             raise _refused(str(error)) from None
         with self._one:  # MLflow's server of models calls from several threads
-            reports = [report.text for part in self._parts(films) for report in self._reporter.write(part)]
+            reports = [
+                report.text
+                for part in self._parts(len(films))
+                for report in self._reporter.write(films[part], known=known[part])
+            ]
         labels = self._labeler.label(reports)
         words = {name: [WORDS[said] for said in labels[:, at]] for at, name in enumerate(OBSERVATIONS)}
         return pd.DataFrame({"report": reports} | words)
 
-    def _parts(self, films: list[list[bytes]]) -> list[list[list[bytes]]]:
+    def _parts(self, films: int) -> list[slice]:
         size = self._asked.batch_size
-        return [films[start : start + size] for start in range(0, len(films), size)]
+        return [slice(start, start + size) for start in range(0, films, size)]
+
+    def _known(self, given: pd.DataFrame) -> list[dict[str, str | None]]:
+        """What each row tells of its study besides the film; null where it does not."""
+        names = [name for name in PLACES if name in given.columns]
+        require_places(self._asked.prompt, names)
+        return [
+            {name: _told(f"row {number}: {name!r}", value) for name, value in zip(names, row, strict=True)}
+            for number, row in enumerate(given[names].itertuples(index=False), start=1)
+        ]
 
     def _films(self, given: pd.DataFrame) -> list[bytes]:
         if not len(given):
@@ -104,6 +119,14 @@ class Served:
             file.write(_decoded(name, value))
             file.flush()
             return film_as_seen(Path(file.name), self._asked, name=name)
+
+
+def _told(name: str, value: Any) -> str | None:
+    if value is None or value != value:  # null, as pandas has it
+        return None
+    if not isinstance(value, str):
+        raise FilmError(f"{name} is {type(value).__name__}; send it as text")
+    return value
 
 
 def _decoded(name: str, value: Any) -> bytes:

@@ -124,8 +124,22 @@ def test_a_row_becomes_a_record_without_what_could_tell_who_it_was(release, tmp_
         split="train",
         findings="Heart normal.",
         impression="1. Clear, film 1.",
+        taken=1,
     )
     assert "SECRET" not in repr(record)
+
+
+def test_context_is_that_of_the_studys_first_row(release, caplog):
+    first = {"age": "61", "section_clinical_history": "", "section_history": " Cough. "}
+    told = (
+        film(**first, patient_report_date_order="3"),
+        film(view=2, age="62", section_clinical_history="Other."),
+    )
+    assert [(r.indication, r.age, r.taken) for r in release(*told)] == [("Cough.", 61, 3)] * 2
+    (record,) = release(film(study=2, section_clinical_history="Fever.", section_history="Cough."))
+    assert (record.indication, record.age) == ("Fever.", None)
+    assert "column age holds no such number" in caplog.text
+    assert "SECRET" not in caplog.text
 
 
 @pytest.mark.parametrize(("films", "suffix"), [("png", ".png"), ("jpg", ".jpg"), ("dicom", ".dcm")])

@@ -23,7 +23,9 @@ def read(tmp_path):
 def test_a_row_becomes_a_record(read, tmp_path):
     columns = {role: role for role in csv.ROLES}
     header = ",".join(csv.ROLES)
-    assert read(f"{header}\na/1.png,All,Clear.,Normal.,p1,s1,validate,AP Supine\n", columns) == [
+    assert read(
+        f"{header}\na/1.png,All,Clear.,Normal.,p1,s1,validate,AP Supine,Cough,061Y,2024-01-31\n", columns
+    ) == [
         Record(
             key="reports.csv row 2",
             study_id="s1",
@@ -34,8 +36,29 @@ def test_a_row_becomes_a_record(read, tmp_path):
             findings="Clear.",
             impression="Normal.",
             report="All",
+            indication="Cough",
+            age=61,
+            taken=738_915 * 86_400,  # days since 0001-01-01
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("age", "date", "problem"),
+    [
+        ("old", "", "'old' is no age"),
+        ("300", "", "'300' is no age"),
+        ("", "31.1.24", "'31.1.24' is no whole"),
+    ],
+)
+def test_an_age_or_a_date_that_cannot_be_read_is_refused_with_the_mend(read, age, date, problem):
+    columns = {**COLUMNS, "age": "age", "date": "date"}
+    (refusal,) = read(f"file,text,age,date\n1.png,Clear.,{age},{date}\n", columns)
+    assert refusal.reason == "malformed_row"
+    assert problem in refusal.detail
+    assert f"set columns.{'age' if age else 'date'} to null" in refusal.detail
+    (record,) = read("file,text,age,date\n1.png,Clear.,,7\n", columns)
+    assert (record.age, record.taken) == (None, 7)
 
 
 def test_what_the_table_lacks_is_absent(read, tmp_path):

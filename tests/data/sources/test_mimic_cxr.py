@@ -81,6 +81,8 @@ def test_first_record_in_full(root):
         split="train",
         findings="The lungs are clear.",
         impression="No acute process.",
+        indication="___F with cough",
+        taken=21800506213014,
     )
 
 

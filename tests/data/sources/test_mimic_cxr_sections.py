@@ -38,6 +38,7 @@ def test_usual_report():
     assert read_sections(USUAL) == Sections(
         findings="The lungs are clear of consolidation.\nThe heart is normal.",
         impression="No acute cardiopulmonary process.",
+        indication="___F with cough // pneumonia?",
     )
 
 

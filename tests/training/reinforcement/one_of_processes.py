@@ -141,7 +141,7 @@ def train(job: dict[str, Any], case: dict[str, Any], workspace: Path) -> dict[st
 def copying(job: dict[str, Any], case: dict[str, Any], settings: dict[str, Any]) -> RoundedSampler:
     """A copy that writes; in float32, for sums of bfloat16 depend on how many rows share them."""
     own = folder.load(job["policies"][case["family"]])
-    return RoundedSampler(own, job["prompt"], settings, seed=3)
+    return RoundedSampler(own, settings, seed=3)
 
 
 def watched(job: dict[str, Any], films: Sequence[tuple[bytes, ...]]) -> Watch:

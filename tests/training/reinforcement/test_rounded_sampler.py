@@ -43,9 +43,9 @@ def rows(films: Callable[..., list[bytes]]) -> list[list[Image.Image]]:
 
 
 @pytest.fixture
-def sampler(policy_folder: Path, prompt: str) -> Callable[..., RoundedSampler]:
+def sampler(policy_folder: Path) -> Callable[..., RoundedSampler]:
     def made(dtype: str = "bfloat16", **settings: Any) -> RoundedSampler:
-        return RoundedSampler(folder.load(policy_folder, dtype=dtype), prompt, SETTINGS | settings, seed=3)
+        return RoundedSampler(folder.load(policy_folder, dtype=dtype), SETTINGS | settings, seed=3)
 
     return made
 
@@ -74,14 +74,16 @@ def test_log_probabilities_are_those_of_one_pass_over_the_whole(
     sampler: Callable[..., RoundedSampler], rows: Any, policy_folder: Path, prompt: str, top_p: float
 ) -> None:
     policy = folder.load(policy_folder)
-    drawn = sampler("float32", top_p=top_p).draw(policy.model, rows, accelerator=process(), step=0)
+    drawn = sampler("float32", top_p=top_p).draw(
+        policy.model, rows, [prompt] * len(rows), accelerator=process(), step=0
+    )
     assert len({tuple(one.ids) for one in drawn}) == len(rows)
     for film, one in zip(rows, drawn, strict=True):
         assert one.log_probabilities == pytest.approx(under(policy, film, one.ids, prompt, top_p), abs=1e-4)
 
 
 def test_a_report_holds_its_end_and_nothing_behind_it(
-    sampler: Callable[..., RoundedSampler], rows: Any, policy_folder: Path
+    sampler: Callable[..., RoundedSampler], rows: Any, policy_folder: Path, prompt: str
 ) -> None:
     policy = folder.load(policy_folder)
     end = policy.processor.tokenizer.eos_token_id
@@ -90,7 +92,7 @@ def test_a_report_holds_its_end_and_nothing_behind_it(
         model.lm_head.bias = torch.nn.Parameter(torch.zeros(model.lm_head.out_features))
     with torch.no_grad():
         policy.model.lm_head.bias[end] = 5.0
-    drawn = own.draw(policy.model, rows, accelerator=process(), step=0)
+    drawn = own.draw(policy.model, rows, [prompt] * len(rows), accelerator=process(), step=0)
     ended = [one for one in drawn if len(one.ids) < SETTINGS["max_new_tokens"]]
     assert ended
     assert all(one.ids.index(end) == len(one.ids) - 1 for one in ended)
@@ -98,13 +100,13 @@ def test_a_report_holds_its_end_and_nothing_behind_it(
 
 
 def test_draws_follow_from_seed_step_place_and_attempt(
-    sampler: Callable[..., RoundedSampler], rows: Any, policy_folder: Path
+    sampler: Callable[..., RoundedSampler], rows: Any, policy_folder: Path, prompt: str
 ) -> None:
     model, own = folder.load(policy_folder).model, sampler()
     rows = [*rows, rows[0]]
 
     def drawn(some: Any, index: int = 0, **at: int) -> list[Drawn]:
-        return own.draw(model, some, accelerator=process(index), **at)
+        return own.draw(model, some, [prompt] * len(some), accelerator=process(index), **at)
 
     whole = drawn(rows, step=2)
     parts = drawn(rows[:3], step=2) + drawn(rows[3:], 1, step=2)
@@ -114,20 +116,22 @@ def test_draws_follow_from_seed_step_place_and_attempt(
 
 
 def test_the_copy_follows_the_weights_that_train(
-    sampler: Callable[..., RoundedSampler], rows: Any, policy_folder: Path
+    sampler: Callable[..., RoundedSampler], rows: Any, policy_folder: Path, prompt: str
 ) -> None:
     trained = folder.load(policy_folder).model
     own = sampler()
     with torch.no_grad():
         for weight in trained.parameters():
             weight.add_(1e-2)
-    own.draw(trained, rows, accelerator=process(), step=0)
+    own.draw(trained, rows, [prompt] * len(rows), accelerator=process(), step=0)
     for name, weight in own.policy.model.named_parameters():
         assert torch.equal(weight, trained.get_parameter(name).bfloat16()), name
     before = {name: weight.clone() for name, weight in own.policy.model.state_dict().items()}
     with torch.no_grad():
         trained.lm_head.weight.mul_(2)
-    own.draw(trained, rows, accelerator=process(), step=0, attempt=1)  # further films of a step, same weights
+    own.draw(
+        trained, rows, [prompt] * len(rows), accelerator=process(), step=0, attempt=1
+    )  # further films of a step, same weights
     assert all(torch.equal(before[name], weight) for name, weight in own.policy.model.state_dict().items())
 
 

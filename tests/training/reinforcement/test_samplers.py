@@ -94,21 +94,27 @@ class Double:
 
     Args:
         drawn: of each step its rollouts.
-        prompt: the instruction.
         processor: the policy's.
         stale: a policy whose log-probabilities it gives back, whatever the weights that train.
     """
 
-    def __init__(self, drawn: list[Any], prompt: str, processor: Any, stale: Any = None) -> None:
-        self.drawn, self.prompt, self.processor, self.stale = drawn, prompt, processor, stale
+    def __init__(self, drawn: list[Any], processor: Any, stale: Any = None) -> None:
+        self.drawn, self.processor, self.stale = drawn, processor, stale
 
     def draw(
-        self, model: Any, films: Sequence[Pictures], *, accelerator: Any, step: int, attempt: int = 0
+        self,
+        model: Any,
+        films: Sequence[Pictures],
+        prompts: Sequence[str],
+        *,
+        accelerator: Any,
+        step: int,
+        attempt: int = 0,
     ) -> list[Drawn]:
         policy = Policy(self.stale or model, self.processor)
         return [
-            Drawn(ids, of(log_probabilities(policy, own, ids, self.prompt), ids))
-            for own, ids in zip(films, self.drawn[step], strict=True)
+            Drawn(ids, of(log_probabilities(policy, own, ids, asked), ids))
+            for own, ids, asked in zip(films, self.drawn[step], prompts, strict=True)
         ]
 
 
@@ -130,11 +136,11 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[list[list[int]]]:
 @pytest.mark.parametrize("oracle", [None, MIXING], ids=["grpo", "oracle"])
 @pytest.mark.parametrize("mode", ["token_truncate", "sequence_mask"])
 def test_an_equal_engine_has_ratios_of_1_and_makes_the_same_update(
-    run: Run, drawn: list[Any], prompt: str, policy_folder: Path, mode: str, oracle: Any
+    run: Run, drawn: list[Any], policy_folder: Path, mode: str, oracle: Any
 ) -> None:
     expected, curve = run(oracle=oracle, workspace="own")
     processor = folder.load(policy_folder).processor
-    double = Double(list(drawn), prompt, processor)
+    double = Double(list(drawn), processor)
     again, other = run(double, oracle=oracle, workspace="other", importance={"mode": mode, "cap": 3.0})
     for row, same in zip(curve, other, strict=True):
         assert same["sampling/ratio_mean"] == pytest.approx(1, abs=1e-5)
@@ -154,14 +160,12 @@ def assert_same_weights(found: Policy, expected: Policy, *, atol: float) -> None
         torch.testing.assert_close(weight, other[name], rtol=0, atol=atol, msg=name)
 
 
-def test_a_stale_engine_shows_and_is_capped(
-    run: Run, drawn: list[Any], prompt: str, policy_folder: Path
-) -> None:
+def test_a_stale_engine_shows_and_is_capped(run: Run, drawn: list[Any], policy_folder: Path) -> None:
     """It says what the weights that training started from would, which is right in the first step alone."""
     expected, _ = run(learning_rate=1e-2, workspace="own")
     start = folder.load(policy_folder)
     cap = {"importance": {"mode": "token_truncate", "cap": 1.01}, "learning_rate": 1e-2}
-    double = Double(list(drawn), prompt, start.processor, start.model)
+    double = Double(list(drawn), start.processor, start.model)
     trained, curve = run(double, workspace="stale", **cap)
     assert curve[0]["sampling/ratio_max"] == pytest.approx(1, abs=1e-4)
     for row in curve[1:]:
@@ -174,11 +178,11 @@ def test_a_stale_engine_shows_and_is_capped(
 
 
 def test_without_a_correction_the_engines_word_does_not_count(
-    run: Run, drawn: list[Any], prompt: str, policy_folder: Path
+    run: Run, drawn: list[Any], policy_folder: Path
 ) -> None:
     expected, _ = run(workspace="own")
     start = folder.load(policy_folder)
-    double = Double(list(drawn), prompt, start.processor, start.model)
+    double = Double(list(drawn), start.processor, start.model)
     again, curve = run(double, workspace="other", importance=None)
     assert_same_weights(again, expected, atol=0)
     assert not any(name.startswith("sampling/") for name in curve[0])
@@ -196,10 +200,10 @@ class TestRequests:
     ) -> None:
         policy, shown = folder.load(policy_folder), [decode_films([film]) for film in films(2)]
         with closing(VllmWriter(policy_folder, **ON_CPU, draws=True)) as writer:
-            sampler = VllmSampler(writer, ASK, SETTINGS, seed=3, workspace=tmp_path)
-            found = sampler.draw(policy.model, shown, accelerator=alone(), step=5)
+            sampler = VllmSampler(writer, SETTINGS, seed=3, workspace=tmp_path)
+            found = sampler.draw(policy.model, shown, [ASK] * len(shown), accelerator=alone(), step=5)
             assert list(tmp_path.glob("*weights*")) == []
-            sampler.draw(policy.model, shown[:1], accelerator=alone(), step=6)
+            sampler.draw(policy.model, shown[:1], [ASK], accelerator=alone(), step=6)
         opened, load, draw, again, other = worker.asked()
         assert opened["open"]["logprobs_mode"] == "processed_logprobs"
         assert "model.safetensors" in load["files"]
@@ -217,9 +221,11 @@ class TestRequests:
     ) -> None:
         policy, shown = folder.load(policy_folder), [decode_films([film]) for film in films(2)]
         with closing(VllmWriter(policy_folder, **ON_CPU, draws=True)) as writer:
-            sampler = VllmSampler(writer, ASK, SETTINGS, seed=3, workspace=tmp_path)
+            sampler = VllmSampler(writer, SETTINGS, seed=3, workspace=tmp_path)
             for attempt in (0, 1, 2, 1):
-                sampler.draw(policy.model, shown, accelerator=alone(), step=5, attempt=attempt)
+                sampler.draw(
+                    policy.model, shown, [ASK] * len(shown), accelerator=alone(), step=5, attempt=attempt
+                )
         requests = worker.asked()
         assert ["load" in own for own in requests] == [False, True, False, False, False, False]
         drawn = [tuple(own["seeds"]) for own in requests if "seeds" in own]
@@ -232,9 +238,9 @@ class TestRequests:
         policy, shown = folder.load(policy_folder), [decode_films([film]) for film in films(4)]
         folder.save(policy, tmp_path / samplers.WEIGHTS)  # as the first process has left it for the second
         with closing(VllmWriter(policy_folder, **ON_CPU, draws=True)) as writer:
-            sampler = VllmSampler(writer, ASK, SETTINGS, seed=3, workspace=tmp_path)
-            sampler.draw(policy.model, shown[2:], accelerator=alone(1), step=5)
-            sampler.draw(policy.model, shown, accelerator=alone(0), step=5)
+            sampler = VllmSampler(writer, SETTINGS, seed=3, workspace=tmp_path)
+            sampler.draw(policy.model, shown[2:], [ASK] * len(shown[2:]), accelerator=alone(1), step=5)
+            sampler.draw(policy.model, shown, [ASK] * len(shown), accelerator=alone(0), step=5)
         requests = [own for own in worker.asked() if "seeds" in own]
         second, whole = requests
         for name in ("seeds", "films", "prompts"):
@@ -248,8 +254,8 @@ class TestRequests:
 
         policy, (film,) = folder.load(policy_folder), films(1)
         with closing(VllmWriter(policy_folder, **ON_CPU, draws=True)) as writer:
-            sampler = VllmSampler(writer, ASK, SETTINGS, seed=3, workspace=tmp_path)
-            sampler.draw(policy.model, [decode_films([film])], accelerator=alone(), step=0)
+            sampler = VllmSampler(writer, SETTINGS, seed=3, workspace=tmp_path)
+            sampler.draw(policy.model, [decode_films([film])], [ASK], accelerator=alone(), step=0)
         sent = Image.open(io.BytesIO(b64decode(worker.asked()[2]["films"][0][0])))
         np.testing.assert_array_equal(np.asarray(sent), np.asarray(decode_films([film])[0]))
 
@@ -367,7 +373,9 @@ class TestShippedPolicy:
         how = SETTINGS | {"max_new_tokens": 24, "temperature": temperature, "top_p": top_p}
         sampler = VllmSampler(shipped, ASK, how, seed=1, workspace=tmp_path)
         for own, one in zip(
-            shown, sampler.draw(policy.model, shown, accelerator=alone(), step=2), strict=True
+            shown,
+            sampler.draw(policy.model, shown, [ASK] * len(shown), accelerator=alone(), step=2),
+            strict=True,
         ):
             logits = log_probabilities(policy, own, one.ids, ASK) / temperature
             logits[:, policy.model.generation_config.suppress_tokens] = -torch.inf
@@ -379,12 +387,18 @@ class TestShippedPolicy:
     ) -> None:
         shown = [decode_films([film]) for film in films(1, size=112) for _ in range(6)]
         sampler = VllmSampler(shipped, ASK, SETTINGS, seed=1, workspace=tmp_path)
-        whole = sampler.draw(changed.policy.model, shown, accelerator=alone(), step=2)
-        assert whole == sampler.draw(changed.policy.model, shown, accelerator=alone(), step=2)
+        whole = sampler.draw(changed.policy.model, shown, [ASK] * len(shown), accelerator=alone(), step=2)
+        assert whole == sampler.draw(
+            changed.policy.model, shown, [ASK] * len(shown), accelerator=alone(), step=2
+        )
         (tmp_path / samplers.WEIGHTS).mkdir()
         changed.policy.model.save_pretrained(tmp_path / samplers.WEIGHTS)
-        assert whole[3:] == sampler.draw(changed.policy.model, shown[3:], accelerator=alone(1), step=2)
-        assert whole != sampler.draw(changed.policy.model, shown, accelerator=alone(), step=3)
+        assert whole[3:] == sampler.draw(
+            changed.policy.model, shown[3:], [ASK] * len(shown[3:]), accelerator=alone(1), step=2
+        )
+        assert whole != sampler.draw(
+            changed.policy.model, shown, [ASK] * len(shown), accelerator=alone(), step=3
+        )
         assert len({tuple(one.ids) for one in whole}) > 1
 
 
@@ -409,7 +423,7 @@ def test_a_training_killed_and_resumed_is_as_never_stopped(
                 ),
                 reward=RewardSum([Part(Thirds(), 1.0)]),
                 credit=Uniform(),
-                sampler=VllmSampler(writer, ASK, SETTINGS, seed=3, workspace=tmp_path / workspace),
+                sampler=VllmSampler(writer, SETTINGS, seed=3, workspace=tmp_path / workspace),
                 settings=SETTINGS | {"checkpoint_every": 1},
                 seed=3,
                 workspace=tmp_path / workspace,

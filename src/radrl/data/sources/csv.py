@@ -5,17 +5,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from radrl.data.quarantine import Refusal
 from radrl.data.sources import Source
-from radrl.data.study import Record, view_table, view_word
+from radrl.data.study import Record, moment, view_table, view_word, years
 from radrl.data.tables import BrokenRow, Row, SourceError, Table, open_table
 from radrl.parts.section import LocalPath, Section, takes
 
 _log = logging.getLogger(__name__)
 TEXTS: Final = ("report", "findings", "impression")
-ROLES: Final = ("image", *TEXTS, "patient", "study", "split", "view")
+Role = Literal[
+    "image", "report", "findings", "impression", "patient", "study", "split", "view",
+    "indication", "age", "date",
+]  # fmt: skip
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
 """What a column can be."""
 _NULLS: Final = frozenset({"", "nan", "na", "n/a", "null", "none", "<na>"})
 
@@ -25,9 +29,7 @@ class CsvSection(Section):
 
     path: LocalPath
     image_root: LocalPath
-    columns: dict[
-        Literal["image", "report", "findings", "impression", "patient", "study", "split", "view"], str | None
-    ]
+    columns: dict[Role, str | None]
     views: dict[str, Literal["frontal", "lateral", "unknown"]]
 
 
@@ -58,7 +60,8 @@ def read(
         path: the CSV or TSV file; encoding and delimiter as `radrl.data.tables.open_table` finds them.
         image_root: the folder that the paths in the image column start from.
         columns: role to column name, or to nothing: `image` and one of `report`, `findings`, `impression` at
-            least; `patient`, `study`, `split`, `view` as available.
+            least; the others as available. `age` is in years, `date` what
+            `radrl.data.study.moment` reads; a row with another age or date is refused, one without is not.
         views: view words of this file to `frontal`, `lateral` or `unknown`, added to
             `radrl.data.study.VIEW_WORDS`; a word that is in neither is `unknown`.
 
@@ -106,7 +109,11 @@ def _records(
         if view and view not in words and view not in unmapped:
             unmapped.add(view)
             _log.warning("%s: view %r is in no table of view words and counts as unknown", key, view)
-        yield _missing_id(key, cells, named) or _record(key, cells, image_root, words.get(view, "unknown"))
+        yield (
+            _missing_id(key, cells, named)
+            or _unreadable(key, cells, named)
+            or _record(key, cells, image_root, words.get(view, "unknown"))
+        )
     if row is None:
         raise SourceError(f"{table.path} has a header and no rows below it")
 
@@ -124,6 +131,16 @@ def _missing_id(key: str, cells: Mapping[str, str], named: Mapping[str, str]) ->
     return None
 
 
+def _unreadable(key: str, cells: Mapping[str, str], named: Mapping[str, str]) -> Refusal | None:
+    for role, read_cell in (("age", years), ("date", moment)):
+        try:
+            read_cell(cells.get(role, ""))
+        except ValueError as error:
+            mend = f"column {named[role]!r}: {error}; mend it, or set columns.{role} to null to do without"
+            return Refusal(key, "malformed_row", mend, cells.get("study", ""), cells["image"] or None)
+    return None
+
+
 def _record(key: str, cells: Mapping[str, str], image_root: Path, view: str) -> Record:
     return Record(
         key=key,
@@ -135,4 +152,7 @@ def _record(key: str, cells: Mapping[str, str], image_root: Path, view: str) -> 
         findings=cells.get("findings") or None,
         impression=cells.get("impression") or None,
         report=cells.get("report") or None,
+        indication=cells.get("indication") or None,
+        age=years(cells.get("age", "")),
+        taken=moment(cells.get("date", "")),
     )

@@ -19,6 +19,8 @@ from radrl.data.phantom.findings import (
     draw_patient,
     shares_of,
 )
+from radrl.data.phantom.follow_ups import FollowUp, compared, draw_change, with_finding
+from radrl.data.phantom.indications import draw_age, draw_indication
 from radrl.data.phantom.telegraphic import Wording, telegraphic
 from radrl.data.phantom.wording import (
     WORDS,
@@ -39,8 +41,9 @@ POOL: Final = "train"
 # A block of four studies belongs to one to four patients; blocks are drawn apart, so that a split can grow.
 _BLOCK: Final = 4
 _PARTITIONS: Final = ((1, 1, 1, 1), (2, 1, 1), (1, 1, 2), (2, 2), (3, 1), (4,))
+_PAIRS: Final = (2, 2)
 _PARTITION_CHANCES: Final = (0.35, 0.2, 0.2, 0.1, 0.1, 0.05)
-_PATIENT, _STUDY, _PARTITION, _KIND, _COPY = 0, 1, 2, 3, 4
+_PATIENT, _STUDY, _PARTITION, _KIND, _COPY, _FOLLOW, _AGE, _REQUEST = range(8)
 _REWORDED: Final = 0.5
 """The chance of a near copy's report to be worded a little otherwise, not to be the same."""
 
@@ -63,6 +66,7 @@ class PhantomSection(Section):
     exposure: float = 0.0
     contrast: PositiveFloat = 1.0
     wording: Wording = "usual"
+    follow_ups: Share = 0.0
 
     @field_validator("prevalence", mode="plain")
     @classmethod
@@ -100,6 +104,11 @@ class PhantomSection(Section):
 
     @model_validator(mode="after")
     def _a_pool(self) -> PhantomSection:
+        if self.follow_ups and self.near_copies + self.normal_share:
+            raise ValueError(
+                "follow_ups compares a patient's studies, of which near_copies and normal_share make others; "
+                "set these two to 0, or follow_ups"
+            )
         if self.near_copies + self.normal_share > 1:
             raise ValueError(
                 f"near_copies and normal_share are shares of the same training studies, together at most 1 "
@@ -127,12 +136,13 @@ def phantom(seed: int, image_size: int, **settings: Any) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a study stands: its split, its number there, its patient, and which visit it is."""
+    """Where a study stands: split, number, patient, which visit it is, whether it follows up the last one."""
 
     split: str
     index: int
     patient: int
     visit: int
+    follows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +160,13 @@ class _Kinds:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A study before it is printed: its case and report, and its own generator behind them."""
+    """A study before it is printed: its case and report, its own generator behind them, and its request."""
 
     case: Case
     report: Report
     rng: np.random.Generator
     lateral: bool
+    indication: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +198,7 @@ def read(
     exposure: float = 0.0,
     contrast: float = 1.0,
     wording: Wording = "usual",
+    follow_ups: float = 0.0,
 ) -> Iterator[Record]:
     """Draw studies, one after another.
 
@@ -217,6 +229,8 @@ def read(
         exposure: of all films, beside each one's own (`radrl.data.phantom.film.draw_film`).
         contrast: likewise.
         wording: whether the reports' sentences are left as they are, or are telegraphic, with abbreviations.
+        follow_ups: share of the blocks of four studies that are two patients with two studies each, whose
+            second says what became of a finding of the first (`radrl.data.phantom.follow_ups`).
 
     Yields:
         One record a film; the films of a study share study_id, report and gold.
@@ -238,21 +252,36 @@ def read(
 
     look = _Look(image_size, noise, exposure, contrast)
 
+    def case_of(place: _Place, rng: np.random.Generator) -> Case:
+        patient = _patient(seed, place)
+        return draw_case(patient, rng, prevalence=shares, hedge_share=hedge_share, severity=severity)
+
+    def follow_up_of(place: _Place) -> FollowUp | None:
+        if not place.follows:
+            return None
+        before = replace(place, index=place.index - 1)
+        first = case_of(before, _generator(seed, place.split, _STUDY, before.index))
+        return draw_change(first, _generator(seed, place.split, _FOLLOW, place.index))
+
     def tell(place: _Place, *, normal: bool) -> _Told:
         rng = _generator(seed, place.split, _STUDY, place.index)
-        patient = _patient(seed, place)
-        case = draw_case(patient, rng, prevalence=shares, hedge_share=hedge_share, severity=severity)
+        case, follow_up = case_of(place, rng), follow_up_of(place)
         if normal:
             case = replace(case, findings=(), shallow=False)
+        if follow_up is not None:
+            case = with_finding(case, follow_up.finding)
         lateral = bool(rng.random() < lateral_share)
         prior = place.visit > 0
         report = write_report(case, rng, lateral=lateral, prior=prior, words=words, boilerplate=boilerplate)
-        return _Told(
-            case, _leave_out(report, rng.random(), missing_findings, missing_impression), rng, lateral
-        )
+        request = _generator(seed, place.split, _REQUEST, place.index)
+        if follow_up is not None:
+            report = compared(report, follow_up, request)
+        indication = draw_indication(case, follow_up, request)
+        report = _leave_out(report, rng.random(), missing_findings, missing_impression)
+        return _Told(case, report, rng, lateral, indication)
 
     for split in SPLITS:
-        places = list(_places(seed, split, studies.get(split, 0)))
+        places = list(_places(seed, split, studies.get(split, 0), follow_ups))
         kinds = _kinds(seed, split, len(places), near_copies, normal_share)
         for place, origin in zip(places, kinds.origin, strict=True):
             told, again = tell(places[origin], normal=origin in kinds.normal), None
@@ -262,7 +291,9 @@ def read(
                     told = replace(told, report=reword(told.report, told.case, again, boilerplate))
             if wording == "telegraphic":
                 told = replace(told, report=telegraphic(told.report))
-            yield from _records(told, place, look, again)
+            age = draw_age(_generator(seed, split, _AGE, place.patient))
+            for record in _records(told, place, look, again):
+                yield replace(record, indication=told.indication, age=age, taken=place.visit)
 
 
 def _records(told: _Told, place: _Place, look: _Look, again: np.random.Generator | None) -> Iterator[Record]:
@@ -314,16 +345,18 @@ def _patient(seed: int, place: _Place) -> Patient:
     return draw_patient(_generator(seed, place.split, _PATIENT, place.patient))
 
 
-def _places(seed: int, split: str, count: int) -> Iterator[_Place]:
+def _places(seed: int, split: str, count: int, follow_ups: float) -> Iterator[_Place]:
     """Share a split's studies out to patients, block by block; a patient's number is its first study's."""
     for start in range(0, count, _BLOCK):
         rng = _generator(seed, split, _PARTITION, start)
         index = start
-        for visits in _PARTITIONS[int(rng.choice(len(_PARTITIONS), p=_PARTITION_CHANCES))]:
+        partition = _PARTITIONS[int(rng.choice(len(_PARTITIONS), p=_PARTITION_CHANCES))]
+        followed = bool(rng.random() < follow_ups)
+        for visits in _PAIRS if followed else partition:
             patient = index
             for visit in range(visits):
                 if index < count:
-                    yield _Place(split, index, patient, visit)
+                    yield _Place(split, index, patient, visit, follows=followed and visit > 0)
                 index += 1
 
 

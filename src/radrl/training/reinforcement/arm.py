@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -14,10 +15,12 @@ import pyarrow.dataset as ds
 
 from radrl.credit.build import build as build_credit
 from radrl.data import corpus as corpora
+from radrl.data.prompts import of_split
 from radrl.labelers import build as build_labeler
 from radrl.policy import folder
 from radrl.policy.folder import Policy
 from radrl.process.devices import pin, place
+from radrl.reports.prompts import places
 from radrl.rewards.build import build as build_reward
 from radrl.storage.workspaces import claim, fingerprint
 from radrl.training import length
@@ -28,8 +31,8 @@ from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.settings import ArmSettings
 from radrl.training.watching.rollouts import RolloutWatch
+from radrl.training.watching.watch import SPLIT, draw_sample
 from radrl.training.watching.watch import build as build_watch
-from radrl.training.watching.watch import draw_sample
 
 if TYPE_CHECKING:
     from transformers import TrainerCallback
@@ -75,6 +78,10 @@ class Arm:
         # an arm that does not see them all could do with fewer
         logger.info("%d updates of %d films: %.2f epochs", steps, films, passes)
         read = {"films": self._films.digest(), "watched": self._films_of(self._watched).digest()}
+        if places(self.settings.prompt):  # a prior may be of a film that the arm does not see
+            read["prompts"] = json.dumps(
+                [self._asked("train", self._texts), self._asked(SPLIT, self._watched)]
+            )
         claim(self.workspace, fingerprint(asdict(self.settings) | read, self.start, self.labeler_models))
 
     def run(
@@ -88,7 +95,7 @@ class Arm:
             self._films,
             texts["report"].tolist(),
             texts["sample_id"].tolist(),
-            settings.prompt,
+            self._asked("train", texts),
             label_texts=texts["label_text"].tolist(),
         )
         with samplers.opened(settings, self.start, self.workspace, self.vllm) as sampler:
@@ -119,6 +126,12 @@ class Arm:
     def _films_of(self, samples: pd.DataFrame) -> corpora.Films:
         return corpora.Films(self.corpus, sample_ids=samples["sample_id"].tolist())
 
+    def _asked(self, split: str, samples: pd.DataFrame) -> str | list[str]:
+        """The instructions of samples of a split; of none the template."""
+        prompt = self.settings.prompt
+        ids = samples["sample_id"].tolist()
+        return of_split(self.corpus, split, prompt, sample_ids=ids) if ids else prompt
+
     @cached_property
     def _watched(self) -> pd.DataFrame:
         return draw_sample(self.corpus, self.settings.training["watch"], seed=self.settings.seed)
@@ -132,13 +145,15 @@ class Arm:
         )
         own, oracle = reader(settings.labeler["name"]), settings.arm.get("oracle", "none")
         shown = (settings.training["watch"] or {}).get("rollouts")
-        look: dict[str, Any] = {"prompt": settings.prompt, "labeler": own, "form": settings.form}
+        look: dict[str, Any] = {"labeler": own, "form": settings.form}
         return {
             "reward": build_reward(
                 settings.arm["reward"], own, references=list(references), output=settings.form
             ),
             "credit": build_credit(settings.arm.get("credit", "uniform"), tokenizer, reader),
             "oracle": None if oracle == "none" else Oracle(tokenizer, **oracle),
-            "watch": build_watch(self._watched, settings.training, **look),
+            "watch": build_watch(
+                self._watched, settings.training, prompt=self._asked(SPLIT, self._watched), **look
+            ),
             "rollouts": RolloutWatch(own, **shown) if shown else None,
         }

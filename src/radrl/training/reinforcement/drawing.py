@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -23,13 +24,17 @@ class DrawsRollouts:
     sampler: Any = None
     attempt = 0
 
+    def _tokenize_prompts(self, prompts: Any) -> Any:
+        self._asked = [instruction(messages) for messages in prompts]
+        return super()._tokenize_prompts(prompts)  # type: ignore[misc]
+
     def _generate_single_turn(self, prompts: Any, images: Any, *args: Any, **kwargs: Any) -> Any:
         trainer: Any = self
         accelerator, step = trainer.accelerator, trainer.state.global_step
         policy = accelerator.unwrap_model(trainer.model)
         if self.sampler is not None:
             told = {"accelerator": accelerator, "step": step, "attempt": self.attempt}
-            drawn = self.sampler.draw(policy, images, **told)
+            drawn = self.sampler.draw(policy, images, self._asked, **told)
             return [one.ids for one in drawn], [one.log_probabilities for one in drawn]
         numbers = self._numbers(len(prompts))
         # one block of autocast casts each weight once, not once a token; without it
@@ -45,3 +50,13 @@ class DrawsRollouts:
             return shares.numbers(accelerator, rows, tokens)
         seed = seed_of(trainer.args.seed, trainer.state.global_step, self.attempt)
         return token_draws.numbers(seed, range(rows), 1, tokens, accelerator.device)
+
+
+def instruction(messages: Sequence[Mapping[str, Any]]) -> str:
+    """The text of a request for a report, without the marks of its films.
+
+    Args:
+        messages: one of a user, as TRL has it.
+    """
+    content = messages[-1]["content"]
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)

@@ -22,6 +22,7 @@ from trl import GRPOConfig
 from radrl.credit.base import Credit
 from radrl.policy.encoding import Films, decode_films
 from radrl.policy.folder import Policy, check_weights
+from radrl.policy.writer import Prompt, of_each
 from radrl.process.devices import processes
 from radrl.rewards.base import RewardSum
 from radrl.training import batches, device_placement, length, tuning
@@ -42,7 +43,7 @@ def prompt_dataset(
     films: Sequence[Films],
     reports: Sequence[str],
     sample_ids: Sequence[str],
-    prompt: str,
+    prompt: Prompt,
     *,
     label_texts: Sequence[str] | None = None,
 ) -> Dataset:
@@ -52,19 +53,21 @@ def prompt_dataset(
         films: the films of N samples as PNG bytes, asked for and decoded when they are drawn.
         reports: their reference reports.
         sample_ids: their ids, named when a reward fails.
-        prompt: the instruction.
+        prompt: the instruction, or N of them.
         label_texts: what labelers read of the reports; nothing for the reports themselves.
 
     Returns:
         Rows of prompt, images, reference, label_text and sample_id.
     """
+    every = of_each(prompt, len(films))
 
     def decode(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
         numbers = rows.pop("number")
         # the rollouts of a film are rows of it
         known = {one: decode_films(films[one]) for one in set(numbers)}
         images = [known[one] for one in numbers]
-        return {**rows, "prompt": [[{"role": "user", "content": prompt}]] * len(images), "images": images}
+        asked = [[{"role": "user", "content": every[one]}] for one in numbers]
+        return {**rows, "prompt": asked, "images": images}
 
     table = {
         "number": range(len(films)),

@@ -56,6 +56,7 @@ class Sampler(Protocol):
         self,
         model: Any,
         films: Sequence[Pictures],
+        prompts: Sequence[str],
         *,
         accelerator: Accelerator,
         step: int,
@@ -66,6 +67,7 @@ class Sampler(Protocol):
         Args:
             model: that trains, without wrappers; the same in all processes.
             films: of this process' B rows, as many as in each other.
+            prompts: the instruction of each.
             accelerator: the trainer's.
             step: updates so far.
             attempt: 0 for the films that a step begins with; further films of the step, on which the same
@@ -82,16 +84,15 @@ class VllmSampler:
 
     Args:
         writer: opened to draw.
-        prompt: the instruction.
         settings: max_new_tokens, temperature and top_p of `radrl.params.training.Training`.
         seed: of the training.
         workspace: an existing folder that all processes see.
     """
 
     def __init__(
-        self, writer: VllmWriter, prompt: str, settings: Mapping[str, Any], *, seed: int, workspace: Path
+        self, writer: VllmWriter, settings: Mapping[str, Any], *, seed: int, workspace: Path
     ) -> None:
-        self.writer, self.prompt, self.seed = writer, prompt, seed
+        self.writer, self.seed = writer, seed
         self.how = {name: settings[name] for name in ("max_new_tokens", "temperature", "top_p")}
         self.weights = workspace / WEIGHTS
 
@@ -99,6 +100,7 @@ class VllmSampler:
         self,
         model: Any,
         films: Sequence[Pictures],
+        prompts: Sequence[str],
         *,
         accelerator: Accelerator,
         step: int,
@@ -110,7 +112,7 @@ class VllmSampler:
         first, again = accelerator.process_index * len(films), (attempt,) if attempt else ()
         seeds = [seed_of(self.seed, step, first + row, *again) for row in range(len(films))]
         return self.writer.draw(
-            [[_png(film) for film in own] for own in films], self.prompt, seeds=seeds, **self.how
+            [[_png(film) for film in own] for own in films], prompts, seeds=seeds, **self.how
         )
 
     def _hand_over(self, model: Any, accelerator: Accelerator) -> None:
@@ -131,19 +133,19 @@ class RoundedSampler:
 
     Args:
         policy: a copy of its own, in any dtype.
-        prompt: the instruction.
         settings: max_new_tokens, temperature and top_p of `radrl.params.training.Training`.
         seed: of the training.
     """
 
-    def __init__(self, policy: Policy, prompt: str, settings: Mapping[str, Any], *, seed: int) -> None:
-        self.policy, self.prompt, self.seed = policy, prompt, seed
+    def __init__(self, policy: Policy, settings: Mapping[str, Any], *, seed: int) -> None:
+        self.policy, self.seed = policy, seed
         self.how = {name: settings[name] for name in ("max_new_tokens", "temperature", "top_p")}
 
     def draw(
         self,
         model: Any,
         films: Sequence[Pictures],
+        prompts: Sequence[str],
         *,
         accelerator: Accelerator,
         step: int,
@@ -160,7 +162,7 @@ class RoundedSampler:
             self.how["max_new_tokens"],
             self.policy.model.device,
         )
-        return hf_writer.draw(self.policy, films, self.prompt, numbers=numbers, **self.how)
+        return hf_writer.draw(self.policy, films, prompts, numbers=numbers, **self.how)
 
 
 @torch.no_grad()
@@ -237,7 +239,7 @@ def opened(
         return
     if training["engine"] == "hf_bfloat16":
         rounded = folder.load(start, dtype="bfloat16", device=place(settings.device))
-        yield RoundedSampler(rounded, settings.prompt, training, seed=seed)
+        yield RoundedSampler(rounded, training, seed=seed)
         return
     several = processes() > 1
     writer = VllmWriter(
@@ -250,7 +252,7 @@ def opened(
         variables=_ALONE if several else None,
     )
     with closing(writer):
-        yield VllmSampler(writer, settings.prompt, training, seed=seed, workspace=workspace)
+        yield VllmSampler(writer, training, seed=seed, workspace=workspace)
 
 
 def _png(film: Image.Image) -> bytes:

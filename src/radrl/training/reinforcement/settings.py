@@ -15,7 +15,7 @@ class ArmSettings:
         training: the section `training`, single keys overridden by the arm's own.
         labeler: the section `labeler`.
         dtype: of the weights that do not train.
-        prompt: the instruction for the arm's form of output.
+        prompt: the instruction for the arm's form of output, which may have places (`radrl.reports.prompts`).
         seed: of the order of films and of rollouts.
         threads: of torch.
         device: where the policy trains and its labelers read.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
+from radrl.data.prompts import of_split
 from radrl.policy import folder
 from radrl.policy.folder import Policy
 from radrl.process.devices import pin, place
@@ -30,7 +31,7 @@ class ColdStart:
     Args:
         settings: the section `sft`.
         dtype: of the weights that do not train.
-        prompt: the instruction.
+        prompt: the instruction, which may have places (`radrl.reports.prompts`).
         seed: of shuffling.
         threads: of torch.
         device: where the policy trains.
@@ -67,7 +68,7 @@ class ColdStart:
         reports = corpora.read(self.corpus, split="train", columns=["report"])["report"].tolist()
         return fine_tune(
             folder.load(self.base),
-            Examples.asking(self.prompt, self._films, reports),
+            Examples.asking(of_split(self.corpus, "train", self.prompt), self._films, reports),
             settings=self.settings,
             seed=self.seed,
             device=device,

@@ -17,6 +17,7 @@ from transformers.trainer_pt_utils import LengthGroupedSampler
 
 from radrl.policy.encoding import Films, decode_films, encode_examples
 from radrl.policy.folder import Policy
+from radrl.policy.writer import Prompt, of_each
 from radrl.process.devices import processes
 from radrl.training import batches, device_placement, tuning
 from radrl.training.callbacks import Report, StepReport, silent
@@ -51,9 +52,9 @@ class Examples(Dataset[Example]):
         self.films, self.prompts, self.reports = films, prompts, reports
 
     @classmethod
-    def asking(cls, prompt: str, films: Sequence[Films], reports: Sequence[str]) -> Examples:
+    def asking(cls, prompt: Prompt, films: Sequence[Films], reports: Sequence[str]) -> Examples:
         """N samples and their N reports under one instruction."""
-        return cls(films, [prompt] * len(reports), reports)
+        return cls(films, of_each(prompt, len(reports)), reports)
 
     def __len__(self) -> int:
         return len(self.reports)

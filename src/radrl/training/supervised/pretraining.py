@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import torch
 from radrl.policy import folder, tiny
 from radrl.policy.encoding import Films
 from radrl.policy.folder import Policy
+from radrl.policy.writer import Prompt
 from radrl.storage.whole_folders import replacing
 from radrl.training import device_placement
 from radrl.training.callbacks import Report, silent
@@ -29,7 +31,7 @@ def pretrained(
     *,
     settings: Mapping[str, Any],
     image_size: int,
-    prompts: Mapping[str, str],
+    prompts: Mapping[str, Prompt],
     seed: int,
     device: torch.device = device_placement.CPU,
     workspace: Path,
@@ -42,7 +44,7 @@ def pretrained(
         shown: their films.
         settings: the section `policy`, with `dtype`, `tiny`, `radiographs`, `vision` and `pretrain`.
         image_size: side of the films in pixels.
-        prompts: the instruction for each form of output.
+        prompts: the instruction for each form of output, or one a study.
         seed: of the weights, the films' polarity, what is asked, and training.
         device: where it trains.
         workspace: a folder of this work alone; a run that was killed goes on from what is in it.
@@ -56,7 +58,8 @@ def pretrained(
     films = films_of(shown, radiographs=settings["radiographs"], seed=seed)
     looking = workspace / LOOKING
     if not looking.is_dir():
-        texts = [*prompts.values(), *lessons["text"]]
+        asked = ([own] if isinstance(own, str) else own for own in prompts.values())
+        texts = [*chain(*asked), *lessons["text"]]
         tokenizer = tiny.train_tokenizer(texts, settings["tiny"]["vocab_size"])
         policy = tiny.build(tokenizer, image_size=image_size, shape=settings["tiny"], seed=seed)
         policy.model.to(device)

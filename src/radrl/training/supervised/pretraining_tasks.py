@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image, ImageOps
 
+from radrl.policy.writer import Prompt, of_each
 from radrl.reports.think_report import write
 
 
@@ -51,7 +52,7 @@ def negative(film: bytes) -> bytes:
 
 
 def asked_and_answered(
-    frame: pd.DataFrame, prompts: Mapping[str, str], settings: Mapping[str, float], *, seed: int
+    frame: pd.DataFrame, prompts: Mapping[str, Prompt], settings: Mapping[str, float], *, seed: int
 ) -> pd.DataFrame:
     """What the laptop policy is asked in pretraining, and what it should write.
 
@@ -61,18 +62,19 @@ def asked_and_answered(
 
     Args:
         frame: the pretraining split, with report and impression.
-        prompts: the instruction for each form of output.
+        prompts: the instruction for each form of output, or one a row.
         settings: `share` asked so, and the share of these answers that `obeyed`.
         seed: of the draw, among studies with an impression.
 
     Returns:
         prompt and text, a row a row of `frame`.
     """
-    lessons = pd.DataFrame({"prompt": prompts["plain"], "text": frame["report"]}, index=frame.index)
+    every = {form: pd.Series(of_each(own, len(frame)), frame.index) for form, own in prompts.items()}
+    lessons = pd.DataFrame({"prompt": every["plain"], "text": frame["report"]}, index=frame.index)
     able = frame.index[frame["impression"].notna()].to_numpy(copy=True)  # permuted in place if empty
     asked = np.random.default_rng(seed).permutation(able)[: round(settings["share"] * len(frame))]
     obeyed = asked[: round(settings["obeyed"] * len(asked))]
-    lessons.loc[asked, "prompt"] = prompts["think_report"]
+    lessons.loc[asked, "prompt"] = every["think_report"].loc[asked]
     answers = map(write, frame.loc[obeyed, "impression"], frame.loc[obeyed, "report"])
     lessons.loc[obeyed, "text"] = list(answers)
     return lessons

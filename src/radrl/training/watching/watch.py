@@ -45,7 +45,7 @@ from radrl.observations import NO_FINDING
 from radrl.policy.encoding import Films
 from radrl.policy.folder import Policy
 from radrl.policy.hf_writer import HfWriter
-from radrl.policy.writer import Written
+from radrl.policy.writer import Prompt, Written, of_part
 from radrl.process.devices import undisturbed
 from radrl.reports.output import report_of
 from radrl.reports.think_report import parse
@@ -90,7 +90,7 @@ class Watch:
     Args:
         films: the films of N samples as PNG bytes.
         references: their reference reports, as labelers read them.
-        prompt: the instruction.
+        prompt: the instruction, or N of them.
         labeler: reads both.
         form: one of `radrl.reports.output.FORMS`.
         every: steps from one look to the next.
@@ -103,7 +103,7 @@ class Watch:
         films: Sequence[Films],
         references: Sequence[str],
         *,
-        prompt: str,
+        prompt: Prompt,
         labeler: Labeler,
         form: str,
         every: int,
@@ -151,8 +151,9 @@ class Watch:
     def _write(self, policy: Policy) -> list[Written]:
         writer, written = HfWriter(policy), list[Written]()
         for start in range(0, len(self.films), self.batch_size):
-            films = self.films[start : start + self.batch_size]
-            batch = writer.write(films, self.prompt, max_new_tokens=self.max_new_tokens)
+            part = slice(start, start + self.batch_size)
+            prompt = of_part(self.prompt, part)
+            batch = writer.write(self.films[part], prompt, max_new_tokens=self.max_new_tokens)
             written += [one for (one,) in batch]
         return written
 
@@ -211,14 +212,14 @@ class Watching(TrainerCallback):
 
 
 def build(
-    sample: pd.DataFrame, settings: Mapping[str, Any], *, prompt: str, labeler: Labeler, form: str
+    sample: pd.DataFrame, settings: Mapping[str, Any], *, prompt: Prompt, labeler: Labeler, form: str
 ) -> Watch | None:
     """The watch over a sample.
 
     Args:
         sample: of `draw_sample`.
         settings: the keys of `radrl.params.training.Training`.
-        prompt: the arm's instruction.
+        prompt: the arm's instruction, or one a sample.
         labeler: the arm's.
         form: the arm's `output`.
 

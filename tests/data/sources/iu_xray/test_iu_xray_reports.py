@@ -22,6 +22,7 @@ def test_an_xml_report_becomes_records_with_its_two_sections(tree):
             view=view,
             findings="Clear lungs.",
             impression="Normal chest.",
+            indication="Cough",
         )
         for number, view in ((4001, "frontal"), (3001, "lateral"))
     ]

@@ -5,7 +5,8 @@ With the radiologists' labels of CheXpert's validation set.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal
@@ -25,7 +26,7 @@ from radrl.data.sources.chexpert_plus.tables import (
     study_of,
     view_number,
 )
-from radrl.data.study import Record, canonical_split, view_table, view_word
+from radrl.data.study import Record, canonical_split, moment, view_table, view_word, years
 from radrl.data.tables import SourceError, Table
 from radrl.parts.section import LocalPath, Section, takes
 
@@ -43,6 +44,7 @@ _COLUMNS: Final = (
     "split",
 )
 _WORDS: Final = view_table()
+_log = logging.getLogger(__name__)
 
 
 class ChexpertPlusSection(Section):
@@ -103,8 +105,9 @@ def read(
     Its table holds one film a row, the films of a study scattered over the file, and repeats the report with
     every film, each time anonymised anew. Here the films of a study follow each other, by view number, and
     carry one text: that of the first of them. The table is read twice, first for the places of its rows;
-    texts are taken from there study by study. Of each row only path, view, patient, findings, impression and
-    split are used: `report` holds dates, ages and accession numbers and is left alone.
+    texts are taken from there study by study. Of each row only path, view, patient, findings, impression,
+    split and, where they are there, clinical history, age and order are used: `report` holds dates and
+    accession numbers and is left alone.
 
     Args:
         path: `df_chexpert_plus_240401.csv`, unpacked.
@@ -272,6 +275,7 @@ class _Records:
         self._films = films
         self._splits = splits
         self._gold = gold
+        self._unread: set[str] = set()
         splits.learn(iter(index.studies))
 
     def __iter__(self) -> Iterator[Record | Refusal]:
@@ -300,13 +304,34 @@ class _Records:
             findings=first["section_findings"].strip() or None,
             impression=first["section_impression"].strip() or None,
             gold=gold,
+            indication=_indication(first),
+            age=self._number(key, first, "age", years),
+            taken=self._number(key, first, "patient_report_date_order", moment),
         )
+
+    def _number(
+        self, key: str, cells: dict[str, str], column: str, read_cell: Callable[[str], int | None]
+    ) -> int | None:
+        """A number that only a prompt needs: one that cannot be read is missing, and said once a column."""
+        try:
+            return read_cell(cells.get(column, ""))
+        except ValueError:  # whose cell is the patient's and not for a log
+            if column not in self._unread:
+                self._unread.add(column)
+                _log.warning("%s: column %s holds no such number, here or below; none is given", key, column)
+            return None
 
     def _image(self, path: str, cells: dict[str, str]) -> Path | None:
         if self._films == "dicom":
             named = cells[_PATH[self._films]].strip()
             return self._images / named if named else None
         return self._images / PurePosixPath(path).with_suffix(f".{self._films}")
+
+
+def _indication(cells: dict[str, str]) -> str | None:
+    """CLINICAL HISTORY, else HISTORY: what Stanford's reports call the reason for a study."""
+    texts = (cells.get(column, "").strip() for column in ("section_clinical_history", "section_history"))
+    return next(filter(None, texts), None)
 
 
 def _view(cells: dict[str, str]) -> str:

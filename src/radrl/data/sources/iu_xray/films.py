@@ -340,4 +340,5 @@ def _record(study: Study, key: str, image: Path | Draw | None, view: str, split:
         split=split,
         findings=study.findings,
         impression=study.impression,
+        indication=study.indication,
     )

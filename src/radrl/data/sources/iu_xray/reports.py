@@ -53,6 +53,7 @@ class Study:
         impression: the IMPRESSION section, or nothing.
         tags: the indexers' tags (`Opacity/lung/base/left`).
         films: names of its films as the report's file gives them.
+        indication: the INDICATION section, or nothing.
     """
 
     key: str
@@ -61,6 +62,7 @@ class Study:
     impression: str | None
     tags: tuple[str, ...] = ()
     films: tuple[str, ...] = ()
+    indication: str | None = None
 
 
 def study_id(text: str) -> str | None:
@@ -155,6 +157,7 @@ def read_reports(table: Table, *, xxxx: Removed) -> Iterator[Study | Refusal]:
                 findings=section(row.cells["findings"], xxxx=xxxx),
                 impression=section(row.cells["impression"], xxxx=xxxx),
                 tags=_tags(row.cells[tags]) if tags else (),
+                indication=section(row.cells.get("indication"), xxxx=xxxx),
             )
 
 
@@ -288,7 +291,7 @@ def read_archive(path: Path, *, xxxx: Removed) -> Iterator[Study | Refusal]:
 
 
 def parse_report(content: bytes, key: str, *, xxxx: Removed) -> Study | Refusal:
-    """Read one report: its id, FINDINGS, IMPRESSION, the indexers' tags and the names of its films.
+    """Read one report: its id, FINDINGS, IMPRESSION, INDICATION, the indexers' tags and its films' names.
 
     Sections of one label are joined. COMPARISON and INDICATION are no part of the report.
 
@@ -317,6 +320,7 @@ def parse_report(content: bytes, key: str, *, xxxx: Removed) -> Study | Refusal:
         impression=section("\n".join(texts.get("IMPRESSION", ())), xxxx=xxxx),
         tags=tuple(tag for major in tree.iter("major") if (tag := (major.text or "").strip())),
         films=tuple(film for image in tree.iter("parentImage") if (film := image.get("id", "").strip())),
+        indication=section("\n".join(texts.get("INDICATION", ())), xxxx=xxxx),
     )
 
 

@@ -132,7 +132,7 @@ class Reading:
         if self.text == "files":
             return report.sections
         if self.annotation is None:
-            return Sections(findings=report.r2gen_findings, impression=None)
+            return Sections(report.r2gen_findings, None, indication=report.sections.indication)
         return Sections(self.annotation.text(film.packed, film.study, film.subject), impression=None)
 
     def _record(self, film: Film, split: str | None, report: _Report) -> Record:
@@ -147,6 +147,8 @@ class Reading:
             findings=sections.findings,
             impression=sections.impression,
             gold=self.gold.get(film.study),
+            indication=sections.indication,
+            taken=film.taken,
         )
 
     def _refusal(self, film: Film, refused: Refused) -> Refusal:

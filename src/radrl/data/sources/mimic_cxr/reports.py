@@ -33,7 +33,9 @@ from radrl.data.quarantine import Refused
 from radrl.data.sources.mimic_cxr.tables import study_path
 from radrl.data.tables import SourceError
 
-Kind = Literal["findings", "impression", "view", "unheaded", "context", "closing", "aside", "unknown"]
+Kind = Literal[
+    "findings", "impression", "indication", "view", "unheaded", "context", "closing", "aside", "unknown"
+]
 
 _PAGE: Final = re.compile(r"\(Over\)(?:(?!\(Over\)).){0,400}?\(Cont\.?\)|\((?:Over|Cont\.?)\)", re.S | re.I)
 _TITLE: Final = re.compile(r"^[ \t*]*(FINAL REPORT|(?:FINAL )?ADDENDUM)[ \t*]*$", re.M)
@@ -48,9 +50,10 @@ _LETTER: Final = re.compile(r"[^\W\d_]")
 _USUAL_NAMES: Final[dict[str, Kind]] = {
     **dict.fromkeys(("findings", "finding", "findings and impression", "findings impression"), "findings"),
     **dict.fromkeys(("impression", "impressions", "conclusion", "conclusions"), "impression"),
-    **dict.fromkeys(("indication", "history", "clinical history", "clinical indication"), "context"),
+    **dict.fromkeys(("indication", "history", "clinical history", "clinical indication"), "indication"),
     **dict.fromkeys(("comparison", "comparisons", "technique", "examination", "exam"), "context"),
-    **dict.fromkeys(("reason for exam", "reason for examination", "type of examination"), "context"),
+    **dict.fromkeys(("reason for exam", "reason for examination"), "indication"),
+    "type of examination": "context",
     **dict.fromkeys(("recommendation", "recommendations", "recommendation s", "notification"), "closing"),
     **dict.fromkeys(("wet read", "wetread", "addendum"), "aside"),
 }
@@ -58,11 +61,12 @@ _USUAL_NAMES: Final[dict[str, Kind]] = {
 
 _PATTERNS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
     ("aside", re.compile(r"wet ?read|addend|preliminary|provisional|\bpfi\b")),
-    ("context", re.compile(r"^clinical\b|\bfor (?:the )?(?:exam|study)")),
+    ("indication", re.compile(r"^clinical\b|\bfor (?:the )?(?:exam|study)")),
     ("findings", re.compile(r"finding")),
     ("impression", re.compile(r"impression|conclusion")),
     ("closing", re.compile(r"notif|recommend")),
-    ("context", re.compile(r"histor|indication|comparison|techni|reason|reference|dose|^date|^time")),
+    ("indication", re.compile(r"histor|indication|reason")),
+    ("context", re.compile(r"comparison|techni|reference|dose|^date|^time")),
     ("context", re.compile(r"^(?:type of )?(?:exam|examination|study|procedure)s?\b")),
     (
         "view",
@@ -72,6 +76,8 @@ _PATTERNS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
 """Headers in capitals, the first that fits."""
 
 _LIKE: Final = [name for name in _USUAL_NAMES if " " not in name and len(name) > 6]
+_SHORT: Final = ("indication", "context", "unknown")
+"""Sections of one paragraph."""
 _ORGAN: Final = re.compile(
     r"lung|pleura|heart|cardi|mediastin|hil[ua]|bone|osseous|skelet|soft tissue|abdomen|diaphragm|airway|"
     r"tube|line|device|catheter"
@@ -96,6 +102,7 @@ class Sections:
 
     findings: str | None
     impression: str | None
+    indication: str | None = None
 
 
 @dataclass(slots=True)
@@ -117,7 +124,7 @@ class _Block:
 
 
 def read_sections(text: str, *, unheaded_findings: bool = True) -> Sections:
-    r"""Read the two sections a policy may learn to write.
+    r"""Read the two sections a policy may learn to write, and why the study was asked for.
 
     Args:
         text: a report as its file holds it.
@@ -128,11 +135,11 @@ def read_sections(text: str, *, unheaded_findings: bool = True) -> Sections:
 
     Example:
         >>> read_sections("FINAL REPORT\n FINDINGS: Clear lungs.\n\n IMPRESSION: As above.")
-        Sections(findings='Clear lungs.', impression=None)
+        Sections(findings='Clear lungs.', impression=None, indication=None)
     """
     report, addenda = _parts(text.replace("\r\n", "\n").replace("\r", "\n"))
     sections = _sections(_blocks(report), unheaded_findings)
-    if sections == Sections(None, None):
+    if sections.findings is sections.impression is None:
         return _sections(_blocks(addenda), unheaded_findings)
     return sections
 
@@ -162,7 +169,7 @@ def _blocks(text: str) -> list[_Block]:
             block = _Block("unheaded" if kind == "unknown" and _organ(line) else kind)
             blocks.append(block)
             block.add(line if kind == "unknown" else rest)
-        elif block.kind in ("context", "unknown") and block.paragraphs and not block.open:
+        elif block.kind in _SHORT and block.paragraphs and not block.open:
             block = _Block("unheaded")
             blocks.append(block)
             block.add(line)
@@ -175,7 +182,7 @@ def _continues(kind: Kind, line: str, block: _Block) -> bool:
     """Whether a header is only a word of emphasis inside the section it stands in."""
     if kind == "unknown":
         inside = bool(block.paragraphs) or block.kind != "unheaded"
-        return inside and block.kind not in ("context", "unknown")
+        return inside and block.kind not in _SHORT
     if kind != "view":
         return False
     return block.kind == "findings" or (block.kind == "impression" and not block.paragraphs)
@@ -219,7 +226,7 @@ def _sections(blocks: list[_Block], unheaded_findings: bool) -> Sections:
     findings = _joined(block for block in blocks if block.kind == "findings")
     if findings is None:
         findings = _joined(_instead(blocks, unheaded_findings))
-    return Sections(findings, impression)
+    return Sections(findings, impression, _joined(block for block in blocks if block.kind == "indication"))
 
 
 def _instead(blocks: list[_Block], unheaded_findings: bool) -> Iterator[_Block]:

@@ -33,6 +33,8 @@ _COLUMNS: Final[dict[Kind, tuple[str, ...]]] = {
 _NUMBER: Final = re.compile(r"[0-9]{8}")
 _DICOM: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{8}){4}")
 
+_DATE: Final = re.compile(r"[0-9]{8}")
+_TIME: Final = re.compile(r"[0-9]{1,6}(?:\.[0-9]*)?")
 _NONE: Final = -1
 
 
@@ -141,6 +143,7 @@ class Film:
         packed: its name in 20 bytes.
         view: its ViewPosition; nothing where the metadata has no row of it.
         split: its official split; nothing where the split table has no row of it.
+        taken: StudyDate and StudyTime as one number, 21800506213014; nothing where the metadata lack it.
         problem: what makes it unusable, or nothing.
     """
 
@@ -151,6 +154,7 @@ class Film:
     view: str | None
     split: str | None
     problem: Refused | None
+    taken: int | None = None
 
     @property
     def name(self) -> str:
@@ -166,6 +170,7 @@ class Index:
         self._tables: list[str] = []
         self._packed = bytearray()  # 20 bytes a film
         self._study, self._subject, self._row = array("i"), array("i"), array("i")
+        self._taken = array("q")
         self._origin, self._seen = array("b"), array("b")  # number of its first and of its last table
         self._words: dict[str, list[str]] = {"ViewPosition": [], "split": []}
         self._codes = {column: array("i") for column in self._words}  # place in the column's words
@@ -220,6 +225,7 @@ class Index:
             self.refusals.append(Refusal(key, "duplicate_film", detail, f"s{study}"))
             return
         self._seen[place] = len(self._tables)
+        self._taken[place] = max(self._taken[place], _moment(row.cells))
         if column:
             self._codes[column][place] = codes.setdefault(row.cells[column].strip(), len(codes))
 
@@ -230,6 +236,7 @@ class Index:
         self._row.append(row)
         self._origin.append(len(self._tables) - 1)
         self._seen.append(0)
+        self._taken.append(_NONE)
         for codes in self._codes.values():
             codes.append(_NONE)
 
@@ -265,6 +272,7 @@ class Index:
                 view=self._word("ViewPosition", place),
                 split=self._word("split", place),
                 problem=self._problems.get(place),
+                taken=None if self._taken[place] == _NONE else self._taken[place],
             )
 
     def _name(self, place: int) -> bytes:
@@ -276,3 +284,12 @@ class Index:
 
     def _key(self, place: int) -> str:
         return f"{self._tables[self._origin[place]]} row {self._row[place]}"
+
+
+def _moment(cells: dict[str, str]) -> int:
+    """StudyDate (21800506) and StudyTime (80556.875 is 08:05:56) as one number, or `_NONE`."""
+    date, time = (cells.get(column, "").strip() for column in ("StudyDate", "StudyTime"))
+    if not _DATE.fullmatch(date):
+        return _NONE
+    seconds = int(time.partition(".")[0] or 0) if _TIME.fullmatch(time) else 0
+    return int(date) * 1_000_000 + seconds
