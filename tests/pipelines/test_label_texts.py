@@ -301,9 +301,9 @@ def test_a_metric_of_ones_own_says_which_form_it_reads() -> None:
         part: Any = SimpleNamespace(name="words", object=words, settings=dict)
         return OfFunction(part, {}, [])
 
-    assert texts.of(scorer()) == [SLASHED]
+    assert texts.read_by(scorer()) == [SLASHED]
     words.wording = True  # type: ignore[attr-defined]
-    assert texts.of(scorer()) == [FUSED]
+    assert texts.read_by(scorer()) == [FUSED]
 
 
 def test_one_corpus_where_nothing_is_cleaned_or_cut(root: Path) -> None:

@@ -24,7 +24,7 @@ def states(large: float) -> list[torch.Tensor]:
 
 def shared(query: torch.Tensor, *known: torch.Tensor) -> torch.Tensor:
     keys, values, own_keys, own_values = known
-    prompts = Prompts.of([(keys, values)], None, torch.zeros(ROLLOUTS, dtype=torch.long))
+    prompts = Prompts.in_slots([(keys, values)], None, torch.zeros(ROLLOUTS, dtype=torch.long))
     return attend(LAYER, query, own_keys, own_values, prompts, scaling=WIDTH**-0.5)[0]  # type: ignore[arg-type]
 
 

@@ -22,8 +22,8 @@ def test_both_kinds_of_a_stage_count_and_the_last_note_stands(tmp_path: Path) ->
 def test_what_was_noted_before_is_not_of_this_run(tmp_path: Path) -> None:
     cpu_seconds.note(tmp_path, "label", {cpu_seconds.OWN: 2.0})
     noted = (tmp_path / "label.json").stat().st_mtime_ns
-    assert cpu_seconds.of(tmp_path, "label", since=noted) == {cpu_seconds.OWN: 2.0}
-    assert cpu_seconds.of(tmp_path, "label", since=noted + 1) == {}
+    assert cpu_seconds.cost_of_stage(tmp_path, "label", since=noted) == {cpu_seconds.OWN: 2.0}
+    assert cpu_seconds.cost_of_stage(tmp_path, "label", since=noted + 1) == {}
 
 
 def test_a_child_that_has_ended_counts() -> None:

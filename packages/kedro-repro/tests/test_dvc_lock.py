@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kedro_repro.dvc_lock import entries, entry, held, without, written_now
+from kedro_repro.dvc_lock import entries, entry, locked, without, written_now
 
 LOCK = """\
 schema: '2.0'
@@ -54,7 +54,7 @@ def test_dvc_is_waited_for(tmp_path: Path) -> None:
     entered = threading.Event()
 
     def enter() -> None:
-        with held(tmp_path):
+        with locked(tmp_path):
             entered.set()
 
     with (tmp_path / ".dvc/tmp/lock").open("w") as dvc:
@@ -69,7 +69,7 @@ def test_dvc_is_waited_for(tmp_path: Path) -> None:
 def test_lock_is_the_one_that_dvc_takes(tmp_path: Path) -> None:
     from dvc.lock import LockError, make_lock
 
-    with held(tmp_path):
+    with locked(tmp_path):
         lock = make_lock(str(tmp_path / ".dvc/tmp/lock"), tmp_dir=str(tmp_path / ".dvc/tmp"))
         with pytest.raises(LockError):
             lock._do_lock()

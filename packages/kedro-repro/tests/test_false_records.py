@@ -244,7 +244,7 @@ def test_code_and_paths_that_differ_are_named() -> None:
     ],
 )
 def test_entry_is_of_a_run_that_made_its_outputs(outs: dict[str, str], made: bool) -> None:
-    assert RunRecord(RAN.stage, "", "", [], outs, "").made(ENTRY) == made
+    assert RunRecord(RAN.stage, "", "", [], outs, "").is_of_outputs(ENTRY) == made
 
 
 def test_values_that_are_no_numbers_equal_themselves() -> None:

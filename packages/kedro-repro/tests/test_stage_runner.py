@@ -134,7 +134,7 @@ def test_dvcs_share_of_the_cost_is_what_the_stage_has_not_noted(
         cpu_seconds.note(costs(tmp_path), "a", {cpu_seconds.OWN: own})
         monkeypatch.setattr(module.time, "time_ns", lambda: 0)
         runner("a")
-        return cpu_seconds.of(costs(tmp_path), "a")
+        return cpu_seconds.cost_of_stage(costs(tmp_path), "a")
 
     assert noted(1.5) == {"stage": 1.5, "dvc": 2.5}  # 2 x 2 s, of which it had 1.5
     assert noted(9.0) == {"stage": 9.0, "dvc": 0.0}  # DVC did not wait for all of its children
@@ -146,12 +146,12 @@ def test_dvcs_share_of_the_cost_is_what_the_stage_has_not_noted(
 def test_what_a_stage_noted_before_it_was_restored_is_left_alone(untrue: list[str], tmp_path: Path) -> None:
     cpu_seconds.note(costs(tmp_path), "a", {cpu_seconds.OWN: 1.0})
     made(tmp_path)[0]("a")
-    assert cpu_seconds.of(costs(tmp_path), "a") == {"stage": 1.0}
+    assert cpu_seconds.cost_of_stage(costs(tmp_path), "a") == {"stage": 1.0}
 
 
 def test_cost_of_the_digests_is_all_dvcs(untrue: list[str], tmp_path: Path) -> None:
     made(tmp_path)[0]("code")
-    assert cpu_seconds.of(costs(tmp_path), "code") == {"dvc": 2.0}
+    assert cpu_seconds.cost_of_stage(costs(tmp_path), "code") == {"dvc": 2.0}
 
 
 def test_stop_is_handed_on(untrue: list[str], tmp_path: Path) -> None:

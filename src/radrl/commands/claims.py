@@ -14,7 +14,7 @@ from radrl.storage.whole_files import whole_file
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-MARKS: Final = Marks.of("claims")
+MARKS: Final = Marks.of_command("claims")
 
 _EXAMPLES: Final = """\b
 Examples:

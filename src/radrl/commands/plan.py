@@ -15,7 +15,7 @@ from radrl.pages.markdown import Marks
 if TYPE_CHECKING:
     from radrl.plan.report import Plan
 
-MARKS: Final = Marks.of("plan")
+MARKS: Final = Marks.of_command("plan")
 
 _EXAMPLES: Final = """\b
 Examples:

@@ -309,7 +309,7 @@ def _scored(
     drawn = Bootstrap(asked.resamples, asked.confidence, params.seed) if len(places) > 1 else None
     gathering = Gathering(scoring, survey, drawn)
     scores = {
-        family: scorer.score(references.of(scorer), reports.of(scorer))
+        family: scorer.score(references.read_by(scorer), reports.read_by(scorer))
         for family, scorer in scoring.scorers.items()
     }
     scoring.wanted.require_found({family: [*one.corpus, *one.skipped] for family, one in scores.items()})

@@ -212,7 +212,7 @@ class Seen:
     report: bytes
 
     @classmethod
-    def of(cls, prepared: Prepared) -> Seen:
+    def from_prepared(cls, prepared: Prepared) -> Seen:
         """What would be remembered of a prepared record."""
         return cls(
             key=prepared.record.key,
@@ -271,7 +271,7 @@ class Admission:
         Raises:
             PatientInTwoSplits: the source puts its patient into two splits, and that is not allowed.
         """
-        seen = Seen.of(prepared)
+        seen = Seen.from_prepared(prepared)
         try:
             self._check_film(seen)
             self._check_study(seen)

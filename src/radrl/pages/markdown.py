@@ -37,7 +37,7 @@ class Marks(NamedTuple):
     end: str
 
     @classmethod
-    def of(cls, command: str) -> Marks:
+    def of_command(cls, command: str) -> Marks:
         """The marks of a command, by its name."""
         return cls(*(f"<!-- radrl {command}: {end} -->" for end in ("begin", "end")))
 

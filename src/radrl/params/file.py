@@ -33,7 +33,7 @@ def values(text: str, path: Path) -> Mapping[str, Any]:
             )
         read: dict[str, Any] = _from_home(OmegaConf.to_container(OmegaConf.create(text)))
     except yaml.YAMLError as error:
-        raise NoYaml.of(path, error) from None
+        raise NoYaml.from_pyyaml(path, error) from None
     return read
 
 

@@ -153,7 +153,7 @@ def score_reports(
     gold = gold_of_reports(reports) if "ce" in settings["families"] else None
     if gold is not None:
         scorers.append(GoldEfficacy(readers, gold))
-    found = [scorer.score(references.of(scorer), hypotheses.of(scorer)) for scorer in scorers]
+    found = [scorer.score(references.read_by(scorer), hypotheses.read_by(scorer)) for scorer in scorers]
     labels = {reader.name: (reader.label(clinical[0]), reader.label(clinical[1])) for reader in readers}
     lines = _explained(scorers, references, hypotheses)
     per_report = reports.assign(**_columns_of(labels), **_merged(one.per_report for one in found), **lines)
@@ -167,7 +167,7 @@ def score_reports(
 def _explained(scorers: Iterable[Scorer], references: Texts, hypotheses: Texts) -> dict[str, list[Any]]:
     """By column, what each report's scores come from, of the scorers that tell it."""
     return _merged(
-        explained(references.of(one), hypotheses.of(one))
+        explained(references.read_by(one), hypotheses.read_by(one))
         for one in scorers
         if (explained := getattr(one, "explained", None)) is not None
     )

@@ -130,7 +130,7 @@ def prefilled(model: Any, inputs: Inputs, owners: torch.Tensor) -> tuple[torch.T
     # under autocast keys are float32 and would be cast for each token anew
     layers = [(own.keys.to(own.values.dtype), own.values) for own in read.past_key_values.layers]
     padding = None if mask.all() else (mask == 0)[:, None, None]
-    return read.logits[owners, -1].float(), positions[owners], Prompts.of(layers, padding, owners)
+    return read.logits[owners, -1].float(), positions[owners], Prompts.in_slots(layers, padding, owners)
 
 
 class _Together:

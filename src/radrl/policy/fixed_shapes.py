@@ -75,7 +75,7 @@ class _Shape:
     training: bool
 
     @classmethod
-    def of(cls, before: Prompts, room: int, *, training: bool) -> _Shape:
+    def of_batch(cls, before: Prompts, room: int, *, training: bool) -> _Shape:
         """Of a batch that follows its prompts into as much room."""
         keys = before.layers[0][0]
         slots = None if before.slots is None else len(before.slots)
@@ -279,7 +279,7 @@ class FixedShapes:
         self.logits = self.now(tokens)
 
     def _step(self, before: Prompts) -> _Step:
-        shape = _Shape.of(before, self.room, training=self.model.training)
+        shape = _Shape.of_batch(before, self.room, training=self.model.training)
         if shape not in self.steps:
             while len(self.steps) >= MOST:
                 self.steps.pop(next(iter(self.steps)))

@@ -45,7 +45,7 @@ class Prompts:
     unwritten: torch.Tensor | None = None
 
     @classmethod
-    def of(
+    def in_slots(
         cls,
         layers: Sequence[tuple[torch.Tensor, torch.Tensor]],
         padding: torch.Tensor | None,
@@ -69,9 +69,9 @@ class Prompts:
         """Of some of the rollouts, and the prompts that these still need."""
         needed, owners = self.owners[rows].unique(return_inverse=True)
         if len(needed) == len(self.layers[0][0]):
-            return Prompts.of(self.layers, self.padding, owners)
+            return Prompts.in_slots(self.layers, self.padding, owners)
         layers = [(keys[needed], values[needed]) for keys, values in self.layers]
-        return Prompts.of(layers, None if self.padding is None else self.padding[needed], owners)
+        return Prompts.in_slots(layers, None if self.padding is None else self.padding[needed], owners)
 
     @property
     def alone(self) -> bool:

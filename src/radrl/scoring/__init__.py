@@ -115,6 +115,6 @@ class Texts:
     wording: Sequence[str]
     clinical: Sequence[str]
 
-    def of(self, scorer: object) -> Sequence[str]:
+    def read_by(self, scorer: object) -> Sequence[str]:
         """The form that a scorer reads: `wording` where its attribute `wording` is true."""
         return self.wording if getattr(scorer, "wording", False) else self.clinical

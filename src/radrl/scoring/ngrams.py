@@ -165,7 +165,7 @@ class DocumentFrequencies:
         self._merge(*_frequencies(numbers, np.repeat(np.arange(len(words)), lengths)))
         self.documents += len(references)
 
-    def of(self, ngrams: Sequence[Ngram]) -> dict[Ngram, float]:
+    def frequencies(self, ngrams: Sequence[Ngram]) -> dict[Ngram, float]:
         """The frequencies of n-grams, 0 of those in no reference.
 
         Args:
@@ -241,7 +241,7 @@ def cider_scores(
     Returns:
         N scores in [0, 10].
     """
-    found = frequencies.of(list({}.fromkeys(chain(*references, *hypotheses))))
+    found = frequencies.frequencies(list({}.fromkeys(chain(*references, *hypotheses))))
     of_all = np.log(float(frequencies.documents))
     rarity = {count: float(of_all - np.log(max(1.0, count))) for count in {*found.values()}}
     weights = {ngram: rarity[count] for ngram, count in found.items()}

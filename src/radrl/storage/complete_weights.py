@@ -198,7 +198,7 @@ class _Files:
         self.paths = [folder / name for name in sorted({*self.index.values()} or {SINGLE})]
         self.held = {name: path for path in self.paths for name in self._names(path)}
 
-    def of(self, name: str) -> Path:
+    def file_of(self, name: str) -> Path:
         """The file where a tensor lies, or should; the index where it does not say."""
         if name in self.held:
             return self.held[name]
@@ -217,7 +217,7 @@ class _Files:
 
     def spoilt(self, names: Iterable[str]) -> str:
         """What is said of tensors that hold what is no number."""
-        return self.message((self.of(name), "has NaN or infinity in {}", name) for name in names)
+        return self.message((self.file_of(name), "has NaN or infinity in {}", name) for name in names)
 
     def message(self, said: Iterable[tuple[Path, str, str]]) -> str:
         """What is wrong in which file, and the mend.
@@ -273,7 +273,7 @@ def _read(kind: Any, files: _Files, **how: Any) -> Any:
         name = published(own)
         said.append((name, "has {}", f"{name} of shape {tuple(found)}, not {tuple(wanted)}"))
     if said:
-        raise WeightsError(files.message((files.of(name), words, told) for name, words, told in said))
+        raise WeightsError(files.message((files.file_of(name), words, told) for name, words, told in said))
     return model
 
 

@@ -19,7 +19,7 @@ class NoYaml(ValueError):
     """A file is no YAML; the message names it, the line and the mend."""
 
     @classmethod
-    def of(cls, path: Path, error: yaml.YAMLError) -> NoYaml:
+    def from_pyyaml(cls, path: Path, error: yaml.YAMLError) -> NoYaml:
         """What to raise for an error of PyYAML's.
 
         Args:
@@ -101,7 +101,7 @@ def read(path: Path, refuse: Callable[[str], Exception] = NoYaml) -> Any:
     try:
         return load(said)
     except yaml.YAMLError as error:
-        raise refuse(str(NoYaml.of(path, error))) from None
+        raise refuse(str(NoYaml.from_pyyaml(path, error))) from None
 
 
 def text(path: Path, refuse: Callable[[str], Exception] = NoYaml) -> str:

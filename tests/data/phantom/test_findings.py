@@ -71,10 +71,10 @@ def test_usual_company(cases: list[Case], given_label: str, label: str, times: f
 
 def test_company_shares_the_place(cases: list[Case]) -> None:
     for case in cases:
-        for plate in case.of("Atelectasis") if case.has("Pleural Effusion") else ():
-            assert plate.side == case.of("Pleural Effusion")[0].side
-        for pneumonia in case.of("Pneumonia") if case.has("Consolidation") else ():
-            host = case.of("Consolidation")[0]
+        for plate in case.labelled("Atelectasis") if case.has("Pleural Effusion") else ():
+            assert plate.side == case.labelled("Pleural Effusion")[0].side
+        for pneumonia in case.labelled("Pneumonia") if case.has("Consolidation") else ():
+            host = case.labelled("Consolidation")[0]
             assert (pneumonia.side, pneumonia.zone) == (host.side, host.zone)
 
 
@@ -83,7 +83,7 @@ def test_hedges_have_their_share_and_lie_on_subtle_findings(cases: list[Case]) -
     assert np.mean([f.hedged for f in findings]) == pytest.approx(0.18, abs=0.02)
     hedged = np.mean([f.severity for f in findings if f.hedged])
     assert hedged < 0.6 * np.mean([f.severity for f in findings if not f.hedged])
-    assert not any(f.hedged for case in cases for f in case.of("Support Devices"))
+    assert not any(f.hedged for case in cases for f in case.labelled("Support Devices"))
 
 
 @pytest.mark.parametrize("severity", SEVERITIES)
@@ -167,9 +167,9 @@ def test_a_case_from_labels_has_exactly_these(labels: set[str], seed: int) -> No
 
 def test_uncertain_labels_become_subtle_hedged_findings() -> None:
     case = case_from_labels(["Edema"], np.random.default_rng(0), uncertain=["Pneumonia"])
-    assert [f.hedged for f in case.of("Edema")] == [False]
-    assert [f.hedged for f in case.of("Pneumonia")] == [True]
-    assert case.of("Pneumonia")[0].severity <= 0.3
+    assert [f.hedged for f in case.labelled("Edema")] == [False]
+    assert [f.hedged for f in case.labelled("Pneumonia")] == [True]
+    assert case.labelled("Pneumonia")[0].severity <= 0.3
 
 
 def test_no_finding_draws_nothing() -> None:

@@ -110,7 +110,7 @@ def test_a_change_is_read_by_the_rules_and_another_one_is_an_error(label: str, c
     case = case_from_labels([label], rng)
     drawn = draw_change(case, rng)
     assert drawn is not None
-    assert with_finding(case, drawn.finding).of(label) == (drawn.finding,)
+    assert with_finding(case, drawn.finding).labelled(label) == (drawn.finding,)
     report = write_report(case, rng, lateral=False, prior=True)
     texts = {
         own: " ".join(s.text for s in compared(report, drawn._replace(change=own), rng).findings)

@@ -57,7 +57,7 @@ def test_gold_is_what_the_case_has(seed: int) -> None:
     report = report_of(case, seed)
     gold = report.gold()
     for label in DRAWN:
-        expected = {UNCERTAIN if f.hedged else POSITIVE for f in case.of(label)} or {BLANK, NEGATIVE}
+        expected = {UNCERTAIN if f.hedged else POSITIVE for f in case.labelled(label)} or {BLANK, NEGATIVE}
         assert gold[INDEX[label]] in expected
     normal = all(f.label == "Support Devices" for f in case.findings)
     other = any(s.text in phrases.OTHER_FINDINGS for s in report.findings)

@@ -46,7 +46,7 @@ def note(folder: Path, stage: str, seconds: Mapping[str, float]) -> None:
         stream.write(json.dumps({kind: round(value, 2) for kind, value in seconds.items()}).encode())
 
 
-def of(folder: Path, stage: str, *, since: int = 0) -> dict[str, float]:
+def cost_of_stage(folder: Path, stage: str, *, since: int = 0) -> dict[str, float]:
     """What a stage cost.
 
     Args:
@@ -78,7 +78,9 @@ def read(folder: Path) -> dict[str, float]:
     Returns:
         By stage, all of its seconds; in the order of names.
     """
-    return {file.stem: sum(of(folder, file.stem).values()) for file in sorted(folder.glob("*.json"))}
+    return {
+        file.stem: sum(cost_of_stage(folder, file.stem).values()) for file in sorted(folder.glob("*.json"))
+    }
 
 
 def minutes(seconds: Mapping[str, float]) -> dict[str, float]:

@@ -61,7 +61,7 @@ def without(text: str, stage: str) -> str:
 
 
 @contextmanager
-def held(root: Path) -> Iterator[None]:
+def locked(root: Path) -> Iterator[None]:
     """A block in which no DVC reads the project or writes dvc.lock; waits until none does.
 
     Args:

@@ -198,7 +198,7 @@ class DvcYaml:
         return CatalogConfigResolver(loader["catalog"])
 
 
-def of(project: Project) -> DvcYaml:
+def writer_for(project: Project) -> DvcYaml:
     """What writes a project's dvc.yaml: the class that its table names, or this one."""
     module, _, name = project.dvc_yaml.partition(":")
     made: DvcYaml = getattr(import_module(module), name)(project)
@@ -207,7 +207,7 @@ def of(project: Project) -> DvcYaml:
 
 def write(project: Project, file: Path) -> None:
     """Write a project's dvc.yaml."""
-    text = of(project).text()
+    text = writer_for(project).text()
     with whole_file(file) as stream:
         stream.write(text.encode())
 
@@ -215,7 +215,7 @@ def write(project: Project, file: Path) -> None:
 def changes(project: Project, file: Path) -> list[str]:
     """The lines in which a dvc.yaml differs from what would be written; none where it does not."""
     there = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    wanted = of(project).text().splitlines()
+    wanted = writer_for(project).text().splitlines()
     return [*difflib.unified_diff(there, wanted, "dvc.yaml", "wanted", lineterm="", n=0)]
 
 

@@ -37,7 +37,7 @@ def take_out(root: Path, only: str = "") -> dict[str, str]:
     """
     if not any(notes(root, only)):
         return {}
-    with dvc_lock.held(root):
+    with dvc_lock.locked(root):
         text = _whole(root)
         if text is None:
             return {}
@@ -51,7 +51,7 @@ def take_out(root: Path, only: str = "") -> dict[str, str]:
                 record.parent.rmdir()
         for note in ended:
             note.unlink()
-    return {stage: said(stage, keys) for stage, keys in found.items()}
+    return {stage: taken_out_message(stage, keys) for stage, keys in found.items()}
 
 
 def find(root: Path) -> dict[str, str]:
@@ -65,7 +65,7 @@ def find(root: Path) -> dict[str, str]:
     """
     if not any(notes(root)):
         return {}
-    with dvc_lock.held(root):
+    with dvc_lock.locked(root):
         text = _whole(root)
         found = _untrue(text, [*_ended(root).values()]) if text else {}
     return {
@@ -88,7 +88,7 @@ def _ended(root: Path, only: str = "") -> dict[Path, RunRecord]:
     return {note: ran for note, ran in notes(root, only) if not busy & ran.outs.keys()}
 
 
-def said(stage: str, keys: list[str]) -> str:
+def taken_out_message(stage: str, keys: list[str]) -> str:
     """What to say of a stage whose entry was taken out."""
     return (
         f"dvc.lock said of {stage} what did not run: {', '.join(keys)} changed before DVC wrote it down. The "
@@ -108,7 +108,7 @@ def _unlike(entry: Mapping[str, Any], stage: str, ended: Collection[RunRecord]) 
 
     Where none made them, the record is of another time or machine.
     """
-    keys = [ran.unlike(entry) for ran in ended if ran.stage == stage and ran.made(entry)]
+    keys = [ran.unlike(entry) for ran in ended if ran.stage == stage and ran.is_of_outputs(entry)]
     return keys[-1] if keys and all(keys) else []
 
 

@@ -46,7 +46,7 @@ class RunRecord:
     outs: Mapping[str, str]
     runs: str
 
-    def made(self, entry: Mapping[str, Any]) -> bool:
+    def is_of_outputs(self, entry: Mapping[str, Any]) -> bool:
         """Whether a record of DVC's is of these very outputs.
 
         Args:

@@ -85,7 +85,7 @@ class DvcStages:
         """Add DVC's share to what the stage noted of itself; one restored from the cache noted nothing."""
         if stage == CODE:
             cpu_seconds.note(self._costs, stage, {cpu_seconds.DVC: cpu})
-        elif own := cpu_seconds.of(self._costs, stage, since=began):
+        elif own := cpu_seconds.cost_of_stage(self._costs, stage, since=began):
             waited_for = 0.0 if self._server else own[cpu_seconds.OWN]
             cpu_seconds.note(self._costs, stage, own | {cpu_seconds.DVC: max(0.0, cpu - waited_for)})
 

@@ -20,7 +20,7 @@ from kedro_repro.code_digests import (
     stage_code,
     write_digests,
 )
-from kedro_repro.dvc_lock import held
+from kedro_repro.dvc_lock import locked
 from kedro_repro.params_values import load_yaml, params_text, read_params, value
 from kedro_repro.project import Project, load
 
@@ -168,7 +168,7 @@ def again(digests: Digests, stages: Iterable[str]) -> Digests:
 
 def _once(project: Project, stage: str, digest: str) -> str:
     """Take the mark of `again` away; the digest."""
-    with held(project.root):  # another stage may begin just now
+    with locked(project.root):  # another stage may begin just now
         digests, (name, key) = recorded_digests(project.root), split(stage)
         own = digests[name]
         digests[name] = own | {key: digest} if isinstance(own, dict) and key else digest

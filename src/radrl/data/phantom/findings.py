@@ -170,7 +170,7 @@ class Case:
     portable: bool
     shallow: bool
 
-    def of(self, label: str) -> tuple[Finding, ...]:
+    def labelled(self, label: str) -> tuple[Finding, ...]:
         """The case's findings of one observation."""
         return tuple(f for f in self.findings if f.label == label)
 

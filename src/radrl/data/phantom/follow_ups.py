@@ -61,7 +61,7 @@ def draw_change(first: Case, rng: np.random.Generator) -> FollowUp | None:
         The finding later, by one grade larger or smaller or as it was, each as likely as the others that its
         grade leaves; nothing where the study has no finding that is followed.
     """
-    sure = (own for name in NOUNS for own in first.of(name) if not own.hedged)
+    sure = (own for name in NOUNS for own in first.labelled(name) if not own.hedged)
     if (finding := next(sure, None)) is None:
         return None
     grade = int(np.searchsorted(_BELOW, finding.severity, side="right"))

@@ -81,15 +81,19 @@ def shape_of(case: Case) -> Shape:
     """Outlines of a case's chest after its findings and its depth of breath."""
     anatomy = case.anatomy
     heart = anatomy.heart * (1.06 if case.portable else 1.0)
-    heart *= 1 + max((0.12 + 0.45 * f.severity for f in case.of("Cardiomegaly")), default=0.0)
-    mediastinum = max((0.025 + 0.13 * f.severity for f in case.of("Enlarged Cardiomediastinum")), default=0.0)
+    heart *= 1 + max((0.12 + 0.45 * f.severity for f in case.labelled("Cardiomegaly")), default=0.0)
+    mediastinum = max(
+        (0.025 + 0.13 * f.severity for f in case.labelled("Enlarged Cardiomediastinum")), default=0.0
+    )
     level = 0.40 + anatomy.dome - (0.12 if case.shallow else 0.0)
     domes = {"right": level, "left": level + 0.05}
-    for finding in case.of("Atelectasis"):
+    for finding in case.labelled("Atelectasis"):
         for side in sides(finding) if finding.zone == "base" else ():
             domes[side] -= 0.02 + 0.10 * finding.severity
-    congestion = max((0.3 + 1.1 * f.severity for f in case.of("Edema")), default=0.0)
-    return Shape(heart, mediastinum, domes, congestion, anatomy.aorta, anatomy.breast, case.of("Fracture"))
+    congestion = max((0.3 + 1.1 * f.severity for f in case.labelled("Edema")), default=0.0)
+    return Shape(
+        heart, mediastinum, domes, congestion, anatomy.aorta, anatomy.breast, case.labelled("Fracture")
+    )
 
 
 def sides(finding: Finding) -> Sequence[str]:

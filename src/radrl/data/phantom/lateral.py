@@ -32,13 +32,13 @@ def draw_lateral(case: Case, frame: Frame) -> Plane:
     """
     rng = np.random.default_rng(case.anatomy.seed)
     level = 0.42 + case.anatomy.dome - (0.10 if case.shallow else 0.0)
-    level -= 0.08 * max((f.severity for f in case.of("Atelectasis") if f.zone == "base"), default=0.0)
+    level -= 0.08 * max((f.severity for f in case.labelled("Atelectasis") if f.zone == "base"), default=0.0)
     lung = _lung(frame, level)
     heart = case.anatomy.heart
-    heart *= 1 + max((0.10 + 0.4 * f.severity for f in case.of("Cardiomegaly")), default=0.0)
+    heart *= 1 + max((0.10 + 0.4 * f.severity for f in case.labelled("Cardiomegaly")), default=0.0)
     lung = lung * (1 - 0.72 * _heart(frame, heart))
     density = _body(frame) - 0.36 * lung
-    density += _bones(frame, lung, case.of("Fracture")) + _hilum(frame, lung, rng)
+    density += _bones(frame, lung, case.labelled("Fracture")) + _hilum(frame, lung, rng)
     density += 0.14 * edge(frame.v - _domes(frame, level), 0.02) * edge(frame.u + 0.66, 0.04)
     for finding in case.findings:
         density = density + _finding(frame, lung, finding)

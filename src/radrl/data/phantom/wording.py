@@ -168,10 +168,16 @@ def _hosts(case: Case, rng: np.random.Generator) -> list[tuple[Finding, Finding]
 
     Pneumonia is told with the opacity it is seen in, atelectasis at times with the effusion beside it.
     """
-    pairs = [*zip(case.of("Consolidation") or case.of("Lung Opacity"), case.of("Pneumonia"), strict=False)]
+    pairs = [
+        *zip(
+            case.labelled("Consolidation") or case.labelled("Lung Opacity"),
+            case.labelled("Pneumonia"),
+            strict=False,
+        )
+    ]
     if rng.random() < 0.5:
-        plates = (f for f in case.of("Atelectasis") if not f.hedged)
-        pairs += zip(case.of("Pleural Effusion"), plates, strict=False)
+        plates = (f for f in case.labelled("Atelectasis") if not f.hedged)
+        pairs += zip(case.labelled("Pleural Effusion"), plates, strict=False)
     return [(host, guest) for host, guest in pairs if not host.hedged]
 
 

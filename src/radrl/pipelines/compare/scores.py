@@ -127,7 +127,7 @@ def score_rows(rows: Mapping[str, Row], group: Group, references: Texts) -> dict
         ValueError: when the scorer's figure is not the mean of its reports' values although it should be.
         radrl.scoring.ScoringError: when the scorer fails.
     """
-    read = references.of(group.scorer)
+    read = references.read_by(group.scorer)
     found = _stored_nlg(rows, group, read) if isinstance(group.scorer, Nlg) else {}
     found |= {name: _score(row, group, read) for name, row in rows.items() if name not in found}
     return {name: scores for name, scores in found.items() if scores is not None}
@@ -138,7 +138,7 @@ def _score(row: Row, group: Group, references: Sequence[str]) -> RowScores | Non
         return _score_labels(row, group, references)
     if row.stored is not None and not group.pooled:
         return _means(row.stored, group.metrics)
-    scores = group.scorer.score(references, row.reports.of(group.scorer))
+    scores = group.scorer.score(references, row.reports.read_by(group.scorer))
     if group.pooled:
         return _pooled(scores.summed, group)
     _require_means(scores, group.metrics)
@@ -158,7 +158,10 @@ def _stored_nlg(
     assert isinstance(group.scorer, Nlg)
     known = ("nlg_rougel", "nlg_cider") if group.scorer.cider else ("nlg_rougel",)
     stored = {
-        name: (row.reports.of(group.scorer), {each: row.stored[each] for each in known if each in row.stored})
+        name: (
+            row.reports.read_by(group.scorer),
+            {each: row.stored[each] for each in known if each in row.stored},
+        )
         for name, row in rows.items()
         if row.reports is not None and row.stored is not None
     }

@@ -90,7 +90,9 @@ class Engine:
         ]
         for number, found in enumerate(self.llm.generate(asked, sampling, use_tqdm=False)):
             reports = sorted(found.outputs, key=lambda report: report.index)
-            channel.answer(number, [told(report, request["sampling"]["max_tokens"]) for report in reports])
+            channel.answer(
+                number, [report_fields(report, request["sampling"]["max_tokens"]) for report in reports]
+            )
 
 
 def pack_again(model: Any) -> None:
@@ -119,7 +121,7 @@ def picture(film: str) -> Any:
     return import_module("PIL.Image").open(io.BytesIO(b64decode(film))).convert("RGB")
 
 
-def told(report: Any, max_tokens: int) -> tuple[Any, ...]:
+def report_fields(report: Any, max_tokens: int) -> tuple[Any, ...]:
     """A report's token ids, whether the policy ended it, and log-probabilities where they were asked for.
 
     Raises:

@@ -177,7 +177,7 @@ class Texts:
     ids: torch.Tensor
     mask: torch.Tensor
 
-    def of(self, start: int, stop: int) -> Texts | None:
+    def behind_rollouts(self, start: int, stop: int) -> Texts | None:
         """Those behind the rollouts from `start` to `stop`, counted from there."""
         own = (self.rows >= start) & (self.rows < stop)
         return Texts(self.rows[own] - start, self.ids[own], self.mask[own]) if own.any() else None
@@ -203,7 +203,7 @@ class Rollouts:
     grids: Sequence[torch.Tensor]
 
     @classmethod
-    def of(
+    def from_trl(
         cls,
         ids: torch.Tensor,
         mask: torch.Tensor,

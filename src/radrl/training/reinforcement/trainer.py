@@ -253,7 +253,7 @@ class ReportGRPOTrainer(
         known = self.accelerator.unwrap_model(model)
         self.last_of_texts = None
         if shared_forward.enabled(known):
-            rows = Rows.of(input_ids, attention_mask, logits_to_keep, films, known.config)
+            rows = Rows.from_trl(input_ids, attention_mask, logits_to_keep, films, known.config)
             found = self._by_shared_rows(model, rows, batch_size or len(input_ids), compute_entropy)
         else:
             found = super()._get_per_token_logps_and_entropies(
@@ -273,7 +273,7 @@ class ReportGRPOTrainer(
                     model,
                     self.accelerator.unwrap_model(model),
                     rows.part(slice(start, start + size)),
-                    self.beside and self.beside.of(start, start + size),
+                    self.beside and self.beside.behind_rollouts(start, start + size),
                     temperature=self.temperature,
                     entropies=entropies,
                     entropy_gradient=self._entropy_bonus_enabled,

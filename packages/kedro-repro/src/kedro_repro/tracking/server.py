@@ -64,7 +64,7 @@ def shown(uri: str) -> str:
     return re.sub(r"//[^/@]*@", "//", uri)
 
 
-def told(uri: str, error: Exception) -> str:
+def error_line(uri: str, error: Exception) -> str:
     """What went wrong in one line, without the server's credentials.
 
     Args:

@@ -238,7 +238,7 @@ class _Splits:
         if self._gold is not None:
             self._patients = {patient_of(study) for study in studies if study in self._gold}
 
-    def of(self, study: str, path: str, stated: str) -> str | None:
+    def split_of(self, study: str, path: str, stated: str) -> str | None:
         """A film's split, or nothing where none is stated.
 
         Raises:
@@ -283,14 +283,14 @@ class _Records:
             for study, places in self._index.studies.items():
                 first: dict[str, str] | None = None
                 for _, number, offset in places:
-                    cells = rows.at(offset)
+                    cells = rows.row_at(offset)
                     first = first or cells
                     yield self._record(f"{self._table.path.name} row {number}", study, cells, first)
 
     def _record(self, key: str, study: str, cells: dict[str, str], first: dict[str, str]) -> Record | Refusal:
         path = cells["path_to_image"].strip()
         try:
-            split = self._splits.of(study, path, cells["split"].strip())
+            split = self._splits.split_of(study, path, cells["split"].strip())
             gold = self._gold.labels(study) if self._gold is not None else None
         except Refused as refused:
             return Refusal(key, refused.reason, refused.detail, study, path)

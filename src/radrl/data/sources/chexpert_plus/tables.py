@@ -129,7 +129,7 @@ class RowReader:
     def __exit__(self, *_: object) -> None:
         self._stream.close()
 
-    def at(self, offset: int) -> dict[str, str]:
+    def row_at(self, offset: int) -> dict[str, str]:
         """Read the row that begins at a place where `scan` found one.
 
         Raises:
