@@ -57,6 +57,9 @@ def with_needs(names: set[str]) -> set[str]:
 
 
 def test_the_list_is_complete_and_names_nothing_of_the_image(tool: ModuleType) -> None:
+    lock = dict(re.findall(r"(?m)^([\w.-]+)==([\w.]+)", (ROOT / "constraints.txt").read_text()))
+    if metadata.version("datasets") != lock["datasets"]:
+        pytest.skip("the bundle packs the releases of constraints.txt, which need others than those here")
     listed, there = set(tool.names()), with_needs(set(IMAGE))
     assert with_needs(listed) - there - listed == set()
     assert listed & set(IMAGE) == set()
