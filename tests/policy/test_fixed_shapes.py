@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -52,8 +54,8 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
     made: list[tuple[int, int]] = []
 
     class Noted(_Step):
-        def __init__(self, model: Any, family: Any, before: Any, room: int) -> None:
-            super().__init__(model, family, before, room)
+        def __init__(self, model: Any, family: Any, before: Any, shape: Any) -> None:
+            super().__init__(model, family, before, shape)
             made.append((len(before.layers[0][0]), len(before.owners)))
 
     monkeypatch.setattr(decoding, "fixes", lambda device: True)
@@ -144,6 +146,37 @@ def test_a_model_keeps_the_latest_shapes_alone(own: Policy, asked: Any, steps: l
     for rows in range(1, fixed_shapes.MOST + 4):
         drawn(own, asked, [0, 1, 2] + [0] * rows)
     assert len(fixed_shapes._steps_of(own.model)) == fixed_shapes.MOST
+
+
+def test_prompts_of_other_lengths_share_a_recording(
+    own: Policy, films: Callable[..., list[bytes]], prompt: str, steps: list[Any]
+) -> None:
+    pictures = [[decode_film(film)] for film in films(2)]
+    for words in ("", " Be brief.", " Be brief. Be brief."):
+        asked = encode_prompts(own.processor, pictures, [prompt, prompt + words])
+        plain = own.model.generate(**asked, **GREEDY)
+        assert write_on(own.model, asked, torch.arange(2), **GREEDY).tolist() == plain.tolist()
+    assert steps.count((2, 2)) == 1
+
+
+def test_a_model_is_not_kept_by_its_steps(
+    family_folder: Path, films: Callable[..., list[bytes]], prompt: str, steps: list[Any]
+) -> None:
+    policy = folder.load(family_folder)
+    asked = encode_prompts(policy.processor, [[decode_film(film)] for film in films(2)], [prompt] * 2)
+    write_on(policy.model, asked, torch.arange(2), do_sample=False, max_new_tokens=2)
+    there = weakref.ref(policy.model)
+    del policy
+    gc.collect()
+    assert there() is None
+
+
+def test_steps_that_are_forgotten_are_reserved_anew(own: Policy, asked: Any, steps: list[Any]) -> None:
+    found = drawn(own, asked, OWNERS[0])
+    fixed_shapes.forget(own.model)
+    steps.clear()
+    assert drawn(own, asked, OWNERS[0]) == found
+    assert steps
 
 
 def test_under_autocast_nothing_is_kept_beyond_its_block(own: Policy, asked: Any, steps: list[Any]) -> None:

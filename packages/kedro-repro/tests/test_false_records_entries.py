@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kedro_repro.false_records import find, said, take_out
+from kedro_repro.false_records import find, take_out, taken_out_message
 from kedro_repro.run_records import RunRecord, notes
 
 RUNS = ".dvc/cache/runs"
@@ -60,7 +60,7 @@ def test_untrue_entries_go_and_the_others_stay(project: Path) -> None:
     lock(project, a=record(2, "00"), b=record(1, "11", "b"), c=record(1, "22", "c"))
     ran(project, 1, "00")
     ran(project, 1, "11", "b")
-    assert take_out(project) == {"a": said("a", ["n"])}
+    assert take_out(project) == {"a": taken_out_message("a", ["n"])}
     assert stages(project) == ["b", "c"]
     assert [*notes(project)] == []
 
@@ -106,7 +106,7 @@ def test_of_several_runs_the_last_one_is_said(project: Path) -> None:
         RunRecord("a", text, "", [], {"a": "00"}, "").write(project)
     entry = {"cmd": "x", "params": {"params.yaml": {"n": {"m": 2}}}, "outs": [{"path": "a", "md5": "00"}]}
     lock(project, a=entry, b=record(1, "11", "b"))
-    assert take_out(project) == {"a": said("a", ["n.m"])}  # of the first it would be n
+    assert take_out(project) == {"a": taken_out_message("a", ["n.m"])}  # of the first it would be n
 
 
 def test_other_outputs_are_of_another_time(project: Path) -> None:

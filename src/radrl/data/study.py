@@ -135,7 +135,7 @@ def moment(text: str) -> int | None:
     """
     if not text.strip():
         return None
-    if re.fullmatch(r"\d{1,18}", text.strip()):
+    if re.fullmatch(r"\d{1,15}", text.strip()):  # which a table with empty cells holds exactly, as floats
         return int(text)
     try:
         made = datetime.fromisoformat(text.strip()).replace(tzinfo=None)

@@ -111,6 +111,12 @@ class Ingest(Parts):
         if self.away is not None:
             self._require_section("away.source", self.away.source)
             self._require_keys(self.away)
+            if self.away.source == self.source and self.away.split in (None, "pretrain", "train"):
+                raise ValueError(
+                    f"ingest.away takes {self.away.split or 'all splits'} of {self.source}, which is "
+                    "ingest.source too, so patients that are learnt from would be tested on under another "
+                    "name; set ingest.away.split to test"
+                )
         return self
 
     def _require_section(self, key: str, source: str) -> None:

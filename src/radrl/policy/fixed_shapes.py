@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import torch
 from transformers import Cache
@@ -31,6 +31,8 @@ LOOK_EVERY: Final = 16
 """Tokens between two looks at which rows have ended, for which the host waits."""
 MOST: Final = 8
 """Recordings that a model keeps: of two batch sizes, with their halves."""
+LENGTHS: Final = 64
+"""Prompts have room for a multiple of so many tokens, since each length needs a recording of its own."""
 
 logger = logging.getLogger(__name__)
 
@@ -57,8 +59,7 @@ class _Shape:
     Args:
         prompts: P.
         rows: B.
-        length: tokens of a prompt, with padding.
-        padded: whether some prompts have padding.
+        length: tokens that a prompt has room for.
         slots: places that rows are laid into; nothing where they fill them in their order.
         room: tokens that a row may have.
         dtype: of keys and values.
@@ -68,7 +69,6 @@ class _Shape:
     prompts: int
     rows: int
     length: int
-    padded: bool
     slots: int | None
     room: int
     dtype: torch.dtype
@@ -79,8 +79,8 @@ class _Shape:
         """Of a batch that follows its prompts into as much room."""
         keys = before.layers[0][0]
         slots = None if before.slots is None else len(before.slots)
-        padded = before.padding is not None
-        return cls(len(keys), len(before.owners), keys.shape[2], padded, slots, room, keys.dtype, training)
+        length = -(-keys.shape[2] // LENGTHS) * LENGTHS
+        return cls(len(keys), len(before.owners), length, slots, room, keys.dtype, training)
 
 
 class _Step:
@@ -90,18 +90,18 @@ class _Step:
         model: without wrappers.
         family: its own.
         before: of a batch of this shape.
-        room: tokens that a row may have.
+        shape: its own.
     """
 
-    def __init__(self, model: Any, family: Family, before: Prompts, room: int) -> None:
-        self.model, self.family = model, family
-        device, rows = before.owners.device, len(before.owners)
+    def __init__(self, model: Any, family: Family, before: Prompts, shape: _Shape) -> None:
+        self._model, self.family = ref(model), family  # else a model would keep itself by its steps
+        device, rows, room = before.owners.device, shape.rows, shape.room
         self.tokens = torch.zeros((rows, 1), dtype=torch.long, device=device)
         self.positions = torch.zeros(rows, dtype=torch.long, device=device)
         self.read = torch.zeros(1, dtype=torch.long, device=device)  # tokens of each row so far
         self.places = torch.arange(room, device=device)
         self.unwritten = torch.ones(room, dtype=torch.bool, device=device)
-        self.before = replace(_cloned(before), unwritten=self.unwritten)
+        self.before = replace(_with_room(before, shape.length), unwritten=self.unwritten)
         self.cache = Cache(layers=[_Room(room) for _ in before.layers])
         for layer, (keys, values) in zip(self.cache.layers, before.layers, strict=True):
             layer.lazy_initialization(keys[:1].expand(rows, -1, -1, -1), values[:1].expand(rows, -1, -1, -1))
@@ -138,8 +138,10 @@ class _Step:
 
     def _compute(self) -> torch.Tensor:
         torch.gt(self.places, self.read, out=self.unwritten)
-        text = self.model.model.language_model.config
-        found = self.model(
+        model = self._model()
+        assert model is not None  # who decodes knows it
+        text = model.model.language_model.config
+        found = model(
             input_ids=self.tokens,
             position_ids=self.family.position_ids(self.positions),
             past_key_values=self.cache,
@@ -172,25 +174,31 @@ class _Step:
                 own.copy_(before)
 
 
-def _cloned(before: Prompts) -> Prompts:
-    """The same batch in memory of its own."""
-    clone = torch.clone
-    layers = [(clone(keys), clone(values)) for keys, values in before.layers]
-    padding, slots, places = (
-        None if own is None else clone(own) for own in (before.padding, before.slots, before.places)
-    )
-    return Prompts(layers, padding, clone(before.owners), slots, places)
+def _with_room(before: Prompts, length: int) -> Prompts:
+    """The same batch in memory of its own, with room for prompts of so many tokens."""
+
+    def room(states: torch.Tensor) -> torch.Tensor:
+        return states.new_zeros((*states.shape[:2], length, states.shape[3]))
+
+    layers = [(room(keys), room(values)) for keys, values in before.layers]
+    padding = torch.ones((len(layers[0][0]), 1, 1, length), dtype=torch.bool, device=before.owners.device)
+    slots, places = (None if own is None else own.clone() for own in (before.slots, before.places))
+    return Prompts(layers, padding, before.owners.clone(), slots, places)
 
 
 def _copy(before: Prompts, into: Prompts) -> None:
-    """Lay a batch into the memory of another of the same shape."""
-    for own, theirs in zip(_tensors(into), _tensors(before), strict=True):
-        own.copy_(theirs)
-
-
-def _tensors(before: Prompts) -> list[torch.Tensor]:
-    others = (before.padding, before.owners, before.slots, before.places)
-    return [*(own for layer in before.layers for own in layer), *(own for own in others if own is not None)]
+    """Lay a batch into the memory of another of its shape; behind prompts that are shorter is padding."""
+    length = before.layers[0][0].shape[2]
+    for own, theirs in zip(into.layers, before.layers, strict=True):
+        for room, states in zip(own, theirs, strict=True):
+            room[:, :, :length].copy_(states)
+            room[:, :, length:].zero_()
+    assert into.padding is not None  # `_with_room` gives it one
+    into.padding.fill_(True)
+    into.padding[..., :length] = False if before.padding is None else before.padding
+    for name in ("owners", "slots", "places"):
+        if (own := getattr(into, name)) is not None:
+            own.copy_(getattr(before, name))
 
 
 _failed: list[str] = []
@@ -210,6 +218,11 @@ def _say_launched(why: str) -> None:
 
 _steps: WeakKeyDictionary[Any, tuple[tuple[int, ...], dict[_Shape, _Step]]] = WeakKeyDictionary()
 """Of each model: where its weights lay, and the steps that read them there."""
+
+
+def forget(model: Any) -> None:
+    """Give back the memory of a model's steps, which are recorded anew where they are wanted again."""
+    _steps.pop(model, None)
 
 
 def _steps_of(model: Any) -> dict[_Shape, _Step]:
@@ -283,7 +296,7 @@ class FixedShapes:
         if shape not in self.steps:
             while len(self.steps) >= MOST:
                 self.steps.pop(next(iter(self.steps)))
-            self.steps[shape] = _Step(self.model, self.family, before, self.room)
+            self.steps[shape] = _Step(self.model, self.family, before, shape)
         return self.steps[shape]
 
 

@@ -22,7 +22,7 @@ EXPLAINED: Final = """\
 The same trainings, scored in run `{home}` and elsewhere. Gain: the difference from {reference}, with its
 interval; in per cent of what {reference} has there. Gap: the gain in `{home}` minus that elsewhere, by the t
 test of the seeds (of one seed by its patients), never surer than both sets of patients allow, which are taken
-as independent; p by Holm over the arms of a metric."""
+as independent, so too wide where the patients are the same; p by Holm over the arms of a metric."""
 _KEY: Final = ["metric", "arm", "seed"]
 
 
@@ -91,7 +91,10 @@ def section(found: pd.DataFrame, metrics: Sequence[str], reference: str) -> list
 
 
 def _gaps(arms: pd.DataFrame, home: str, other: str, level: float) -> pd.DataFrame:
-    """A comparison whose differences are the gaps: patients of two runs are other ones, so errors add up."""
+    """A comparison whose differences are the gaps; errors of two runs add up, as of other patients.
+
+    Where the patients are the same, as of two drawn hospitals, intervals are wider than they have to be.
+    """
     here, there = (arms[arms["run"] == run].set_index(_KEY) for run in (home, other))
     there = there.reindex(here.index)
     gap = here["difference"] - there["difference"]

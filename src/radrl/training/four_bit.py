@@ -50,6 +50,16 @@ def is_quantised(model: torch.nn.Module) -> bool:
     return any(_is_rounded(module) for module in model.modules())
 
 
+def as_numbers(weight: torch.Tensor) -> torch.Tensor:
+    """A weight as plain numbers, whether it is held in four bits or not."""
+    if getattr(weight, "quant_state", None) is None:
+        return weight
+    from bitsandbytes.functional import dequantize_4bit
+
+    found: torch.Tensor = dequantize_4bit(weight.data, weight.quant_state)
+    return found
+
+
 @torch.no_grad()
 def dequantise(model: torch.nn.Module) -> None:
     """Give a model float32 layers in place of those in four bits, their adapters' part added.
@@ -57,14 +67,12 @@ def dequantise(model: torch.nn.Module) -> None:
     Args:
         model: perhaps under adapters; changed in place.
     """
-    from bitsandbytes.functional import dequantize_4bit
-
     adapted = {id(layer.get_base_layer()) for _, _, layer in _children(model, LoraLayer)}
     for parent, name, layer in [*_children(model, LoraLayer), *_children(model, torch.nn.Linear)]:
         base = layer.get_base_layer() if isinstance(layer, LoraLayer) else layer
         if not _is_rounded(base) or (base is layer and id(base) in adapted):
             continue
-        weight = dequantize_4bit(base.weight.data, base.weight.quant_state).float()
+        weight = as_numbers(base.weight).float()
         if isinstance(layer, LoraLayer):
             weight += sum(layer.get_delta_weight(adapter).float() for adapter in layer.active_adapters)
         plain = torch.nn.Linear(base.in_features, base.out_features, bias=False, device="meta")

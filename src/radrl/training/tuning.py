@@ -9,11 +9,12 @@ It meets the others under autocast.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model
+from peft.tuners.lora import LoraLayer
 from transformers import PreTrainedModel
 
 from radrl.policy import families
@@ -145,12 +146,37 @@ def lora_config(lora: Mapping[str, Any], model: PreTrainedModel) -> LoraConfig:
     )
 
 
+def plain_weights(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    """A policy's weights as they are without adapters, one after another.
+
+    Args:
+        model: perhaps under adapters; left as it is.
+
+    Yields:
+        The name that a weight has in a model without adapters, and the weight, with its adapters' part added.
+    """
+    base = model.get_base_model() if isinstance(model, PeftModel) else model
+    adapted = {name: layer for name, layer in base.named_modules() if isinstance(layer, LoraLayer)}
+    for name, weight in base.named_parameters():
+        path, of_base, kind = name.rpartition(".base_layer.")
+        if ".lora_" in name:
+            continue
+        numbers = four_bit.as_numbers(weight)
+        if of_base and kind == "weight" and path in adapted:
+            layer = adapted[path]
+            numbers = numbers.float() + sum(
+                layer.get_delta_weight(own).float() for own in layer.active_adapters
+            )
+        yield name.replace(".base_layer.", "."), numbers
+
+
 def finished(model: PreTrainedModel | PeftModel) -> PreTrainedModel:
     """The plain float32 model after training: adapters merged, so that every policy folder loads alike.
 
     The base is cast before it is merged with: what adapters have learnt is often less than bfloat16 tells
-    apart at the size of the base's weights.
+    apart at the size of the base's weights. It lies on the CPU: a card may hold a base in four bits alone.
     """
+    model = model.to("cpu")
     if four_bit.is_quantised(model):
         four_bit.dequantise(model)
     for weight in model.parameters():

@@ -89,7 +89,7 @@ _ABBREVIATED: Final = _rules(
     (r"\bcentral venous catheter", "CVC"),
     (r"\bcostophrenic", "CP"),
     (r"\bsuperior vena cava", "SVC"),
-    (r"\bbilateral", "b/l"),
+    (r"\bbilateral(?:ly)?\b", "b/l"),
     (r"\bwith\b", "w/"),
     (r"\bmoderate\b", "mod"),
     (r"\bright\b", "R"),

@@ -93,7 +93,7 @@ def _question(
         arm, over = ((one.beyond, row) for _, row in (one.arm, one.over))
         less, more_error = _of_pair(arm, over, one.metric, values, errors, seeds, sharing)
         differences = [mine - theirs for mine, theirs in zip(differences, less, strict=True)]
-        # other patients, so that the errors of both are independent
+        # as of other patients; of the same ones, as in drawn hospitals, an error is less than this
         of_patients = [math.hypot(*both) for both in zip(of_patients, more_error, strict=True)]
         kin += f" beyond {one.beyond}"
     return Question(

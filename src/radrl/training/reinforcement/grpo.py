@@ -124,7 +124,7 @@ def optimise(
         SettingsError: when there are fewer films than a step takes, or a weight that trains is not float32.
     """
     check_films(len(prompts), settings)
-    tuning.prepare_base(policy.model, settings["tunes"], settings["lora"], dtype)
+    tuning.prepare_base(policy.model, settings["tunes"], settings.get("lora", {}), dtype)
     counted = {**settings, "steps": length.steps(settings, len(prompts))}
     arguments = _arguments(counted, reward, seed, workspace, device, dtype)
     device_placement.hold(arguments, device)

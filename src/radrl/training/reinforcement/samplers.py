@@ -37,7 +37,7 @@ from radrl.storage.whole_folders import replacing
 from radrl.training.finite import DIVERGED
 from radrl.training.preflight import SettingsError
 from radrl.training.reinforcement.settings import ArmSettings
-from radrl.training.tuning import finished
+from radrl.training.tuning import finished, plain_weights
 
 WEIGHTS: Final = "weights"
 """In the workspace, for as long as engines load them."""
@@ -167,16 +167,14 @@ class RoundedSampler:
 
 @torch.no_grad()
 def round_weights(model: Any, into: Any) -> None:
-    """Lay a policy's weights into a copy, in the copy's dtype and where its weights lie.
+    """Lay a policy's weights into a copy, in the copy's dtype and where its weights lie, one after another.
 
     Args:
-        model: that trains; adapters are merged into a copy of it, and weights that processes hold parts of
-            are gathered one after another, so all processes must ask.
+        model: that trains. Where processes hold parts of its weights they are gathered, so all must ask.
         into: without adapters.
     """
-    plain = finished(copy.deepcopy(model)) if isinstance(model, PeftModel) else model
     copies = dict(into.named_parameters())
-    for name, weight in plain.named_parameters():
+    for name, weight in plain_weights(model):
         copies[name].copy_(getattr(weight, "full_tensor", lambda own=weight: own)())
 
 

@@ -42,6 +42,7 @@ from radrl.evaluation.label_agreement import label_agreement, label_rows, metric
 from radrl.labelers import Labeler
 from radrl.labelers.cached import Remembering
 from radrl.observations import NO_FINDING
+from radrl.policy import fixed_shapes
 from radrl.policy.encoding import Films
 from radrl.policy.folder import Policy
 from radrl.policy.hf_writer import HfWriter
@@ -136,6 +137,7 @@ class Watch:
         """
         with _undisturbed(policy.model):
             written = self._write(policy)
+        fixed_shapes.forget(policy.model)  # an update wants the memory
         return {f"{PREFIX}{name}": value for name, value in self.read(written).items()}
 
     def read(self, written: Sequence[Written]) -> dict[str, float]:
