@@ -88,6 +88,9 @@ def test_films_become_records_file_by_file(tmp_path, options):
         split="train",
         findings="The lungs are clear. Café au lait.",
         impression="No acute process.",
+        indication="Cough é.",
+        age=7,
+        taken=20200101,
     )
     assert [(r.findings, r.impression) for r in read[2:4]] == [(None, "Clear."), (None, None)]
 
@@ -197,3 +200,13 @@ def test_the_section_refuses(changed):
     assert RexgradientSection(**own)
     with pytest.raises(ValidationError):
         RexgradientSection(**{**own, **changed})
+
+
+AGES = {"007Y": 7, "018M": 1, "006W": 0, "004D": 0, "": None, "old": None, None: None}
+
+
+@pytest.mark.parametrize("written", AGES)
+def test_ages_are_whole_years(tmp_path, written):
+    entries = {"p1_s1": entry("GRDN1", "1.2.1", ["PA"], PatientAge=written)}
+    (record,) = rexgradient(**lay(tmp_path, {"test": entries})).records
+    assert record.age == AGES[written]

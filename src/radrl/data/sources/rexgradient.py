@@ -6,7 +6,7 @@ See docs/data/rexgradient.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Final, Literal
 
@@ -15,7 +15,7 @@ from pydantic import Field
 from radrl.data.json_scanner import Scanner
 from radrl.data.quarantine import Reason, Refusal, Refused
 from radrl.data.sources import Source
-from radrl.data.study import Record, view_table, view_word
+from radrl.data.study import Record, moment, view_table, view_word, years
 from radrl.data.tables import SourceError
 from radrl.parts.section import LocalPath, Section, takes
 from radrl.storage import json_files
@@ -27,6 +27,7 @@ _FORM: Final = "no JSON object of studies"
 _FILMS: Final = "deid_png"
 _NOTHING: Final = frozenset({"", "none", "nan", "n/a"})
 _WORDS: Final = view_table()
+_IN_A_YEAR: Final = {"M": 12, "W": 52, "D": 365}
 
 
 class RexgradientSection(Section):
@@ -111,6 +112,7 @@ def _films(key: str, entry: Mapping[str, Any], images: Path, split: str | None) 
         study, patient = _name(entry, "StudyInstanceUid"), _name(entry, "PatientID")
         views = _views(entry.get("ImageViewPosition"), len(paths))
         findings, impression = _text(entry, "Findings"), _text(entry, "Impression")
+        indication = _text(entry, "Indication")
     except Refused as refused:
         study_id = str(entry.get("StudyInstanceUid") or "")
         for number in range(1, len(paths) + 1):
@@ -123,7 +125,35 @@ def _films(key: str, entry: Mapping[str, Any], images: Path, split: str | None) 
         except Refused as refused:
             yield Refusal(own, refused.reason, refused.detail, study)
             continue
-        yield Record(own, study, patient, image, view, split, findings=findings, impression=impression)
+        yield Record(
+            own,
+            study,
+            patient,
+            image,
+            view,
+            split,
+            findings=findings,
+            impression=impression,
+            indication=indication,
+            age=_known(entry.get("PatientAge"), _age),
+            taken=_known(entry.get("StudyDate"), moment),
+        )
+
+
+def _known(value: Any, read: Callable[[str], int | None]) -> int | None:
+    """A field as a number; nothing where it cannot be read: ingest counts in how many studies it is known."""
+    try:
+        return read(str(value)) if isinstance(value, str | int) else None
+    except ValueError:
+        return None
+
+
+def _age(text: str) -> int | None:
+    """Whole years of an age as DICOM writes it: ``061Y``, and of children ``018M``, ``006W``, ``004D``."""
+    number, unit = text.strip()[:-1], text.strip()[-1:].upper()
+    if unit in _IN_A_YEAR and number.isdecimal():
+        return int(number) // _IN_A_YEAR[unit]
+    return years(text)
 
 
 def _name(entry: Mapping[str, Any], key: str) -> str:
