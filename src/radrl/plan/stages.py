@@ -350,7 +350,8 @@ class Planner:
         costs = self._costs(model, own, tunes)
         if settings["engine"] == "hf_bfloat16":
             copied = DTYPE_BYTES["bfloat16"]
-            beside = copied * model.weights.all
+            # its steps keep keys and values between batches, those of halves of a batch too
+            beside = copied * model.weights.all + 2 * moments["generation"]["cache"]
             moments = {moment: items | {"copy that writes": beside} for moment, items in moments.items()}
             read = costs.weight_bytes if own.autocast else costs.weight_bytes * copied // own.frozen_bytes
             costs = replace(costs, loop="recorded", weight_bytes=read, gathered_bytes=0)  # once a batch
