@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from kedro_repro.dvc_digests import Digester, by_sha256
 from kedro_repro.tracking import killed_runs, machine, moved_project, parent_runs, server, sqlite_store
 from kedro_repro.tracking.git_identity import identity
-from kedro_repro.tracking.server import MEND, RecordError, is_server, on_this_machine, shown, told
+from kedro_repro.tracking.server import MEND, RecordError, error_line, is_server, on_this_machine, shown
 from kedro_repro.tracking.table_columns import described
 from radrl.wiring.ui_server import grouped, tags
 
@@ -342,11 +342,11 @@ class Tracker:
             if not self._remote:
                 raise
             if not self._runs:
-                raise RecordError(f"{told(self._uri, error)}. {MEND}") from error
+                raise RecordError(f"{error_line(self._uri, error)}. {MEND}") from error
             if self._run not in self._lost:
                 _LOG.warning(
                     "%s. The stage goes on; what it computes lies in data/ all the same",
-                    told(self._uri, error),
+                    error_line(self._uri, error),
                 )
             self._lost.add(self._run or "")
             return None
