@@ -86,6 +86,9 @@ def test_clinical_parts_are_those_that_say_so() -> None:
             "missing": "raise",
         },
         "weighted_findings": {"beta": 1.0},
+        "radgraph_rules": {"beta": 2.0},
+        "green_rules": {},
+        "length": {},
     }
     assert [*settings] == names("reward")
     weighed = {name: own | {"weight": 1.0} for name, own in settings.items()}
