@@ -41,6 +41,12 @@ def test_oracle_is_written_as_it_was_read(root: Path, oracle: Any) -> None:
     assert written["arms"]["grpo"]["oracle"] == oracle
 
 
+@pytest.mark.parametrize("name", ["radgraph_rules", "green_rules"])
+def test_rewards_by_rules_are_clinical_enough_for_an_oracle(root: Path, name: str) -> None:
+    rewards = {name: {"weight": 1.0}, "length": {"weight": 0.25}}
+    assert checked(root, oracle=ORACLE, reward=rewards).arms["grpo"].reward is not None
+
+
 @pytest.mark.parametrize(
     ("arm", "message"),
     [
@@ -55,6 +61,15 @@ def test_oracle_is_written_as_it_was_read(root: Path, oracle: Any) -> None:
             {"oracle": ORACLE, "reward": BLEU},
             "has a weight; add one of ce_f1, accuracy",
         ),
+        (
+            {"oracle": ORACLE, "reward": {"length": {"weight": 1.0}}},
+            "weighted_findings, radgraph_rules, green",
+        ),
+        (
+            {"reward": {"length": {"weight": 1.0, "unit": "words"}}},
+            "grpo.reward.length: unit is words, so give",
+        ),
+        ({"reward": {"radgraph_rules": {"weight": 1.0, "level": "partly"}}}, "radgraph_rules.level: "),
         (
             {"oracle": ORACLE, "reward": BLEU | {"mccs": {"weight": 0.0, "margin": 0.0, "eps": 1e-8}}},
             "no clinical part of reward has a weight",
@@ -86,6 +101,9 @@ def test_clinical_parts_are_those_that_say_so() -> None:
             "missing": "raise",
         },
         "weighted_findings": {"beta": 1.0},
+        "radgraph_rules": {"beta": 2.0},
+        "green_rules": {},
+        "length": {},
     }
     assert [*settings] == names("reward")
     weighed = {name: own | {"weight": 1.0} for name, own in settings.items()}

@@ -50,6 +50,8 @@ def test_rewards_pay_the_reference_most_and_an_honest_report_more_than_blind_one
 ) -> None:
     for reward in tool.REWARDS:
         assert earned["the reference"][reward] == pytest.approx(1.0), reward
+        if reward == "length":  # which pays any words
+            continue
         honest = earned["its findings in other words"][reward].mean()
         for name in ("a normal report", "all 13 findings", "nothing", "another patient's report"):
             assert earned[name][reward].mean() < honest, (reward, name)
@@ -64,7 +66,27 @@ def test_weighed_findings_gain_nothing_from_repetition_or_padding(
     assert earned["nothing"]["weighted_findings"].max() == 0
 
 
+def test_length_takes_back_what_repetition_and_padding_leave(
+    earned: dict[str, dict[str, np.ndarray]],
+) -> None:
+    honest = earned["its findings in other words"]["length"].mean()
+    assert earned["another patient's report"]["length"].mean() > 0.9  # blind: it pays any words
+    assert earned["other words, and a normal report behind them"]["length"].mean() < honest - 0.1
+    assert earned["other words, each sentence three times"]["length"].mean() < 0.1
+
+
+def test_the_cost_of_a_report_is_measured_and_shown(tool: ModuleType) -> None:
+    spent = [tool.cost(reward, 4, 1) for reward in tool.REWARDS]
+    assert all(0 <= one < 1_000 for one in spent)
+    assert tool.cost("weighted_findings", 40, 1) > tool.cost("length", 40, 1)
+    lines = tool.table(tool.draw(4, 7), 4, 7, spent).splitlines()
+    assert lines[-1].count(" | ") == len(tool.REWARDS)
+    assert lines[-1].startswith(f"| CPU ms a report | {spent[0]:.2f} |")
+
+
 def test_the_page_shows_a_line_an_attack(tool: ModuleType, root: Path) -> None:
     page = (root / "docs/weighted_findings.md").read_text(encoding="utf-8")
     made = page.split(tool.BEGIN)[1].split(tool.END)[0]
     assert [line for line in tool.ATTACKS if f"\n| {line} | " not in made] == []
+    assert f"| {' | '.join(f'`{name}`' for name in tool.REWARDS)} |" in made
+    assert "\n| CPU ms a report | " in made

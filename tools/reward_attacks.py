@@ -1,7 +1,8 @@
 """What each reward pays for reports that game it: a table, on drawn reports
 
     python tools/reward_attacks.py                       print the table
-    python tools/reward_attacks.py --write docs/weighted_findings.md
+    python tools/reward_attacks.py --cost                and what each reward costs a report, in CPU time
+    python tools/reward_attacks.py --cost --write docs/weighted_findings.md
     python tools/reward_attacks.py --films 100 --seed 3
 
 References are drawn reports of patients who differ (radrl.data.phantom), one a film; no model writes
@@ -12,13 +13,19 @@ have them, the others their defaults; labels are those of the rules.
 
 A reward is gamed where an attack that does not look at the film comes near the honest row, or where an attack
 on the honest report raises it. `margin` below the table says how far the best blind attack stays below it.
+
+A reward's cost is that of its first sight of reports, in a process of its own: rewards remember what they
+have read, and rollouts of one film share their reference, so that training pays less.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,8 +57,11 @@ REWARDS: Final[dict[str, dict[str, Any]]] = {
     "mccs": {"margin": 0.4, "eps": 1e-8},
     "bleu2": {"preparation": "basic", "phase_switch": 0.0},
     "weighted_findings": {},
+    "radgraph_rules": {},
+    "green_rules": {},
+    "length": {},
 }
-"""Settings of each, those of params.yaml's arms."""
+"""Settings of each, those of params.yaml's arms or else the reward's defaults."""
 
 HEDGE_SHARE: Final = 0.04
 FINDINGS: Final = tuple(name for i, name in enumerate(OBSERVATIONS) if i != NO_FINDING)
@@ -184,6 +194,30 @@ def rewards() -> dict[str, RewardSum]:
     return {name: build({name: {"weight": 1.0, **own}}, labeler) for name, own in REWARDS.items()}
 
 
+def cost(reward: str, films: int, seed: int) -> float:
+    """CPU milliseconds of this process that a reward takes for a report of a film's findings.
+
+    Args:
+        reward: one of `REWARDS`.
+        films: how many reports.
+        seed: of their drawing.
+    """
+    (part,) = (made := build({reward: {"weight": 1.0, **REWARDS[reward]}}, RulesLabeler())).parts
+    made.score_part(part, [NORMAL], [NORMAL], ["film"])  # what is loaded once is no report's cost
+    drawn = draw(films, seed).films
+    reports, references = [one.honest for one in drawn], [one.reference for one in drawn]
+    begun = time.process_time()
+    made.score_part(part, reports, references, [f"film{i}" for i in range(films)])
+    return 1e3 * (time.process_time() - begun) / films
+
+
+def costs(films: int, seed: int) -> list[float]:
+    """`cost` of each reward, each in a process that has read nothing yet."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as fresh:
+        asked = [fresh.submit(cost, reward, films, seed) for reward in REWARDS]
+        return [one.result() for one in asked]
+
+
 def pays(drawn: Drawn) -> dict[str, dict[str, np.ndarray]]:
     """By attack and reward, what each film's report earns."""
     references = [one.reference for one in drawn.films]
@@ -206,8 +240,8 @@ def abnormal(drawn: Drawn) -> np.ndarray:
     return np.asarray(stated.any(1))
 
 
-def table(drawn: Drawn, films: int, seed: int) -> str:
-    """A line an attack, as Markdown."""
+def table(drawn: Drawn, films: int, seed: int, spent: Sequence[float] = ()) -> str:
+    """A line an attack, as Markdown, and where it was measured one of what each reward costs."""
     found, sick = pays(drawn), abnormal(drawn)
     lines = [f"| report | {' | '.join(f'`{name}`' for name in REWARDS)} |", "|---" * (len(REWARDS) + 1) + "|"]
     for name, earned in found.items():
@@ -218,6 +252,8 @@ def table(drawn: Drawn, films: int, seed: int) -> str:
     lines.append(
         f"| **margin** | {' | '.join(f'{_margin(found, honest, blind, one):.2f}' for one in REWARDS)} |"
     )
+    if spent:
+        lines.append(f"| CPU ms a report | {' | '.join(f'{one:.2f}' for one in spent)} |")
     said = (
         f"Mean reward of {films} drawn films (seed {seed}), in brackets that of the {int(sick.sum())} with a "
         "finding. `margin`: what a report of the film's findings earns more than the best report for which "
@@ -242,9 +278,11 @@ def main() -> None:
     )
     parser.add_argument("--films", type=int, default=400)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cost", action="store_true", help="measure what each reward costs a report")
     parser.add_argument("--write", type=Path, help="a page with the markers")
     given = parser.parse_args()
-    made = table(draw(given.films, given.seed), given.films, given.seed)
+    spent = costs(given.films, given.seed) if given.cost else ()
+    made = table(draw(given.films, given.seed), given.films, given.seed, spent)
     if given.write is None:
         print(made, end="")
         return

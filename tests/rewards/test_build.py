@@ -34,6 +34,9 @@ EVERY: dict[str, dict[str, Any]] = {
         "missing": "skip",
     },
     "weighted_findings": {"weight": 1.0, "beta": 2.0, "weights": {"granuloma": 0.0}},
+    "radgraph_rules": {"weight": 1.0, "level": "complete", "beta": 2.0},
+    "green_rules": {"weight": 1.0},
+    "length": {"weight": 0.25, "unit": "words", "least": 4, "most": 5},
 }
 TRAINING = ["Pulmonary edema is present.", "Clear lungs.", "No pleural effusion. Pulmonary edema."]
 
@@ -64,7 +67,12 @@ def test_every_part_scores_the_report_alone_but_format(rules: Any) -> None:
         else:
             assert found == plain.score_part(same, TRAINING, TRAINING, ids)
             assert found != plain.score_part(same, outputs, TRAINING, ids)
-    assert [part.name for part in reward.parts if not part.reward.clinical] == ["bleu2", "nlg", "format"]
+    assert [part.name for part in reward.parts if not part.reward.clinical] == [
+        "bleu2",
+        "nlg",
+        "format",
+        "length",
+    ]
 
 
 def test_settings_of_the_sum_reach_the_part_and_facts(rules: Any) -> None:

@@ -220,7 +220,7 @@ def test_rewards_go_to_other_processes() -> None:
     assert there("d", "The lungs are clear.", TRUTH) == pytest.approx(1 - 0.4 / 1.4)
 
 
-def length(reports: list[str], references: list[str]) -> list[float]:
+def report_words(reports: list[str], references: list[str]) -> list[float]:
     """How long a report is, in characters."""
     assert references[0] == references[1] != references[2] == references[3]  # two rollouts of a film
     return [float(len(report)) for report in reports]
@@ -246,7 +246,7 @@ def test_a_stock_grpo_trainer_takes_two_steps_with_them(
         radrl.rewards.get("ce_f1", column="truth"),
         radrl.rewards.get("mccs", column="truth"),
         radrl.rewards.get("weighted_findings", column="truth", beta=1.5, weights={"granuloma": 0.0}),
-        radrl.rewards.get("length", column="truth", part=f"{__name__}:length"),
+        radrl.rewards.get("report_words", column="truth", part=f"{__name__}:report_words"),
     ]
     settings = GRPOConfig(
         output_dir=str(tmp_path), save_strategy="no", report_to="none", use_cpu=True, bf16=False, seed=0,
@@ -263,7 +263,7 @@ def test_a_stock_grpo_trainer_takes_two_steps_with_them(
     trainer.train()
     steps = [step for step in trainer.state.log_history if "reward" in step]
     assert len(steps) == 2
-    assert [step["rewards/length/mean"] > 0 for step in steps] == [True, True]
+    assert [step["rewards/report_words/mean"] > 0 for step in steps] == [True, True]
     assert all("rewards/mccs/both_blank_share" in step for step in steps)
     assert all("rewards/weighted_findings/missed_cost" in step for step in steps)
     for step in steps:

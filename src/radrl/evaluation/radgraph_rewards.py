@@ -35,7 +35,9 @@ class RadGraphRewards(NamedTuple):
     complete: float
 
 
-def radgraph_rewards(hypothesis: Graph, reference: Graph, *, lower_case: bool = True) -> RadGraphRewards:
+def radgraph_rewards(
+    hypothesis: Graph, reference: Graph, *, lower_case: bool = True, beta: float = 1.0
+) -> RadGraphRewards:
     """Compare two graphs.
 
     Args:
@@ -43,6 +45,7 @@ def radgraph_rewards(hypothesis: Graph, reference: Graph, *, lower_case: bool = 
         reference: graph of the reference report.
         lower_case: whether tokens are compared in lower case throughout, as the package does since its fix of
             2026; if not, as in 0.1.18.
+        beta: above 1 recall counts for more than precision (F-beta), below 1 less; the paper has 1.
 
     Returns:
         The rewards; all 0 where either graph has no entity.
@@ -57,13 +60,13 @@ def radgraph_rewards(hypothesis: Graph, reference: Graph, *, lower_case: bool = 
     """
     found = _facts(hypothesis, lower_case)
     truth = _facts(reference, lower_case)
-    return RadGraphRewards(*(_f1(mine, theirs) for mine, theirs in zip(found, truth, strict=True)))
+    return RadGraphRewards(*(_f_beta(mine, theirs, beta) for mine, theirs in zip(found, truth, strict=True)))
 
 
-def _f1(found: set[Fact], truth: set[Fact]) -> float:
-    """F1 of two sets; 0 where they share nothing, empty sets included."""
-    shared = len(found & truth)
-    return 2 * shared / (len(found) + len(truth)) if shared else 0.0
+def _f_beta(found: set[Fact], truth: set[Fact], beta: float) -> float:
+    """F-beta of two sets; 0 where they share nothing, empty sets included."""
+    shared, recalls = len(found & truth), beta**2
+    return (1 + recalls) * shared / (len(found) + recalls * len(truth)) if shared else 0.0
 
 
 def _facts(graph: Graph, lower_case: bool) -> tuple[set[Fact], set[Fact], set[Fact]]:

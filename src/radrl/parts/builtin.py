@@ -18,6 +18,9 @@ BUILTIN: Final[dict[str, dict[str, str]]] = {
         "format": "radrl.rewards.format:Format",
         "facts": "radrl.rewards.facts:facts",
         "weighted_findings": "radrl.rewards.weighted_findings:WeightedFindings",
+        "radgraph_rules": "radrl.rewards.radgraph_rules:RadGraphRules",
+        "green_rules": "radrl.rewards.green_rules:GreenRules",
+        "length": "radrl.rewards.length:Length",
     },
     "credit": {
         "uniform": "radrl.credit.uniform:Uniform",

@@ -18,9 +18,11 @@ from trl import GRPOConfig
 from radrl.algorithms.advantages import group_relative_advantages
 from radrl.credit.base import TokenWeights, by_token
 from radrl.credit.uniform import Uniform
+from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.policy import folder
 from radrl.policy.folder import Policy
 from radrl.rewards.base import Part, RewardError, RewardSum
+from radrl.rewards.build import build
 from radrl.training.preflight import SettingsError
 from radrl.training.reinforcement import grpo, trainer
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
@@ -173,6 +175,19 @@ def test_groups_are_counted_by_clinical_parts_alone(run: Run) -> None:
         assert row["groups/zero_reward_share"] == row["groups/all_zero_share"] == 1
         assert row["groups/zero_variance_share"] == row["groups/unique_rewards"] == 1
     assert [row["groups/equal_advantage_share"] for row in curve] == [1, 1, 0, 0]
+
+
+def test_rewards_of_params_train_and_their_numbers_stand_in_the_curve(run: Run) -> None:
+    named = {
+        "radgraph_rules": {"weight": 0.5, "beta": 2.0},
+        "green_rules": {"weight": 0.5},
+        "length": {"weight": 0.25},
+    }
+    reward = build(named, RulesLabeler())
+    _, curve = run(reward=reward, steps=1)
+    assert all(0 <= curve[0][f"rewards/{name}/mean"] <= 1 for name in named)
+    assert curve[0]["rewards/length/words"] > 0
+    assert curve[0]["rewards/green_rules/missing_finding"] >= 0
 
 
 def test_groups_of_a_reward_without_a_clinical_part_are_counted_as_a_whole(run: Run) -> None:

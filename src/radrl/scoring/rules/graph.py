@@ -81,6 +81,7 @@ class RadGraphRules:
     """Scores reports by RadGraph's rewards over graphs drawn by rules.
 
     Args:
+        beta: above 1 recall counts for more than precision; the metric has 1.
         cache_size: reports whose graphs are remembered; 0 for none.
     """
 
@@ -88,7 +89,8 @@ class RadGraphRules:
     name = "radgraph_rules"
     by_pair = True
 
-    def __init__(self, *, cache_size: int = 4_096) -> None:
+    def __init__(self, *, beta: float = 1.0, cache_size: int = 4_096) -> None:
+        self._beta = beta
         self._graph_of = lru_cache(maxsize=cache_size)(graph_of)
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
@@ -99,7 +101,7 @@ class RadGraphRules:
         """
         require_pairs(references, hypotheses)
         rewards = [
-            radgraph_rewards(self._graph_of(hypothesis), self._graph_of(reference))
+            radgraph_rewards(self._graph_of(hypothesis), self._graph_of(reference), beta=self._beta)
             for reference, hypothesis in zip(references, hypotheses, strict=True)
         ]
         values = {
