@@ -10,6 +10,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from radrl.rewards.radgraph_rules import RadGraphRules
+
 FILMS = 24
 
 
@@ -73,6 +75,19 @@ def test_length_takes_back_what_repetition_and_padding_leave(
     assert earned["another patient's report"]["length"].mean() > 0.9  # blind: it pays any words
     assert earned["other words, and a normal report behind them"]["length"].mean() < honest - 0.1
     assert earned["other words, each sentence three times"]["length"].mean() < 0.1
+
+
+def test_the_dial_of_radgraph_rules_moves_what_fools_it(tool: ModuleType) -> None:
+    drawn = tool.draw(FILMS, 1)
+    references = [one.reference for one in drawn.films]
+
+    def mean(attack: str, beta: float) -> float:
+        return float(np.mean(RadGraphRules(beta=beta)(tool.ATTACKS[attack](drawn), references, references)))
+
+    honest, padded = "its findings in other words", "other words, and a normal report behind them"
+    assert mean(padded, 2.0) > mean(honest, 2.0)
+    assert mean(padded, 0.5) < mean(honest, 0.5)
+    assert mean("a normal report", 0.5) > mean("a normal report", 1.0) > mean("a normal report", 2.0)
 
 
 def test_the_cost_of_a_report_is_measured_and_shown(tool: ModuleType) -> None:

@@ -180,6 +180,7 @@ BLIND: Final[dict[str, Callable[[Drawn], list[str]]]] = {
     "all 13 findings, hedged": lambda drawn: everything(drawn, hedged=True),
     "nothing": same(""),
     "one word": same("Unremarkable."),
+    "one denial": same("No pneumothorax."),
     "another patient's report": lambda drawn: list(drawn.others),
     "the training report with the nearest labels": nearest,
 }
