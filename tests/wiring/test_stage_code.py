@@ -149,7 +149,7 @@ def test_writing_it_down_otherwise_runs_nothing(
         ("algorithms.masking", {"analyses"}),
         ("algorithms.advantages", of("train") | {"analyses"}),
         ("evaluation.bootstrap", {"analyses", "compare"}),
-        ("labelers.rules.assertion", LABELLED | of("train", GRPO) | of("eval")),
+        ("labelers.rules.assertion", LABELLED | of("train", GRPO) | of("eval") | {"ingest"}),
         ("training.supervised.vision", {"policy"}),
         ("training.supervised.fine_tuning", {"policy", "sft"}),
         ("readers.probe", {"ceilings"}),
