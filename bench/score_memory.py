@@ -30,8 +30,8 @@ from typing import Final
 import numpy as np
 
 from radrl.data.phantom.findings import draw_case, draw_patient, shares_of
+from radrl.data.phantom.report import print_section
 from radrl.data.phantom.wording import write_report
-from radrl.data.sources.phantom import print_section
 from radrl.scoring.nlg import basic
 
 PAIRS: Final = (25_000, 50_000, 100_000, 200_000)

@@ -32,8 +32,8 @@ from typing import Any, Final
 import numpy as np
 
 from radrl.data.phantom.findings import Case, case_from_labels, draw_case, draw_patient, shares_of
+from radrl.data.phantom.report import print_section
 from radrl.data.phantom.wording import write_report
-from radrl.data.sources.phantom import print_section
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import NO_FINDING, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.rewards.base import RewardSum

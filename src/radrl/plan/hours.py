@@ -18,11 +18,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from importlib.resources import files
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import yaml
 
 from radrl.plan.counts import Tokens
+from radrl.plan.memory import FLOAT, FOUR_BIT, Setting
+
+if TYPE_CHECKING:
+    from radrl.plan.peaks import Model
 
 FILE: Final = "throughputs.yml"
 
@@ -90,6 +94,35 @@ class Costs:
     checkpointing: bool = False
     cached_bytes: int = 0
     loop: Literal["recorded", "launched", "vllm"] = "recorded"
+
+
+def costs_of(model: Model, own: Setting, tunes: str | None, *, tied: bool) -> Costs:
+    """What a token costs in a policy as it trains or writes.
+
+    Args:
+        model: the policy.
+        own: how it computes and what is held.
+        tunes: what trains; nothing for a policy that only writes.
+        tied: whether the head is the embedding.
+    """
+    weights = model.weights
+    used = weights.language + weights.adapters - (0 if tied else weights.embedding)
+    products = 2 if own.autocast else own.frozen_bytes
+    gathered = FLOAT if tunes in ("full", "language") else own.frozen_bytes
+    # what four-bit layers read and write for a token besides: as they are, and once more as numbers
+    rounded = int((FOUR_BIT + own.product_bytes) * weights.layers) if own.four_bit else 0
+    return Costs(
+        tower=weights.vision,
+        language=used,
+        layers=model.sizes.language.layers,
+        weight_bytes=used * products + rounded,
+        gathered_bytes=used * gathered * (own.shards - 1) // own.shards,
+        tower_learns=tunes in ("full", "vision"),
+        language_learns=tunes in ("full", "language"),
+        tower_passes=tunes in ("full", "vision") or bool(model.adapted.get("vision", (0, 0))[1]),
+        checkpointing=own.checkpointing,
+        loop="launched" if own.shards > 1 else "recorded",
+    )
 
 
 def table() -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from radrl.plan import counts, hours, peaks, shapes
 from radrl.plan.counts import Sample, Tokens
 from radrl.plan.films import Films, of_selection
-from radrl.plan.memory import FLOAT, FOUR_BIT, Engine, Setting, Weights
+from radrl.plan.memory import FLOAT, Engine, Setting
 from radrl.plan.peaks import Items, Model
 from radrl.reports import prompts
 from radrl.training import length
@@ -382,28 +382,8 @@ class Planner:
         )
 
     def _costs(self, model: Model, own: Setting, tunes: str | None) -> hours.Costs:
-        weights = model.weights
         tied = bool(getattr(self.asked.shape.config, "tie_word_embeddings", False))
-        used = weights.language + weights.adapters - (0 if tied else weights.embedding)
-        products = 2 if own.autocast else own.frozen_bytes
-        gathered = FLOAT if tunes in ("full", "language") else own.frozen_bytes
-        return hours.Costs(
-            tower=weights.vision,
-            language=used,
-            layers=model.sizes.language.layers,
-            weight_bytes=used * products + self._unrounded(weights, own),
-            gathered_bytes=used * gathered * (own.shards - 1) // own.shards,
-            tower_learns=tunes in ("full", "vision"),
-            language_learns=tunes in ("full", "language"),
-            tower_passes=tunes in ("full", "vision") or bool(model.adapted.get("vision", (0, 0))[1]),
-            checkpointing=own.checkpointing,
-            loop="launched" if own.shards > 1 else "recorded",
-        )
-
-    @staticmethod
-    def _unrounded(weights: Weights, own: Setting) -> int:
-        """More bytes that four-bit layers read and write for a token: as they are, and twice as numbers."""
-        return int((FOUR_BIT + own.product_bytes) * weights.layers) if own.four_bit else 0
+        return hours.costs_of(model, own, tunes, tied=tied)
 
     def _reader(self, name: str) -> int:
         """Weights of a labeler."""

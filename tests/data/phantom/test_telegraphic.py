@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from radrl.data.phantom.findings import PREVALENCE, draw_case, draw_patient
+from radrl.data.phantom.report import Report, Sentence
 from radrl.data.phantom.telegraphic import telegraphic
-from radrl.data.phantom.wording import Report, Sentence, write_report
+from radrl.data.phantom.wording import write_report
 from radrl.data.sources.phantom import read
 from radrl.labelers.rules.labeler import RulesLabeler
 

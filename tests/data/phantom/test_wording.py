@@ -19,16 +19,14 @@ from radrl.data.phantom.findings import (
     draw_case,
     draw_patient,
 )
+from radrl.data.phantom.report import Report, Sentence, print_section
 from radrl.data.phantom.wording import (
     WORDS,
     Boilerplate,
-    Report,
-    Sentence,
     check_words,
     reword,
     write_report,
 )
-from radrl.data.sources.phantom import print_section
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, NO_FINDING, OBSERVATIONS, POSITIVE, UNCERTAIN
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radrl.data.phantom.findings import PREVALENCE, draw_case, draw_patient
+from radrl.data.phantom.report import print_section
 from radrl.data.phantom.wording import write_report
-from radrl.data.sources.phantom import print_section
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.labelers.rules.text import sentences, tokens
 from radrl.observations import NEGATIVE, OBSERVATIONS

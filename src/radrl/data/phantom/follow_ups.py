@@ -13,7 +13,7 @@ import numpy as np
 
 from radrl.data.phantom import phrases
 from radrl.data.phantom.findings import Case, Finding
-from radrl.data.phantom.wording import Report, Sentence
+from radrl.data.phantom.report import Report, Sentence
 from radrl.observations import POSITIVE
 
 Change = Literal["grown", "shrunk", "unchanged"]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final, Literal
 
-from radrl.data.phantom.wording import Report, Sentence
+from radrl.data.phantom.report import Report, Sentence
 
 Wording = Literal["usual", "telegraphic"]
 """How a hospital words its reports: in whole sentences, or in short ones with abbreviations."""

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
 import numpy as np
 
 from radrl.data.phantom import phrases
 from radrl.data.phantom.findings import DRAWN, Case, Finding
+from radrl.data.phantom.report import OTHER_FINDING, Report, Sentence
 from radrl.observations import (
-    BLANK,
-    INDEX,
     NEGATIVE,
-    NO_FINDING,
-    OBSERVATIONS,
     POSITIVE,
-    SUPPORT_DEVICES,
     UNCERTAIN,
 )
 
-_PRECEDENCE: Final = (POSITIVE, UNCERTAIN, NEGATIVE)
 _LUNG_FINDINGS: Final = ("Lung Opacity", "Lung Lesion", "Edema", "Consolidation", "Pneumonia", "Atelectasis")
 _FILLINGS: Final = frozenset({"Lung Opacity", "Consolidation", "Pneumonia"})
-_OTHER_FINDING: Final = ("No Finding", BLANK)
 """What a sentence states that tells of a finding beside the observations."""
 _TORTUOUS_FROM: Final = 1.25
 WORDS: Final = (32, 54)
@@ -46,41 +39,6 @@ _TOPICS: Final[dict[str, str]] = {
 }
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence, the class it gives each observation it speaks of, and its topic (one of `_TOPICS`).
-
-    A sentence that tells of a finding beside the observations gives No Finding the class blank.
-    """
-
-    text: str
-    states: tuple[tuple[str, int], ...] = ()
-    topic: str = "rest"
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A report in sentences; an empty section is a section the radiologist left out."""
-
-    findings: tuple[Sentence, ...]
-    impression: tuple[Sentence, ...]
-
-    def gold(self) -> tuple[int, ...]:
-        """What the text states, 14 class indices; positive goes before uncertain before negative (CheXpert).
-
-        No Finding is positive when no observation but Support Devices is positive or uncertain, and no other
-        finding is told of.
-        """
-        row = [BLANK] * len(OBSERVATIONS)
-        stated = {pair for sentence in self.findings + self.impression for pair in sentence.states}
-        for name in DRAWN:
-            row[INDEX[name]] = next((c for c in _PRECEDENCE if (name, c) in stated), BLANK)
-        abnormal = any(row[i] in (POSITIVE, UNCERTAIN) for i in range(NO_FINDING) if i != SUPPORT_DEVICES)
-        abnormal = abnormal or _OTHER_FINDING in stated
-        row[NO_FINDING] = BLANK if abnormal else POSITIVE
-        return tuple(row)
 
 
 def check_words(words: Sequence[int]) -> None:
@@ -351,7 +309,7 @@ def _filled(
         words += len(text.split())
     if ordered:
         taken.sort(key=stock.index)
-    body += [Sentence(text, (_OTHER_FINDING,) if text in phrases.OTHER_FINDINGS else ()) for text in taken]
+    body += [Sentence(text, (OTHER_FINDING,) if text in phrases.OTHER_FINDINGS else ()) for text in taken]
     return _ordered(body, rng)
 
 

@@ -21,12 +21,11 @@ from radrl.data.phantom.findings import (
 )
 from radrl.data.phantom.follow_ups import FollowUp, compared, draw_change, with_finding
 from radrl.data.phantom.indications import draw_age, draw_indication
+from radrl.data.phantom.report import Report, print_section
 from radrl.data.phantom.telegraphic import Wording, telegraphic
 from radrl.data.phantom.wording import (
     WORDS,
     Boilerplate,
-    Report,
-    Sentence,
     check_words,
     reword,
     write_report,
@@ -389,21 +388,3 @@ def _check_pool(near_copies: float, normal_share: float) -> None:
             "near_copies and normal_share must be shares of the training studies, together at most 1, "
             f"got {near_copies} and {normal_share}"
         )
-
-
-def print_section(sentences: Sequence[Sentence], rng: np.random.Generator, *, numbered: bool = False) -> str:
-    """Set sentences as a section: running text, at times capitals, small letters, line breaks or a list.
-
-    Args:
-        sentences: the section.
-        rng: generator of the typing habits.
-        numbered: whether a section of several sentences may be a numbered list.
-    """
-    habit = rng.random()
-    texts = [s.text for s in sentences]
-    if numbered and len(texts) > 1 and rng.random() < 0.3:
-        texts = [f"{i}. {text}" for i, text in enumerate(texts, start=1)]
-    text = ("\n" if rng.random() < 0.1 else "  " if rng.random() < 0.15 else " ").join(texts)
-    if habit < 0.03:
-        return text.upper()
-    return text.lower() if habit < 0.08 else text
