@@ -120,26 +120,33 @@ def years(text: str) -> int | None:
     return int(float(number))
 
 
+_DAY: Final = len("20240131")
+
+
 def moment(text: str) -> int | None:
     """Read when a study was made, as a number that grows with time.
 
     Args:
-        text: a whole number (an order, or a date such as 20240131), or a date or time by ISO 8601
-            (``2024-01-31 08:05``).
+        text: a date or time by ISO 8601 (``2024-01-31 08:05``, ``20240131``), or another whole number, an
+            order.
 
     Returns:
-        The whole number itself, or the seconds since the year 1, or nothing for an empty text.
+        The seconds since the year 1, or the number itself, or nothing for an empty text.
 
     Raises:
         ValueError: it is neither.
     """
-    if not text.strip():
+    own = text.strip()
+    if not own:
         return None
-    if re.fullmatch(r"\d{1,15}", text.strip()):  # which a table with empty cells holds exactly, as floats
-        return int(text)
+    is_number = re.fullmatch(r"\d{1,15}", own)  # which a table with empty cells holds exactly, as floats
+    if is_number and len(own) != _DAY:
+        return int(own)
     try:
-        made = datetime.fromisoformat(text.strip()).replace(tzinfo=None)
+        made = datetime.fromisoformat(own).replace(tzinfo=None)
     except ValueError:
+        if is_number:
+            return int(own)
         raise ValueError(f"{text!r} is no whole number and no date such as 2024-01-31") from None
     return int((made - datetime.min).total_seconds())
 

@@ -4,7 +4,7 @@ import pytest
 
 from radrl.data.quarantine import Refusal
 from radrl.data.sources import csv
-from radrl.data.study import Record
+from radrl.data.study import Record, moment
 from radrl.data.tables import SourceError
 
 COLUMNS = {"image": "file", "report": "text"}
@@ -137,3 +137,22 @@ def test_wrong_roles_name_the_valid_ones(read, columns, message):
 def test_missing_file_is_named():
     with pytest.raises(SourceError, match=r"none\.csv is no file"):
         csv.read(path=Path("none.csv"), image_root=Path(), columns=COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("7", 7),
+        ("20241345", 20241345),
+        ("", None),
+        (" 20240131", 738_915 * 86_400),
+        ("2024-01-31", 738_915 * 86_400),
+    ],
+)
+def test_dates_of_either_form_are_one_moment(text, number):
+    assert moment(text) == number
+
+
+def test_a_number_too_long_to_hold_is_refused():
+    with pytest.raises(ValueError, match="no whole number and no date"):
+        moment("20240131080500123")

@@ -90,7 +90,7 @@ def test_films_become_records_file_by_file(tmp_path, options):
         impression="No acute process.",
         indication="Cough é.",
         age=7,
-        taken=20200101,
+        taken=63_713_433_600,  # seconds since 0001-01-01
     )
     assert [(r.findings, r.impression) for r in read[2:4]] == [(None, "Clear."), (None, None)]
 
