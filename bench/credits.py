@@ -116,7 +116,7 @@ class Timing(ReportGRPOTrainer):
         self.passing: Counter[str] = Counter()
         tokenizer = settings["processing_class"].tokenizer
         longest = self.max_completion_length - 1
-        self.written = [
+        self.scripts = [
             [*tokenizer(text)["input_ids"][:longest], tokenizer.eos_token_id] for text in self.reports
         ]
         backward = self.accelerator.backward
@@ -147,7 +147,7 @@ class Timing(ReportGRPOTrainer):
         with self.part("generation"):
             super()._generate_single_turn(prompt_ids, *args, **kwargs)
         first = self.state.global_step * len(prompt_ids)
-        return list(islice(cycle(self.written), first, first + len(prompt_ids))), None
+        return list(islice(cycle(self.scripts), first, first + len(prompt_ids))), None
 
     def _calculate_rewards(self, *args: Any, **kwargs: Any) -> Any:
         with self.part("credit and reward"):

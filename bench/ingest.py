@@ -130,8 +130,9 @@ def ingest(tree: Path, out: Path, workers: int, image_size: int) -> None:
     workspace = out / "workspace"
     workspace.mkdir(parents=True, exist_ok=True)
     files, passing = read_source(settings, 0, workspace)
-    ArrowShards(str(out / "corpus")).save(files)
-    _, summary = report_quarantine(passing, settings)
+    corpus = ArrowShards(str(out / "corpus"))
+    corpus.save(files)
+    _, summary = report_quarantine(passing, corpus.load(), settings)
     assert summary["input"] == summary["kept"] + summary["quarantined"], summary
 
 

@@ -47,8 +47,9 @@ def ingested(own: dict[str, Any], out: Path, seed: int = 0) -> None:
     workspace = out / "workspace"
     workspace.mkdir(parents=True, exist_ok=True)
     files, passing = read_source(own, seed, workspace)
-    ArrowShards(str(out / "corpus")).save(files)
-    report_quarantine(passing, own)
+    corpus = ArrowShards(str(out / "corpus"))
+    corpus.save(files)
+    report_quarantine(passing, corpus.load(), own)
 
 
 def make_inputs(folder: Path, sizes: Sequence[int], *, labelers: bool) -> None:

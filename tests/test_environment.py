@@ -28,7 +28,10 @@ PLATFORMS = {
     "mac": {"sys_platform": "darwin", "platform_system": "Darwin", "platform_machine": "arm64"},
 }
 
-EXTRAS = {"ray": "pip install -c constraints.txt '.[ray]'"}
+EXTRAS = {
+    "ray": "pip install -c constraints.txt '.[ray]'",
+    "bitsandbytes": "pip install -c constraints.txt 'bitsandbytes>=0.50', or set it to",
+}
 """Packages that code asks for and does without, and what installs them."""
 
 

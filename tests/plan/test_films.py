@@ -41,8 +41,8 @@ def test_nobody_knows_the_films_of_a_table_of_ones_own(recipes):
         ("phantom-laptop", {"source": "phantom", "set": {"studies": {"test": 30}}}, 30),
         (
             "phantom-laptop",
-            {"source": "phantom", "split": None, "set": {"studies": {"test": 30, "val": 4}}},
-            34,
+            {"source": "phantom", "split": "val", "set": {"studies": {"test": 30, "val": 4}}},
+            4,
         ),
         ("deer-chexpert_plus", {"source": "chexpert_plus", "split": "val"}, 5_780),
     ],

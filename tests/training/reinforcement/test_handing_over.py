@@ -51,7 +51,7 @@ class Engine:
 
 
 def sampler(engine: Engine, workspace: Path) -> VllmSampler:
-    return VllmSampler(engine, "Write.", HOW | {"steps": 9}, seed=5, workspace=workspace)  # type: ignore[arg-type]
+    return VllmSampler(engine, HOW | {"steps": 9}, seed=5, workspace=workspace)  # type: ignore[arg-type]
 
 
 def process(index: int, told: list[Any]) -> Any:
@@ -69,7 +69,9 @@ def film(value: int) -> Image.Image:
 def test_first_process_writes_all_load_and_nothing_stays(tmp_path: Path, index: int) -> None:
     engine = Engine()
     films = [(film(1),), (film(2), film(3))]
-    found = sampler(engine, tmp_path).draw(Model(), films, accelerator=process(index, engine.asked), step=7)
+    found = sampler(engine, tmp_path).draw(
+        Model(), films, ["Write."] * len(films), accelerator=process(index, engine.asked), step=7
+    )
     assert found == ["drawn"] * 2
     *handed, (verb, given, prompt, seeds, how) = engine.asked
     written = "[1.0, 1.0]" if index == 0 else None
@@ -86,7 +88,7 @@ def test_weights_that_are_no_numbers_are_not_handed_over(tmp_path: Path) -> None
     engine, model = Engine(), Model()
     torch.nn.init.constant_(model.weight, float("nan"))
     with pytest.raises(WeightsError, match=r"the policy that trains.*Lower training\.learning_rate"):
-        sampler(engine, tmp_path).draw(model, [], accelerator=process(0, engine.asked), step=0)
+        sampler(engine, tmp_path).draw(model, [], [], accelerator=process(0, engine.asked), step=0)
     assert engine.asked == []
     assert [*tmp_path.iterdir()] == []
 

@@ -176,9 +176,9 @@ def test_frozen_start_that_is_read_again_is_looked_at(
     told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any, oracle: Any, read: bool
 ) -> None:
     monkeypatch.setattr(grpo.tuning, "lora_config", lambda *given: given)
-    optimise(tmp_path, oracle=oracle, settings=settings | {"lora": "lora"})
+    optimise(tmp_path, oracle=oracle, settings=settings | {"lora": {"rank": 2}})
     assert told.get("weights") == (((Path("start"),), {"numbers": False}) if read else None)
-    adapters = ("lora", POLICY.model) if "tunes" in settings else None
+    adapters = ({"rank": 2}, POLICY.model) if "tunes" in settings else None
     assert told["trainer"].given["peft_config"] == adapters
     assert told["trainer"].given["args"].disable_dropout is (adapters is None)
 
