@@ -479,6 +479,8 @@ def test_another_hospital_is_a_source_with_keys_of_its_section_replaced(values: 
         ({"source": "phantm"}, "no source 'phantm'; did you mean 'phantom'"),
         ({"source": "iu_xray"}, "ingest.away.source is iu_xray, but there is no section ingest.iu_xray"),
         ({"source": "phantom", "split": "tset"}, "ingest.away.split: Input should be"),
+        ({"source": "phantom", "split": None}, "ingest.away takes all splits of phantom"),
+        ({"source": "phantom", "split": "train"}, "patients that are learnt from would be tested on"),
         (
             {"source": "csv", "set": {"path": "/home/me/r.csv"}},
             "ingest.away.set.path is a path of this machine",

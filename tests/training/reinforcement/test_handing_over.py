@@ -69,14 +69,13 @@ def film(value: int) -> Image.Image:
 def test_first_process_writes_all_load_and_nothing_stays(tmp_path: Path, index: int) -> None:
     engine = Engine()
     films = [(film(1),), (film(2), film(3))]
-    found = sampler(engine, tmp_path).draw(
-        Model(), films, ["Write."] * len(films), accelerator=process(index, engine.asked), step=7
-    )
+    asked, there = ["Write.", "Write briefly."], process(index, engine.asked)
+    found = sampler(engine, tmp_path).draw(Model(), films, asked, accelerator=there, step=7)
     assert found == ["drawn"] * 2
-    *handed, (verb, given, prompt, seeds, how) = engine.asked
+    *handed, (verb, given, prompts, seeds, how) = engine.asked
     written = "[1.0, 1.0]" if index == 0 else None
     assert handed == [("wait",), ("load", written), ("wait",)]
-    assert (verb, prompt, how) == ("draw", "Write.", HOW)
+    assert (verb, prompts, how) == ("draw", asked, HOW)
     # of a row's place among those of all processes, two of which come before the second's
     assert seeds == [seed_of(5, 7, 2 * index), seed_of(5, 7, 2 * index + 1)]
     seen = [[np.asarray(Image.open(io.BytesIO(data)))[0, 0] for data in own] for own in given]
