@@ -77,7 +77,6 @@ SHARDED = (
     "oracle and checkpointing",
     "written and resumed",
     "written, groups across, in parts",
-    "written by a copy, groups across",
     ROUNDED,
     *(name for name in CASES if CASES[name]["family"] != "tiny"),
 )
