@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import torch
-from peft.tuners.lora import LoraLayer
 from transformers import PreTrainedModel
 
 KIND: Final = "nf4"
@@ -62,21 +61,16 @@ def as_numbers(weight: torch.Tensor) -> torch.Tensor:
 
 @torch.no_grad()
 def dequantise(model: torch.nn.Module) -> None:
-    """Give a model float32 layers in place of those in four bits, their adapters' part added.
+    """Give a model float32 layers in place of those in four bits; adapters stay above them.
 
     Args:
         model: perhaps under adapters; changed in place.
     """
-    adapted = {id(layer.get_base_layer()) for _, _, layer in _children(model, LoraLayer)}
-    for parent, name, layer in [*_children(model, LoraLayer), *_children(model, torch.nn.Linear)]:
-        base = layer.get_base_layer() if isinstance(layer, LoraLayer) else layer
-        if not _is_rounded(base) or (base is layer and id(base) in adapted):
+    for parent, name, layer in _children(model, torch.nn.Linear):
+        if not _is_rounded(layer):
             continue
-        weight = as_numbers(base.weight).float()
-        if isinstance(layer, LoraLayer):
-            weight += sum(layer.get_delta_weight(adapter).float() for adapter in layer.active_adapters)
-        plain = torch.nn.Linear(base.in_features, base.out_features, bias=False, device="meta")
-        plain.weight, plain.bias = torch.nn.Parameter(weight), base.bias
+        plain = torch.nn.Linear(layer.in_features, layer.out_features, bias=False, device="meta")
+        plain.weight, plain.bias = torch.nn.Parameter(as_numbers(layer.weight).float()), layer.bias
         setattr(parent, name, plain)
 
 
