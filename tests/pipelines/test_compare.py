@@ -1475,7 +1475,14 @@ def score(folder: Path, *options: str, outputs: Sequence[str] = OUTPUTS) -> Path
     return scores
 
 
-NOTED = {"group": "best 1", "reward": 0.5, "rewards/ce_f1": 0.5, "output": NORMAL, "reference": NORMAL}
+NOTED = {
+    "group": "best 1",
+    "reward": 0.5,
+    "rewards/ce_f1": 0.5,
+    "prompt": "Describe.",
+    "output": NORMAL,
+    "reference": NORMAL,
+}
 NOTED |= dict.fromkeys(VERDICTS, "")
 
 

@@ -75,8 +75,11 @@ def drawn() -> Drawn:
     return Drawn(["a", "b"], [EDEMA, HEART], outputs, scores, totals)
 
 
+WATCH = RolloutWatch(RulesLabeler(), every=4, groups=1, prompts={"a": "Prior: none.", "b": "Prior: edema."})
+
+
 def test_rows_by_hand(drawn: Drawn) -> None:
-    rows = rows_of_update(7, drawn, 1, RulesLabeler(), parts=["one", "two"], form="plain")
+    rows = rows_of_update(7, drawn, WATCH, parts=["one", "two"], form="plain")
     assert [(row["group"], row["sample_id"], row["rollout"]) for row in rows] == [
         ("best 1", "b", 0),
         ("best 1", "b", 1),
@@ -91,6 +94,7 @@ def test_rows_by_hand(drawn: Drawn) -> None:
         "reward": 2.0,
         "rewards/one": 1.0,
         "rewards/two": 0.5,
+        "prompt": "Prior: edema.",
         "output": f"{HEART} {EDEMA}",
         "reference": HEART,
         "right": "Cardiomegaly",
@@ -105,7 +109,7 @@ def test_rows_by_hand(drawn: Drawn) -> None:
 def test_findings_are_those_of_the_report_within_an_output(drawn: Drawn) -> None:
     thought = f"<think>{HEART}</think><report>{EDEMA}</report>"
     own = Drawn(["a"], [EDEMA], [[thought]], np.ones((1, 1, 1)), np.ones((1, 1)))
-    (row,) = rows_of_update(1, own, 1, RulesLabeler(), parts=["one"], form="think_report")
+    (row,) = rows_of_update(1, own, WATCH, parts=["one"], form="think_report")
     assert (row["output"], row["right"], row["wrong"]) == (thought, "Edema", "")
 
 
@@ -114,7 +118,7 @@ def test_no_finding_has_in_its_name_what_joins_them() -> None:
 
 
 def test_a_table_has_its_columns_and_types_whatever_the_rows(drawn: Drawn) -> None:
-    rows = rows_of_update(1, drawn, 1, RulesLabeler(), parts=["two", "one"], form="plain")
+    rows = rows_of_update(1, drawn, WATCH, parts=["two", "one"], form="plain")
     found, empty = table(rows), table([])
     assert [name for name in found if not name.startswith("rewards/")] == list(empty)
     assert [name for name in found if name.startswith("rewards/")] == ["rewards/one", "rewards/two"]
@@ -132,7 +136,7 @@ def test_the_update_by_which_a_training_ends_early_is_looked_at(
     monkeypatch.setattr(rollouts, "last_drawn", lambda trainer: drawn)
     parts = [SimpleNamespace(name="one"), SimpleNamespace(name="two")]
     trainer = SimpleNamespace(reward=SimpleNamespace(parts=parts, output="plain"))
-    watch = WatchingRollouts(RolloutWatch(RulesLabeler(), every=4, groups=1), trainer)
+    watch = WatchingRollouts(WATCH, trainer)
     state = SimpleNamespace(is_world_process_zero=True, global_step=update, max_steps=5)
     control = SimpleNamespace(should_training_stop=stops)
     watch.on_log(SimpleNamespace(output_dir=str(tmp_path)), state, control, {"loss": 1.0})  # type: ignore[arg-type]

@@ -29,6 +29,7 @@ def row(update: int, group: str, rollout: int, reward: float | None, **own: Any)
         "rollout": rollout,
         "reward": reward,
         "rewards/ce_f1": reward,
+        "prompt": f"Describe {group}.",
         "output": f"{group} {rollout} of {update}",
         "reference": "The heart is enlarged.",
         "right": "Cardiomegaly",
@@ -92,6 +93,7 @@ def test_a_group_is_shown_by_reward_with_its_findings_counted(drawn: Callable[..
     assert lines[2].startswith("3 – – ")
     # (0.25 + 1 + 0.25) / 3
     assert "mean reward 0.500" in page
+    assert '<p class="text asked">Describe best 1.</p>' in page
     head = page.partition("<h4>Reference</h4>")[2].partition("<table>")[0]
     assert re.findall(r'class="chip (\w+)">\s*(\w+)', head) == [
         ("stated", "Cardiomegaly"),

@@ -19,6 +19,7 @@ from radrl.data.prompts import of_split
 from radrl.labelers import build as build_labeler
 from radrl.policy import folder
 from radrl.policy.folder import Policy
+from radrl.policy.writer import of_each
 from radrl.process.devices import pin, place
 from radrl.reports.prompts import places
 from radrl.rewards.build import build as build_reward
@@ -155,5 +156,10 @@ class Arm:
             "watch": build_watch(
                 self._watched, settings.training, prompt=self._asked(SPLIT, self._watched), **look
             ),
-            "rollouts": RolloutWatch(own, **shown) if shown else None,
+            "rollouts": RolloutWatch(own, **shown, prompts=self._prompts()) if shown else None,
         }
+
+    def _prompts(self) -> dict[str, str]:
+        """What the policy is asked, by sample_id."""
+        ids = self._texts["sample_id"].tolist()
+        return dict(zip(ids, of_each(self._asked("train", self._texts), len(ids)), strict=True))

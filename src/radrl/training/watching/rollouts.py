@@ -10,6 +10,7 @@ the widest spread moves the weights most, but may lie anywhere; each rollout's r
     rollout      its number in the group, from 0
     reward       the weighted sum, as the update had it; empty where no part has a score
     rewards/NAME a part before its weight; empty where it has no score
+    prompt       what the policy was asked, its places filled in
     output       what the policy wrote
     reference    the film's report, as labelers read it
     right, hedged, missed, wrong
@@ -22,7 +23,7 @@ training that goes on from it has not done: such rows are dropped at its start, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -50,7 +51,7 @@ JOINT: Final = ", "
 PART: Final = "rewards/"
 
 _FIRST: Final = ("update", "group", "sample_id", "rollout", "reward")
-_LAST: Final = ("output", "reference", *VERDICTS)
+_LAST: Final = ("prompt", "output", "reference", *VERDICTS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,28 +118,27 @@ def extremes(totals: FloatArray, each: int) -> dict[str, int]:
 
 
 def rows_of_update(
-    update: int, drawn: Drawn, each: int, labeler: Labeler, *, parts: Sequence[str], form: str
+    update: int, drawn: Drawn, watch: RolloutWatch, *, parts: Sequence[str], form: str
 ) -> list[Row]:
     """The rows of an update's best and worst groups.
 
     Args:
         update: its number.
         drawn: what it was made from.
-        each: how many of either.
-        labeler: reads the reports and their references.
+        watch: how many of either, who reads the reports and their references, and what was asked.
         parts: names of the parts of the reward.
         form: one of `radrl.reports.output.FORMS`.
 
     Returns:
         A row a rollout, with what the module's head says.
     """
-    shown = extremes(drawn.totals, each)
+    shown = extremes(drawn.totals, watch.groups)
     texts = [
         text
         for number in shown.values()
         for text in (drawn.references[number], *(report_of(own, form) for own in drawn.outputs[number]))
     ]
-    labels = iter(labeler.label(texts).tolist())
+    labels = iter(watch.labeler.label(texts).tolist())
     rows = []
     for rank, number in shown.items():
         truth = next(labels)
@@ -153,6 +153,7 @@ def rows_of_update(
                     "rollout": rollout,
                     "reward": _number(drawn.totals[number, rollout]),
                     **{f"{PART}{name}": _number(score) for name, score in scores},
+                    "prompt": watch.prompts[drawn.sample_ids[number]],
                     "output": output,
                     "reference": drawn.references[number],
                     **{
@@ -194,11 +195,13 @@ class RolloutWatch:
         labeler: reads the reports.
         every: updates from one look to the next.
         groups: how many of the best, and of the worst.
+        prompts: what the policy is asked, by sample_id, of every film that the arm trains on.
     """
 
     labeler: Labeler
     every: int
     groups: int
+    prompts: Mapping[str, str]
 
 
 class WatchingRollouts(TrainerCallback):
@@ -239,8 +242,8 @@ class WatchingRollouts(TrainerCallback):
         drawn = last_drawn(self.trainer)  # by every process, for each has a share
         if state.is_world_process_zero:
             reward = self.trainer.reward
-            names, read = [part.name for part in reward.parts], (self.watch.groups, self.watch.labeler)
-            found = rows_of_update(update, drawn, *read, parts=names, form=reward.output)
+            names = [part.name for part in reward.parts]
+            found = rows_of_update(update, drawn, self.watch, parts=names, form=reward.output)
             _write(Path(args.output_dir), [*read_rows(Path(args.output_dir)), *found])
 
 

@@ -50,6 +50,7 @@ class Group:
         rank: best 1, worst 1 and so on.
         sample_id: of the film.
         pictures: its films as data URIs.
+        prompt: what the policy was asked.
         reference: its report.
         chips: the findings of the report.
         mean: of the rewards; NaN where there are none.
@@ -60,6 +61,7 @@ class Group:
     rank: str
     sample_id: str
     pictures: Sequence[str]
+    prompt: str
     reference: str
     chips: Sequence[Chip]
     mean: float
@@ -112,6 +114,7 @@ def _group(
         rank,
         first["sample_id"],
         pictures[first["sample_id"]],
+        first["prompt"],
         first["reference"],
         [Chip(name, "stated") for name in stated],
         sum(rewards) / len(rewards) if rewards else math.nan,
