@@ -29,8 +29,7 @@ import yaml
 from PIL import Image
 
 from radrl.data.sources import phantom
-from radrl.policy.engines import open_writer
-from radrl.policy.writer import Writer
+from radrl.policy.writer import Writer, open_writer
 from radrl.process import importing
 
 ROOT: Final = Path(__file__).resolve().parents[1]

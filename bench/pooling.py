@@ -37,7 +37,7 @@ from scipy.special import stdtrit
 from scipy.stats import chi2, norm
 
 from radrl.evaluation.pooling import detectable
-from radrl.evaluation.shared_variance import moderated, posterior_variances, variance_priors
+from radrl.evaluation.seed_variance import moderated, posterior_variances, variance_priors
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -367,7 +367,7 @@ cold start": sd {COLD}, the others 0.004.
 patients, by its variance. DerSimonian-Laird, Hartung-Knapp: random-effects meta-analysis of the S \
 differences.
 - t: of the S differences. Floor: never surer than the patients of all seeds.
-- Smyth: the moderated t (`radrl.evaluation.shared_variance`). Larger variance: that of own and Smyth's.
+- Smyth: the moderated t (`radrl.evaluation.seed_variance`). Larger variance: that of own and Smyth's.
 - bounded: that, and the prior adds at most d or d/2 degrees of freedom to the own d = S - 1, fewer where \
 the hypothesis spreads more than the others. **By d/2 is what `pool_differences` does with a prior, \
 "t, floor" what it does without.**

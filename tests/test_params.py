@@ -15,7 +15,7 @@ from radrl.params.messages import ParamsError, local_paths
 from radrl.params.rows import row_digests
 from radrl.params.schema import read, validate
 from radrl.params.training import Training
-from radrl.reports.think_report import FAULTS
+from radrl.reports.output import FAULTS
 
 Values = dict[str, Any]
 

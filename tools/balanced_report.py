@@ -25,8 +25,7 @@ from scipy.special import ndtri
 
 from radrl.algorithms.balance_programs import Pool
 from radrl.algorithms.balanced import BalancedSubset, balanced_subset, greedy, level_of
-from radrl.algorithms.f_measure import BoolArray, Labels, positives
-from radrl.algorithms.log_rank import IntArray
+from radrl.algorithms.f_measure import BoolArray, IntArray, Labels, positives
 from radrl.data.sources.phantom import read
 from radrl.observations import OBSERVATIONS
 

@@ -16,10 +16,8 @@ import pyarrow.parquet as pq
 from kedro.io import AbstractDataset, DatasetError
 
 from radrl.data import corpus
-from radrl.storage import parquet_files
-from radrl.storage.links import link
-from radrl.storage.whole_files import whole_file
-from radrl.storage.whole_folders import replacing
+from radrl.storage import table_files
+from radrl.storage.whole_files import link, replacing, whole_file
 
 _AGAIN: Final = "run the stage that writes it again (`dvc dag` shows which), or `dvc checkout` it"
 
@@ -94,7 +92,7 @@ class ParquetShards(_Shards):
     def load(self) -> ds.Dataset:
         """Open the shards as one pyarrow dataset; nothing is read yet."""
         for shard in self._files():
-            with parquet_files.refusing(shard, DatasetError, mend=_AGAIN), pq.ParquetFile(shard) as file:
+            with table_files.refusing(shard, DatasetError, mend=_AGAIN), pq.ParquetFile(shard) as file:
                 for _ in file.iter_batches():  # damage is known before a node works for hours
                     pass
         return ds.dataset(self._require(), format="parquet")

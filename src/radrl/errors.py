@@ -32,10 +32,9 @@ from radrl.rewards.base import RewardError
 from radrl.scoring import ScoringError
 from radrl.storage import refused
 from radrl.storage.complete_weights import WeightsError
-from radrl.storage.csv_files import NoTable
 from radrl.storage.json_files import NoJson
-from radrl.storage.parquet_files import NoParquet
 from radrl.storage.pointers import PointerError
+from radrl.storage.table_files import NoTable
 from radrl.storage.yaml_files import NoYaml
 from radrl.training.preflight import SettingsError
 
@@ -59,7 +58,6 @@ MENDABLE = (
     DeviceError,
     NoYaml,
     NoJson,
-    NoParquet,
     NoTable,
     SeenFilms,
     MissingConfigException,

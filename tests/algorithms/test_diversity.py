@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from radrl.algorithms.advantages import zero_variance_groups
-from radrl.algorithms.diversity import label_diversity, reward_std, unique_rewards
+from radrl.algorithms.ddsampling import label_diversity, reward_std, unique_rewards
 
 ROLLOUTS = hnp.arrays(np.int8, (10, 14), elements=st.integers(0, 3))
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.algorithms.log_rank import (
+from radrl.algorithms.ddsampling import (
     diversity_ranks,
     draw_log_rank,
     log_rank_probabilities,

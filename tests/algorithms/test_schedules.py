@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.algorithms.schedules import two_phase
+from radrl.algorithms.total_reward import two_phase
 
 
 def test_by_hand():

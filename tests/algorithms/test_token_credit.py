@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from radrl.algorithms.token_credit import token_advantages
+from radrl.algorithms.advantages import token_advantages
 
 
 def test_by_hand():

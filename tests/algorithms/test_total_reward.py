@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.algorithms.schedules import two_phase
-from radrl.algorithms.total_reward import clinical_and_bleu, clinical_and_format
+from radrl.algorithms.total_reward import clinical_and_bleu, clinical_and_format, two_phase
 
 SHARE = st.floats(0, 1)
 

@@ -15,8 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from radrl.commands import doctor
-from radrl.doctor import environment
-from radrl.doctor.findings import Finding
+from radrl.doctor import Finding, environment
 from radrl.doctor.recipe import device_and_files, settings
 from radrl.params.schema import validate
 from radrl.storage import yaml_files

@@ -10,7 +10,7 @@ from scipy.stats import chi2, t
 from radrl.evaluation import mean_metrics
 from radrl.evaluation.paired import paired_differences
 from radrl.evaluation.pooling import detectable, detectable_by, pool_differences, standard_error
-from radrl.evaluation.shared_variance import Prior, variance_prior
+from radrl.evaluation.seed_variance import Prior, variance_prior
 
 
 def test_three_seeds_by_hand():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import digamma, polygamma
 
-from radrl.evaluation.shared_variance import (
+from radrl.evaluation.seed_variance import (
     Prior,
     moderated,
     posterior_variances,

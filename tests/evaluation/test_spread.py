@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.evaluation.spread import split
+from radrl.evaluation.seed_variance import split
 
 NUMBERS = st.floats(-1, 1).map(lambda x: round(x, 6))
 SEEDS = st.lists(st.tuples(NUMBERS, NUMBERS.map(abs)), min_size=2, max_size=8)

@@ -37,7 +37,7 @@ from radrl.commands.main import cli
 from radrl.datasets import Folder, HtmlPage
 from radrl.evaluation import baselines
 from radrl.evaluation import paired as pairing
-from radrl.evaluation.verdicts import VERDICTS
+from radrl.evaluation.label_agreement import VERDICTS
 from radrl.labelers import build as build_labeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import BLANK, INDEX, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN

@@ -2,14 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.reports.think_report import (
-    CREDITS,
-    FAULTS,
-    compose,
-    format_credit,
-    parse,
-    report_text,
-)
+from radrl.reports.output import CREDITS, FAULTS, compose, format_credit, parse, report_text
 
 PERFECT = "<think>The heart is large.</think>\n<report>Cardiomegaly.</report>"
 CASES = {

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from radrl.storage.temporary import PREFIX, temporary_folder
-from radrl.storage.whole_files import whole_file
-from radrl.storage.whole_folders import replacing
+from radrl.storage.whole_files import PREFIX, replacing, temporary_folder, whole_file
 
 LONG_AGO = (0, 0)
 

@@ -8,7 +8,7 @@ from radrl.evaluation import mean_metrics
 from radrl.evaluation.bootstrap import patient_groups, replicates
 from radrl.studies.claims.across_runs import SCORED, errors
 from radrl.studies.claims.stated import Claim, hypotheses
-from radrl.studies.claims.tested import judge
+from radrl.studies.claims.verdict import judge
 from radrl.studies.execution import Experiment
 
 METRIC = "green_rules"  # a mean of what eval stored

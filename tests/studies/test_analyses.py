@@ -15,7 +15,7 @@ from radrl.evaluation.pooling import pool_differences, standard_error
 from radrl.params.messages import ParamsError
 from radrl.pipelines.analyses import masking, rewards
 from radrl.studies import analyses
-from radrl.studies.claims.tested import judge
+from radrl.studies.claims.verdict import judge
 from radrl.studies.execution import ANALYSES, Experiment, experiments
 from radrl.studies.file import Study, read
 from radrl.studies.page import Described, page, table

@@ -7,7 +7,7 @@ import pytest
 
 from radrl.studies.claims.page import lines, section, summary, verdicts
 from radrl.studies.claims.stated import Claim, hypotheses
-from radrl.studies.claims.tested import judge
+from radrl.studies.claims.verdict import judge
 from radrl.studies.levelling import Levelled
 from radrl.training.watching.levelling import State
 

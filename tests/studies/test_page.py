@@ -10,7 +10,7 @@ import pytest
 
 from radrl.evaluation.paired import holm
 from radrl.evaluation.pooling import pool_differences, standard_error
-from radrl.pages.numbers import p_value
+from radrl.pages.tables import p_value
 from radrl.studies.budget import Budget, Seen
 from radrl.studies.page import Described, page, table
 from radrl.studies.published import OtherRows, Published

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from radrl.studies.claims.stated import Claim, Hypothesis, hypotheses
-from radrl.studies.claims.tested import judge
+from radrl.studies.claims.verdict import judge
 from radrl.studies.spread import Parts, lines, parts, section
 from radrl.studies.tables import pooled
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from radrl.training.callbacks import SUMMARY
-from radrl.training.finite import NotFinite, require_finite
-from radrl.training.reinforcement.finite import Finite
+from radrl.training.callbacks import SUMMARY, Finite
+from radrl.training.watching.history_rows import NotFinite, require_finite
 
 
 @pytest.mark.parametrize("name", ["loss", "grad_norm", "kl"])

@@ -1,4 +1,4 @@
-"""Group-relative advantages: A_i = (r_i - mean r) / std r over the G rollouts of one image.
+"""Group-relative advantages: A_i = (r_i - mean r) / std r over the G rollouts of one image; by token.
 
 All three papers use them; the conventions differ and change the size of every update, so the choice is
 a parameter:
@@ -10,10 +10,12 @@ a parameter:
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
+import numpy.typing as npt
 
+from radrl.algorithms.checks import finite
 from radrl.algorithms.f_measure import BoolArray, FloatArray
 
 Convention = Literal["trl", "population", "none"]
@@ -101,3 +103,31 @@ def _finite(rewards: FloatArray) -> FloatArray:
         place = tuple(int(i) for i in bad[0])
         raise ValueError(f"reward at {place} is {rewards[place]}; a reward must be finite or raise")
     return rewards
+
+
+TokenIds = npt.NDArray[np.integer[Any]]
+
+
+def token_advantages(advantages: npt.ArrayLike, weights: npt.ArrayLike) -> FloatArray:
+    """A report's advantage, weighted token by token: DEER, eq. 6 (DiTPO), A_i^t = A_i w_i^t.
+
+    The weights come from `radrl.algorithms.tf_idf` (eq. 7 and 8), from `radrl.algorithms.saliency` (eq. 12),
+    or are all 1, which is GRPO.
+
+    Args:
+        advantages: A_i of each rollout, shape (..., N).
+        weights: w_i^t of each token, 1 at padding and special tokens, shape (..., N, T).
+
+    Returns:
+        A_i^t, shape (..., N, T).
+
+    Raises:
+        ValueError: when the shapes do not fit, or a number is not finite.
+    """
+    report, token = finite(advantages, "advantage"), finite(weights, "weight")
+    if token.shape[:-1] != report.shape:
+        raise ValueError(
+            f"advantages have shape {report.shape}, weights {token.shape}; give one row a rollout"
+        )
+    credit: FloatArray = report[..., np.newaxis] * token
+    return credit

@@ -15,8 +15,7 @@ from typing import Any, Final
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from radrl.algorithms.f_measure import FloatArray
-from radrl.algorithms.log_rank import IntArray
+from radrl.algorithms.f_measure import FloatArray, IntArray
 
 NODES: Final = 2000
 """Nodes of branch and bound a program may take."""

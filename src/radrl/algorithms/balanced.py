@@ -23,8 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from radrl.algorithms.balance_programs import NODES, Answer, Pool, fewest_positives, level_limit, lowest_peak
-from radrl.algorithms.f_measure import BoolArray, Labels, positives
-from radrl.algorithms.log_rank import IntArray
+from radrl.algorithms.f_measure import BoolArray, IntArray, Labels, positives
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ Labels = npt.NDArray[np.integer[Any]]
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.integer[Any]]
 
 
 def positives(labels: Labels, *, uncertain_as_positive: bool = False) -> BoolArray:

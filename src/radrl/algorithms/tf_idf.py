@@ -20,9 +20,9 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from radrl.algorithms.advantages import TokenIds
 from radrl.algorithms.checks import require_choice
 from radrl.algorithms.f_measure import FloatArray
-from radrl.algorithms.token_credit import TokenIds
 
 TermFrequency = Literal["relative", "raw"]
 InverseFrequency = Literal["plain", "smooth", "sklearn"]

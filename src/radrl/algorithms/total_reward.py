@@ -1,7 +1,7 @@
-"""A report's total reward as the papers sum it: DEER, eq. 1; MRG-R1, section on implementation.
+"""A report's total reward as the papers sum it: DEER, eq. 1 and the text after it; MRG-R1, implementation.
 
 The sum's terms come from elsewhere: clinical F1 from `radrl.algorithms.f_measure`, BLEU-2 from
-`radrl.scoring.nlg`, MCCS from `radrl.algorithms.mccs`, the format's credit from `radrl.reports.think_report`.
+`radrl.scoring.nlg`, MCCS from `radrl.algorithms.mccs`, the format's credit from `radrl.reports.output`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,43 @@ from radrl.algorithms.checks import rates, same_shape
 from radrl.algorithms.f_measure import FloatArray
 
 
+def two_phase(
+    share: npt.ArrayLike, *, phase_switch: float = 0.5, first: float = 0.0, second: float = 0.25
+) -> FloatArray:
+    """A weight that is one number before a switch and another from there on: DEER, after eq. 1.
+
+    DEER learns on clinical F1 alone (gamma 0), then on F1 + 0.25 BLEU-2 (its table 5); the paper does not say
+    when the switch comes. From a switch of 0 on both terms count from the first step.
+
+    Args:
+        share: share of the steps already done, in [0, 1], any shape; step t of T (from 0) has t / T.
+        phase_switch: share of the steps at which the second phase begins, in [0, 1].
+        first: weight in the first phase.
+        second: weight in the second phase.
+
+    Returns:
+        The weight at each share, same shape.
+
+    Raises:
+        ValueError: when a share or the switch lies outside [0, 1].
+
+    Example:
+        >>> two_phase([0.0, 0.49, 0.5])
+        array([0.  , 0.  , 0.25])
+    """
+    done = rates(share, "share of steps")
+    switch = rates(phase_switch, "phase_switch")
+    weight: FloatArray = np.where(done >= switch, np.float64(second), np.float64(first))
+    return weight
+
+
 def clinical_and_bleu(f1: npt.ArrayLike, bleu2: npt.ArrayLike, *, gamma: npt.ArrayLike) -> FloatArray:
     """Sum clinical F1 and language: DEER, eq. 1, r_i = F1(C(o_i), C(y)) + gamma BLEU-2(o_i, y).
 
     Args:
         f1: each report's own F1 over its labels, in [0, 1], shape (N,).
         bleu2: each report's BLEU-2, in [0, 1], shape (N,).
-        gamma: weight of BLEU-2, not negative; `radrl.algorithms.schedules.two_phase` gives it by step.
+        gamma: weight of BLEU-2, not negative; `radrl.algorithms.total_reward.two_phase` gives it by step.
 
     Returns:
         Rewards in [0, 1 + gamma], shape (N,).

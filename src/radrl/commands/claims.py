@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from radrl.pages.markdown import Marks
-from radrl.storage import csv_files
+from radrl.pages.tables import Marks
+from radrl.storage import table_files
 from radrl.storage.whole_files import whole_file
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _read(files: tuple[Path, ...]) -> DataFrame:
 
     tables = []
     for file in files:
-        own = csv_files.frame(file, mend=_GIVE)
+        own = table_files.read_csv(file, mend=_GIVE)
         if lacking := [name for name in ("where", "verdict") if name not in own]:
             raise click.ClickException(f"{file} has no column {' and '.join(lacking)}: {_GIVE}")
         tables.append(own)

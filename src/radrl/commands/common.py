@@ -19,7 +19,7 @@ from radrl.data.records import ENDINGS, FORMATS, BadRow, Record, Records, format
 from radrl.data.writing import RowWriter, row_writer, whole_table
 from radrl.labelers import Labeler, load, needs_model
 from radrl.process.devices import DeviceError
-from radrl.storage.temporary import temporary_folder
+from radrl.storage.whole_files import temporary_folder
 
 _SHOWN: Final = 10
 """Bad rows that a message lists."""

@@ -13,7 +13,7 @@ import click
 from radrl.commands.project import project_folder
 
 if TYPE_CHECKING:
-    from radrl.doctor.findings import Finding
+    from radrl.doctor import Finding
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -61,7 +61,7 @@ def command(
         _show(found)
     lacking = [one for own in found.values() for one in own if one.state == "lacking"]
     if lacking:
-        from radrl.doctor.findings import mends
+        from radrl.doctor import mends
 
         raise click.ClickException(
             "\n".join([f"{len(lacking)} of what is asked for lacks:", *mends(lacking)])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from radrl.pages.markdown import Marks
+from radrl.pages.tables import Marks
 
 if TYPE_CHECKING:
     from radrl.plan.report import Plan

@@ -18,8 +18,7 @@ from kedro_repro.reproduce import Around, cores, reproduce
 from kedro_repro.stage_graph import Graph
 from radrl.commands.project import complete_stages, project_folder
 from radrl.data.sources import is_drawn
-from radrl.pages.earlier import of_an_earlier_run
-from radrl.pages.page import DRAWN_FILMS, ONE_SEED
+from radrl.pages.page import DRAWN_FILMS, ONE_SEED, of_an_earlier_run
 from radrl.pipelines.stages import LAST
 from radrl.storage import yaml_files
 
@@ -91,7 +90,7 @@ class RadrlRun(Around):
         Raises:
             click.ClickException: naming what is not there.
         """
-        from radrl.doctor.findings import mends
+        from radrl.doctor import mends
         from radrl.doctor.recipe import lacking
 
         if lacks := lacking(self.root / "params.yaml", self.root, chosen):

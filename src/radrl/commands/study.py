@@ -24,7 +24,7 @@ from radrl.studies import analyses, clones, finished_seeds, gains, levelling, sp
 from radrl.studies.budget import budgets, unequal
 from radrl.studies.claims import across_runs
 from radrl.studies.claims.page import lines, summary
-from radrl.studies.claims.tested import judge
+from radrl.studies.claims.verdict import judge
 from radrl.studies.claims.verdict import planned as planned_difference
 from radrl.studies.curves import histories, over_seeds
 from radrl.studies.execution import (

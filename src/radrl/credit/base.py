@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from radrl.algorithms.advantages import token_advantages
 from radrl.algorithms.f_measure import FloatArray
 from radrl.algorithms.saliency import Spans
-from radrl.algorithms.token_credit import token_advantages
-from radrl.reports.output import report_of
-from radrl.reports.think_report import parse
+from radrl.reports.output import parse, report_of
+
+if TYPE_CHECKING:
+    from radrl.policy.spans import ByteLevelSpans
 
 QUANTILES: Final = (0.1, 0.5, 0.9, 0.99)
 
@@ -129,3 +131,28 @@ def weight_numbers(weights: Sequence[float]) -> dict[str, float]:
     quantiles = zip(QUANTILES, np.quantile(array, QUANTILES), strict=True)
     numbers |= {f"p{round(100 * share)}": value for share, value in quantiles}
     return {f"credit/weight_{name}": float(value) for name, value in numbers.items()}
+
+
+def places_of(spans: ByteLevelSpans, rollouts: Rollouts) -> list[Spans]:
+    """Where tokens lie in the outputs, which must be what they decode to.
+
+    Args:
+        spans: of the policy's tokenizer.
+        rollouts: B outputs.
+
+    Returns:
+        Start and end of each token in its output, in characters, shapes (T_i, 2).
+
+    Raises:
+        ValueError: naming the film whose output is not what its tokens decode to.
+    """
+    places: list[Spans] = []
+    for ids, output, sample_id in zip(rollouts.ids, rollouts.outputs, rollouts.sample_ids, strict=True):
+        found = spans.locate(ids)
+        if found.text != output:
+            raise ValueError(
+                f"an output on film {sample_id} is not what its tokens decode to, so credit cannot be laid "
+                "on them: the tokenizer's response template or its clean-up changes the text; switch it off"
+            )
+        places.append(found.spans)
+    return places

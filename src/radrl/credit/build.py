@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from radrl.credit.base import Credit, Rollouts, TokenWeights
-from radrl.credit.token_offsets import places_of
+from radrl.credit.base import Credit, Rollouts, TokenWeights, places_of
 from radrl.labelers import Labeler
 from radrl.parts.find import Part, find, names
 from radrl.parts.signature import ingredients

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, field_validator
 
 from radrl.algorithms.saliency import Normalise, gradient_weights, target_labels
-from radrl.credit.base import Rollouts, TokenWeights
-from radrl.credit.token_offsets import places_of
+from radrl.credit.base import Rollouts, TokenWeights, places_of
 from radrl.labelers import Labeler
 from radrl.parts.section import Section, takes
 

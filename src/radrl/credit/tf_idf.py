@@ -11,8 +11,7 @@ from pydantic import Field
 from radrl.algorithms.f_measure import BoolArray
 from radrl.algorithms.saliency import Spans
 from radrl.algorithms.tf_idf import InverseFrequency, TermFrequency, tf_idf_weights
-from radrl.credit.base import Rollouts, TokenWeights
-from radrl.credit.token_offsets import places_of
+from radrl.credit.base import Rollouts, TokenWeights, places_of
 from radrl.parts.section import Section, takes
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ from radrl.data.sources import Source
 from radrl.data.study import Record
 from radrl.data.tables import SourceError
 from radrl.parts.choices import require_one_of
-from radrl.process import pools
+from radrl.process import children
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -82,7 +82,7 @@ def mapped(work: Callable[[In], Out], items: Iterable[In], *, processes: int, ba
         return
     source = iter(items)
     pending: deque[Future[list[Out]]] = deque()
-    pool = ProcessPoolExecutor(processes, mp_context=pools.context(), initializer=pools.end_with_parent)
+    pool = ProcessPoolExecutor(processes, mp_context=children.context(), initializer=children.end_with_pool)
     try:
         for part in iter(lambda: list(islice(source, batch)), []):
             pending.append(pool.submit(_each, work, part))

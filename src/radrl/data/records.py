@@ -13,9 +13,8 @@ from typing import Any, Final, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from radrl.data.spreadsheets import unquoted
-from radrl.data.tables import BrokenRow, SourceError, Table, encoding_name, open_table, unpacked
-from radrl.storage import json_files, parquet_files
+from radrl.data.tables import BrokenRow, SourceError, Table, encoding_name, open_table, unpacked, unquoted
+from radrl.storage import json_files, table_files
 
 ENDINGS: Final[dict[str, str]] = {
     ".csv": "csv",
@@ -236,7 +235,7 @@ class _Parquet:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with parquet_files.refusing(path, SourceError, mend=_AGAIN):
+        with table_files.refusing(path, SourceError, mend=_AGAIN):
             self.schema: pa.Schema = pq.read_schema(path)
             names = self.schema.names
         if twice := sorted({name for name in names if names.count(name) > 1}):
@@ -254,7 +253,7 @@ class _Parquet:
 
         wanted = None if columns is None else list(columns)
         with (
-            parquet_files.refusing(self.path, damaged, mend=_AGAIN),
+            table_files.refusing(self.path, damaged, mend=_AGAIN),
             pq.ParquetFile(self.path, pre_buffer=False) as file,
         ):
             for batch in file.iter_batches(_BATCH, columns=wanted):

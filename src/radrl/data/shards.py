@@ -21,7 +21,7 @@ from radrl.data import corpus
 from radrl.data.admission import CorpusRow, Note, Seen, corpus_schema
 from radrl.data.ingest import Ingestion, PreparedStudy, Study, digest
 from radrl.data.quarantine import Refusal, TooManyQuarantined
-from radrl.storage import json_files, parquet_files
+from radrl.storage import json_files, table_files
 
 _NOTES: Final = pa.schema(
     [
@@ -68,12 +68,12 @@ class Journal:
         if not notes.is_file() or not self._shard(number).is_file():
             return None
         mend = f"remove {self._folder}, and ingest begins anew"
-        table = parquet_files.table(notes, mend=mend)
+        table = table_files.read_parquet(notes, mend=mend)
         try:
             told = json_files.parsed((table.schema.metadata or {}).get(b"radrl", b""))
             return Shard(self._shard(number), **told, notes=[_note(row) for row in table.to_pylist()])
         except (ValueError, KeyError, TypeError) as error:  # sound Parquet, and not what `write` wrote
-            raise parquet_files.NoParquet(f"{notes} is damaged ({error}); {mend}") from error
+            raise table_files.NoTable(f"{notes} is damaged ({error}); {mend}") from error
 
     def write(self, number: int, rows: pa.Table, notes: Sequence[Note], *, studies: int, digest: str) -> Path:
         """Keep a shard and what became of the records that were read for it; the arguments are a `Shard`'s.

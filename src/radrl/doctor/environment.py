@@ -16,7 +16,7 @@ from typing import Final
 import httpx2
 import psutil
 
-from radrl.doctor.findings import Finding, State, size
+from radrl.doctor import Finding, State, size
 from radrl.storage import yaml_files
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from radrl.data.sources.mimic_cxr import MimicCxrSection, mimic_cxr
 from radrl.data.sources.mimic_cxr.r2gen_split import SAMPLES, Comparison, Difference, numbers
 from radrl.data.tables import SourceError
-from radrl.doctor.findings import Finding
+from radrl.doctor import Finding
 from radrl.params.schema import Params
 from radrl.storage.whole_files import whole_file
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from radrl.doctor.findings import Finding, size
+from radrl.doctor import Finding, size
 from radrl.params.messages import ParamsError, local_paths
 from radrl.params.schema import Params, read
 from radrl.process.devices import DeviceError, place

@@ -1,4 +1,4 @@
-"""Agreement of the labels of generated and reference reports, in every averaging.
+"""Agreement of the labels of generated and reference reports, in every averaging, and finding by finding.
 
 Published "clinical F1" figures differ in averaging, label set, reading of uncertain and the value of
 0 / 0, and rarely say so. Here all are computed and a metric's name states its protocol:
@@ -21,6 +21,7 @@ What is not the default is in the name.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -29,7 +30,7 @@ import numpy as np
 
 from radrl.algorithms.f_measure import FloatArray, Labels, positives, ratio
 from radrl.evaluation import Metrics, SummedMetrics, join
-from radrl.observations import FIVE_INDEX, OBSERVATIONS
+from radrl.observations import FIVE_INDEX, OBSERVATIONS, POSITIVE, UNCERTAIN
 
 STATISTICS: Final = ("precision", "recall", "f1")
 LABEL_SETS: Final[dict[int, tuple[int, ...]]] = {14: tuple(range(len(OBSERVATIONS))), 5: FIVE_INDEX}
@@ -287,3 +288,34 @@ def _label_rows(counts: FloatArray, uncertain_as_positive: bool, zero_division: 
         )
         for i, name in enumerate(OBSERVATIONS)
     ]
+
+
+VERDICTS: Final = ("right", "hedged", "missed", "wrong")
+ASSERTED: Final = (POSITIVE, UNCERTAIN)
+
+
+def finding_verdicts(reference: Sequence[int], labels: Sequence[int]) -> dict[str, str]:
+    """What a report got right, hedged, missed or made up.
+
+    Args:
+        reference: 14 class indices.
+        labels: 14 class indices of the report.
+
+    Returns:
+        A verdict by observation that either asserts: ``right`` where both are positive or both uncertain,
+        ``hedged`` where one is positive and the other uncertain, ``missed`` and ``wrong`` where only the
+        reference or only the report asserts it.
+
+    Example:
+        >>> finding_verdicts([0, 1, 1, 0, 1] + [0] * 9, [0, 1, 3, 1, 0] + [0] * 9)
+        {'Cardiomegaly': 'right', 'Lung Opacity': 'hedged', 'Lung Lesion': 'wrong', 'Edema': 'missed'}
+    """
+    found = {}
+    for name, known, said in zip(OBSERVATIONS, reference, labels, strict=True):
+        if known in ASSERTED and said in ASSERTED:
+            found[name] = "right" if known == said else "hedged"
+        elif known in ASSERTED:
+            found[name] = "missed"
+        elif said in ASSERTED:
+            found[name] = "wrong"
+    return found

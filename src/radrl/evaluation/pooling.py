@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import nctdtr, ndtr, stdtr, stdtrit
 
-from radrl.evaluation.shared_variance import Prior, moderated
+from radrl.evaluation.seed_variance import Prior, moderated
 
 
 @dataclass(frozen=True, slots=True)

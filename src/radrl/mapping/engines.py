@@ -20,7 +20,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from tqdm import tqdm
 
-from radrl.process import pools
+from radrl.process import children
 
 State = TypeVar("State")
 Shard = TypeVar("Shard")
@@ -157,7 +157,7 @@ def _lost(future: Future[Any]) -> bool:
 
 
 def _pool(work: Work[Any, Any, Any], workers: int, device: str) -> ProcessPoolExecutor:
-    context = pools.context()
+    context = children.context()
     # workers that come later, in the place of one that died too, need not import the libraries again
     context.set_forkserver_preload([work.do.__module__])
     numbers = context.SimpleQueue()
@@ -177,7 +177,7 @@ class _Worker:
 
 
 def _begin(work: Work[Any, Any, Any], numbers: Any, workers: int, device: str) -> None:
-    pools.end_with_parent()
+    children.end_with_pool()
     _Worker.work = work
     if device != "cpu":  # as a launcher tells its processes apart (radrl.process.devices)
         os.environ |= {"LOCAL_RANK": str(numbers.get()), "WORLD_SIZE": str(workers)}

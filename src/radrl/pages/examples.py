@@ -11,7 +11,7 @@ from typing import Any, Final
 import pandas as pd
 from PIL import Image
 
-from radrl.evaluation.verdicts import ASSERTED, finding_verdicts
+from radrl.evaluation.label_agreement import ASSERTED, finding_verdicts
 from radrl.observations import OBSERVATIONS, UNCERTAIN
 
 LARGEST: Final = 384
@@ -106,7 +106,7 @@ def compare_labels(reference: Sequence[int], labels: Sequence[int]) -> list[Chip
         labels: 14 class indices of the report.
 
     Returns:
-        A chip an observation that either asserts (`radrl.evaluation.verdicts.finding_verdicts`).
+        A chip an observation that either asserts (`radrl.evaluation.label_agreement.finding_verdicts`).
     """
     return [Chip(name, verdict) for name, verdict in finding_verdicts(reference, labels).items()]
 

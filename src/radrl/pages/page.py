@@ -1,8 +1,11 @@
-"""What every page says of its data and of what its numbers cannot say, and how its template is read."""
+"""What every page says of its data and of what its numbers cannot say; its template; whose an old one is."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -64,3 +67,20 @@ def environment() -> jinja2.Environment:
     return jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+
+
+def of_an_earlier_run(page: Path, root: Path) -> str:
+    """Whose a page is that this run did not come to.
+
+    Args:
+        page: its file.
+        root: the project's folder, from which it is named.
+
+    Returns:
+        A sentence with the time of its writing, by the machine's clock; empty where there is no page.
+    """
+    if not page.is_file():
+        return ""
+    written = datetime.fromtimestamp(page.stat().st_mtime)
+    name = os.path.relpath(page, root)
+    return f"the page {name} is of an earlier run, of {written:%d %B, %H:%M}, not of this one"

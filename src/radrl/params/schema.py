@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, ValidationError, model_validator
 
-from radrl.algorithms.diversity import StandardDeviation
+from radrl.algorithms.ddsampling import StandardDeviation
 from radrl.algorithms.masking import Unit
 from radrl.params.data import Ingest, Labeler
 from radrl.params.evaluation import Ceilings, Compare, Eval

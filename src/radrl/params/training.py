@@ -18,7 +18,7 @@ from pydantic import (
 from radrl.algorithms.importance import Mode
 from radrl.algorithms.ln_dpo import Negatives
 from radrl.algorithms.oracle import Per, WithoutNegatives
-from radrl.algorithms.schedules import two_phase
+from radrl.algorithms.total_reward import two_phase
 from radrl.params.losses import Loss, NamedLoss
 from radrl.params.messages import gone
 from radrl.params.parts import Parts

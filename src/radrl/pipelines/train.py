@@ -12,9 +12,9 @@ import pyarrow.dataset as ds
 from kedro.pipeline import Pipeline, node, pipeline
 
 from radrl.data import corpus as corpora
-from radrl.storage.links import link_folder
+from radrl.storage.whole_files import link_folder
 from radrl.training import length
-from radrl.training.reinforcement.settings import ArmSettings
+from radrl.training.reinforcement import ArmSettings
 
 if TYPE_CHECKING:
     from transformers import TrainerCallback

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from radrl.mapping.engines import Work, mapped
 from radrl.policy.encoding import Films
 from radrl.policy.writer import Prompt, Writer, of_part
-from radrl.storage import parquet_files
+from radrl.storage import table_files
 from radrl.storage.whole_files import whole_file
 
 
@@ -104,7 +104,7 @@ def sample_shards(
             if shard in left:
                 next(drawn)  # in the order of those left
             mend = f"remove {sampling.workspace}, and the stage begins anew"
-            yield parquet_files.table(sampling.file(shard), mend=mend)
+            yield table_files.read_parquet(sampling.file(shard), mend=mend)
     shutil.rmtree(sampling.workspace)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
-from radrl.algorithms.schedules import two_phase
+from radrl.algorithms.total_reward import two_phase
 from radrl.parts.section import Section, Share
 from radrl.reports.output import report_of
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from radrl.parts.section import Section
-from radrl.reports.think_report import CREDITS, FAULTS, Fault, format_credit
+from radrl.reports.output import CREDITS, FAULTS, Fault, format_credit
 
 Credit = Annotated[float, Field(ge=0, lt=1)]
 
@@ -29,7 +29,7 @@ class Format:
     """The credit of an output's form; the only part that reads more than the report.
 
     Args:
-        credits: what each fault leaves; nothing for the table of `radrl.reports.think_report`.
+        credits: what each fault leaves; nothing for the table of `radrl.reports.output`.
     """
 
     Section = FormatSection

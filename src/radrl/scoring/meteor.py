@@ -33,7 +33,7 @@ import numpy as np
 
 from radrl.evaluation import FloatArray
 from radrl.evaluation.meteor import addable
-from radrl.storage.temporary import temporary_folder
+from radrl.storage.whole_files import temporary_folder
 
 MOST: Final = 5000
 """Distinct references for which a table is cut: with more, its reading is no longer what takes the time."""

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from radrl.algorithms.diversity import StandardDeviation, label_diversity
+from radrl.algorithms.ddsampling import StandardDeviation, draw_log_rank, label_diversity
 from radrl.algorithms.f_measure import Labels
-from radrl.algorithms.log_rank import draw_log_rank
 from radrl.parts.section import Section, takes
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 Departure from DEER, whose eq. 5 draws films by rank with probabilities in proportion to 1 / log(r + 1). They
 are nearly flat: the top fifth of MIMIC-CXR's 270,790 films has 23 % of them, not much over a fifth
-(`radrl.algorithms.log_rank.mass_of_top`), so what table 7 says of diverse films cannot come from that draw.
+(`radrl.algorithms.ddsampling.mass_of_top`), so what table 7 says of diverse films cannot come from that draw.
 Both selections are there to be compared.
 """
 
@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from radrl.algorithms.diversity import StandardDeviation, label_diversity
+from radrl.algorithms.ddsampling import StandardDeviation, label_diversity, take_top
 from radrl.algorithms.f_measure import Labels
-from radrl.algorithms.log_rank import take_top
 from radrl.parts.section import takes
 from radrl.selections.ddsampling import DDSamplingSection
 

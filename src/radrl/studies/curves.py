@@ -11,7 +11,7 @@ import pandas as pd
 
 from radrl.params.schema import Params
 from radrl.params.training import Arm
-from radrl.storage import csv_files, parquet_files
+from radrl.storage import table_files
 from radrl.studies.execution import AGAIN, Experiment
 
 HISTORIES: Final = Path("data/08_reporting/training/arms")
@@ -52,7 +52,7 @@ def over_seeds(given: Sequence[Experiment]) -> pd.DataFrame:
         As `averaged`, without lines where no arm trained.
     """
     files = [one.clone / LABELS for one in given if (one.clone / LABELS).is_file()]
-    labels = [parquet_files.table(file, mend=AGAIN).to_pandas() for file in files]
+    labels = [table_files.read_parquet(file, mend=AGAIN).to_pandas() for file in files]
     return averaged(histories(given), labels)
 
 
@@ -129,7 +129,7 @@ def _differing(one: Arm, other: Arm) -> tuple[bool, int]:
 def _histories(one: Experiment) -> dict[str, pd.DataFrame]:
     """By arm, what its trainer logged; an arm that hands its start on logged nothing."""
     files = {arm: one.clone / HISTORIES / f"{arm}.csv" for arm in one.params["arms"]}
-    tables = {arm: csv_files.frame(file, mend=AGAIN) for arm, file in files.items() if file.is_file()}
+    tables = {arm: table_files.read_csv(file, mend=AGAIN) for arm, file in files.items() if file.is_file()}
     return {arm: table for arm, table in tables.items() if len(table)}
 
 

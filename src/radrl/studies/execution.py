@@ -21,7 +21,7 @@ import psutil
 
 from kedro_repro.programs import duration, environment, tail, without_git
 from radrl.process import importing, run_group
-from radrl.storage import csv_files
+from radrl.storage import table_files
 
 COMPARISON: Final = Path("data/08_reporting/comparison/comparison.csv")
 PAIRS: Final = COMPARISON.with_name("pairs.csv")
@@ -212,7 +212,7 @@ def collect(given: Sequence[Experiment], table: Path) -> pd.DataFrame:
         Their lines with `run` and `seed`, and whether the seeds share films (`shared_films`).
     """
     frames = [
-        csv_files.frame(one.clone / table, mend=AGAIN).assign(
+        table_files.read_csv(one.clone / table, mend=AGAIN).assign(
             run=one.run, seed=one.seed, shared_films=one.shares_films
         )
         for one in given

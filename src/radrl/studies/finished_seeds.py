@@ -17,8 +17,7 @@ from typing import Any, Final
 from radrl.data.archives import DamagedMember, ZipMembers
 from radrl.data.sources import is_drawn
 from radrl.data.tables import SourceError
-from radrl.storage.whole_files import whole_file
-from radrl.storage.whole_folders import replacing
+from radrl.storage.whole_files import replacing, whole_file
 from radrl.studies.curves import HISTORIES, LABELS
 from radrl.studies.execution import GIVES, PAIRS, Experiment
 

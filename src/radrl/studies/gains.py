@@ -13,8 +13,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from radrl.pages import markdown
-from radrl.pages.numbers import effect, p_value
+from radrl.pages.tables import effect, markdown_table, p_value
 from radrl.params.schema import Params
 from radrl.studies.tables import PooledRow, pooled
 
@@ -87,7 +86,7 @@ def section(found: pd.DataFrame, metrics: Sequence[str], reference: str) -> list
     of_metric = [found[found["metric"] == metric] for metric in metrics]
     rows = [_cells(line) for own in of_metric for line in own.to_dict("records")]
     said = EXPLAINED.format(home=home, reference=reference)
-    return [f"## Gains in {home} and elsewhere", said, markdown.table(header, rows)]
+    return [f"## Gains in {home} and elsewhere", said, markdown_table(header, rows)]
 
 
 def _gaps(arms: pd.DataFrame, home: str, other: str, level: float) -> pd.DataFrame:

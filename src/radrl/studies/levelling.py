@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from radrl.pages import markdown
+from radrl.pages.tables import markdown_table
 from radrl.studies.curves import Histories, Place
 from radrl.training.watching.levelling import (
     DEFAULT,
@@ -148,7 +148,7 @@ def section(found: Sequence[Levelled], *, runs: bool) -> list[str]:
     """
     header = [*(["run"] if runs else []), "arm", "updates", "curve", f"change in {PER} updates", "at the end"]
     rows = [[*([one.run] if runs else []), *_cells(one)] for one in found]
-    return ["## Levelled off", EXPLAINED, markdown.table(header, rows)]
+    return ["## Levelled off", EXPLAINED, markdown_table(header, rows)]
 
 
 def _by_place(histories: Histories) -> dict[Place, list[list[dict[str, Any]]]]:

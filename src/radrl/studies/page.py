@@ -8,9 +8,8 @@ from typing import Any, Final
 
 import pandas as pd
 
-from radrl.pages import markdown
-from radrl.pages.numbers import effect, p_value
 from radrl.pages.page import DRAWN_FILMS, NOT_OURS, ONE_SEED_STUDY, SHARED_FILMS
+from radrl.pages.tables import effect, markdown_table, p_value
 from radrl.studies.budget import Budget, Place, unequal
 from radrl.studies.claims import page as claims_page
 from radrl.studies.published import OtherRows, Published
@@ -18,7 +17,7 @@ from radrl.studies.tables import Gain, PooledRow, pooled, share_films, without_r
 
 POOLING: Final = """\
 Interval and p come from the t test of the S seeds' differences, whose spread is held against that of the
-other arms (`radrl.evaluation.shared_variance`), and are never surer than the seeds' patients allow
+other arms (`radrl.evaluation.seed_variance`), and are never surer than the seeds' patients allow
 (`radrl.evaluation.pooling`)."""
 FAMILY: Final = """\
 Holm's correction runs over the arms{runs} within a metric; rows that need no model are no hypotheses, and
@@ -186,7 +185,7 @@ def _budget_table(study: Described) -> str:
         header.append("paper's row")
         for row, place in zip(rows, study.budgets, strict=True):
             row.append(study.published.rows.get(place, "-"))
-    return markdown.table(*_with_runs(header, rows, [run for run, _ in study.budgets], study))
+    return markdown_table(*_with_runs(header, rows, [run for run, _ in study.budgets], study))
 
 
 def _drawn(study: Described) -> str | None:
@@ -228,7 +227,7 @@ def _others(study: Described) -> list[str]:
 def _published_table(other: OtherRows) -> str:
     metrics = list(dict.fromkeys(metric for row in other.rows.values() for metric in row))
     header = [f"{other.table} ({other.protocol})", *metrics]
-    return markdown.table(
+    return markdown_table(
         header,
         [
             [name, *(_printed(row[metric]) if metric in row else "-" for metric in metrics)]
@@ -264,7 +263,7 @@ def _table(rows: Sequence[PooledRow], study: Described, seeds: int) -> str:
         header.append("paper")
         for row, own in zip(shown, cells, strict=True):
             own.append(_paper_cell(row, study.published))
-    return markdown.table(*_with_runs(header, cells, [row.run for row in shown], study))
+    return markdown_table(*_with_runs(header, cells, [row.run for row in shown], study))
 
 
 def _cells(row: PooledRow) -> list[str]:
@@ -302,7 +301,7 @@ def _seed_table(comparisons: pd.DataFrame, study: Described, seeds: Sequence[int
             rows.append([metric, str(arm), *gains])
             runs.append(str(run))
     header = ["metric", "arm", *(f"seed {seed}" for seed in seeds)]
-    return markdown.table(*_with_runs(header, rows, runs, study))
+    return markdown_table(*_with_runs(header, rows, runs, study))
 
 
 def _with_runs(

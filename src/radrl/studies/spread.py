@@ -1,4 +1,4 @@
-"""Where the spread between a study's seeds comes from, pair by pair (`radrl.evaluation.spread`)."""
+"""Where the spread between a study's seeds comes from, pair by pair (`radrl.evaluation.seed_variance`)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, Final
 
 import pandas as pd
 
-from radrl.evaluation.spread import Spread, split
-from radrl.pages import markdown
+from radrl.evaluation.seed_variance import Spread, split
+from radrl.pages.tables import markdown_table
 from radrl.studies.claims.stated import BEST, Hypothesis, Place
-from radrl.studies.claims.tested import both_ways
+from radrl.studies.claims.verdict import both_ways
 from radrl.studies.tables import share_films
 
 EXPLAINED: Final = """\
 Standard deviations of one seed's difference. By test films: what other draws of as many test patients would
 change, from resampling each seed's. By training: the rest of the spread between seeds (weights, order,
 rollouts, the films trained on), with its interval; 0 where the films alone explain as much. Greedy reports
-add nothing of their own. Twice the test films: what would be left then (`radrl.evaluation.spread`)."""
+add nothing of their own. Twice the test films: what would be left then (`radrl.evaluation.seed_variance`)."""
 SHARED: Final = """\
 Where the seeds share their films, those tested on are no part of their spread: all of it is by training."""
 
@@ -114,7 +114,7 @@ def section(
     header = ["metric", "arm", "over", "sd", "by test films", f"by training ({level:.0%} interval)"]
     rows = [_cells(one, runs=runs) for one in kept]
     said = [EXPLAINED, *([SHARED] if any(one.spread.shared for one in kept) else [])]
-    table = markdown.table([*header, "with twice the test films"], rows)
+    table = markdown_table([*header, "with twice the test films"], rows)
     return ["## Where the spread between seeds comes from", *said, table]
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from radrl.evaluation.paired import holm_within
 from radrl.evaluation.pooling import pool_differences, standard_error
-from radrl.evaluation.shared_variance import Prior, variance_prior
+from radrl.evaluation.seed_variance import Prior, variance_prior
 
 _ENDS: Final = ("difference_low", "difference_high")
 

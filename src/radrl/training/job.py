@@ -21,7 +21,7 @@ from radrl.data import corpus as corpora
 from radrl.process import devices
 from radrl.storage.whole_files import whole_file
 from radrl.training.preflight import SettingsError
-from radrl.training.reinforcement.settings import ArmSettings
+from radrl.training.reinforcement import ArmSettings
 
 if TYPE_CHECKING:
     from transformers import TrainerCallback

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from radrl.process import importing
-from radrl.process.parent_death import end_with_parent
+from radrl.process.children import end_with_parent
 from radrl.training.callbacks import Report
 from radrl.training.job import Job, write
 from radrl.training.preflight import SettingsError

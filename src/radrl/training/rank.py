@@ -17,8 +17,7 @@ import torch.distributed
 from radrl.data import corpus as corpora
 from radrl.policy import folder
 from radrl.process.devices import rank
-from radrl.storage.whole_files import whole_file
-from radrl.storage.whole_folders import replacing
+from radrl.storage.whole_files import replacing, whole_file
 from radrl.training import launching
 from radrl.training.callbacks import silent
 from radrl.training.job import read

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from radrl.process import importing
-from radrl.process.parent_death import end_with_parent
+from radrl.process.children import end_with_parent
 
 if __name__ == "__main__":
     importing.prepare()  # before what reads its switches is imported

@@ -26,7 +26,7 @@ from kedro_repro.hooks import path_of
 from kedro_repro.tracking.close_on_signal import ClosedAtTheEnd
 from kedro_repro.tracking.git_identity import record_root
 from radrl.datasets import ArrowShards, ParquetShards
-from radrl.pages.earlier import of_an_earlier_run
+from radrl.pages.page import of_an_earlier_run
 from radrl.params import schema
 from radrl.params.messages import ParamsError, local_paths
 from radrl.params.schema import Compute

@@ -28,8 +28,8 @@ from kedro_repro.cpu_seconds import minutes
 from kedro_repro.project import load
 from kedro_repro.tracking.git_identity import identity
 from kedro_repro.tracking.machine import hardware
-from radrl.pages.numbers import spans
 from radrl.pages.page import environment
+from radrl.pages.tables import spans
 from radrl.pipelines.stages import LAST
 from radrl.storage import json_files
 from radrl.storage.whole_files import whole_file

@@ -12,13 +12,13 @@ from click.testing import CliRunner
 from radrl.commands import doctor
 from radrl.data.quarantine import Refusal
 from radrl.data.sources import mimic_cxr
-from radrl.data.sources.mimic_cxr import mit_lcp_sections, r2gen_split
+from radrl.data.sources.mimic_cxr import r2gen_split
 from radrl.data.sources.mimic_cxr.r2gen_split import Comparison, Difference, R2GenRules, check_counts
 from radrl.data.sources.mimic_cxr.tables import SourceError
 from radrl.data.study import Record
 
 ROOT = Path(__file__).resolve().parents[3]
-NUMBERED = min(mit_lcp_sections.NUMBERED_STUDIES)
+NUMBERED = min(r2gen_split.NUMBERED_STUDIES)
 
 
 def report(*sections: str) -> str:
@@ -192,7 +192,7 @@ def test_counts_are_checked_where_the_tables_are_whole():
     ],
 )
 def test_findings_as_mit_lcps_scripts_cut_them(text, findings):
-    assert mit_lcp_sections.findings(text) == findings
+    assert r2gen_split.mit_lcp_findings(text) == findings
 
 
 def annotation(root: Path, **changed) -> Path:

@@ -12,10 +12,10 @@ from small_arms import MIXING, TRAINING
 
 from radrl.credit.uniform import Uniform
 from radrl.training.preflight import SettingsError
+from radrl.training.reinforcement import ArmSettings
 from radrl.training.reinforcement import arm as module
 from radrl.training.reinforcement.arm import Arm
 from radrl.training.reinforcement.oracle import Oracle
-from radrl.training.reinforcement.settings import ArmSettings
 
 REWARD = {"ce_f1": {"weight": 1.0, "uncertain_as_positive": False, "both_empty": 1.0}}
 LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from radrl.training.callbacks import SUMMARY
-from radrl.training.finite import NotFinite
-from radrl.training.reinforcement.finite import Finite
+from radrl.training.callbacks import SUMMARY, Finite
+from radrl.training.watching.history_rows import NotFinite
 
 NAN = float("nan")
 STEP: Any = SimpleNamespace(global_step=7)

@@ -14,9 +14,8 @@ from PIL import Image
 
 from radrl.policy.vllm_writer import seed_of
 from radrl.storage.complete_weights import WeightsError
-from radrl.training.reinforcement import samplers
+from radrl.training.reinforcement import ArmSettings, samplers
 from radrl.training.reinforcement.samplers import VllmSampler
-from radrl.training.reinforcement.settings import ArmSettings
 
 HOW = {"max_new_tokens": 6, "temperature": 0.7, "top_p": 0.9}
 

@@ -13,7 +13,7 @@ from loss_by_hand import ADVANTAGES, LOG_PROBABILITIES, MASK, RATIOS, Bare
 from small_arms import TRAINING
 
 from radrl.rewards.base import RewardSum
-from radrl.training.reinforcement import grpo, losses
+from radrl.training.reinforcement import grpo, trl_forms
 
 
 def sigmoid(x: float) -> float:
@@ -114,14 +114,14 @@ def test_weight_of_doubt_follows_its_target(tmp_path: Path) -> None:
     ],
 )
 def test_settings_of_doubt_and_what_they_are_where_none_is_given(own: Any, expected: list[float]) -> None:
-    found = losses.arguments({"name": "grpo", "entropy": own}, clip_low=0.1, clip_high=0.2)
+    found = trl_forms.loss_arguments({"name": "grpo", "entropy": own}, clip_low=0.1, clip_high=0.2)
     bounds = [found[f"entropy_{key}"] for key in ("target", "coef_min", "coef_max", "coef_delta")]
     assert [found["entropy_coef"], found["use_adaptive_entropy"], *bounds] == expected
 
 
 def test_a_name_alone_is_the_loss_with_its_papers_settings() -> None:
     for name in ("grpo", "cispo", "sapo", "vespo"):
-        plain = losses.arguments(name, clip_low=0.1, clip_high=0.2)
-        assert plain == losses.arguments({"name": name}, clip_low=0.1, clip_high=0.2)
-    assert losses.arguments("cispo", clip_low=0.1, clip_high=0.2)["epsilon_high"] == losses.CAP
-    assert losses.arguments("grpo", clip_low=0.1, clip_high=0.2)["epsilon_high"] == 0.2
+        plain = trl_forms.loss_arguments(name, clip_low=0.1, clip_high=0.2)
+        assert plain == trl_forms.loss_arguments({"name": name}, clip_low=0.1, clip_high=0.2)
+    assert trl_forms.loss_arguments("cispo", clip_low=0.1, clip_high=0.2)["epsilon_high"] == trl_forms.CAP
+    assert trl_forms.loss_arguments("grpo", clip_low=0.1, clip_high=0.2)["epsilon_high"] == 0.2

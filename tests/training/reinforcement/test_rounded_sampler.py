@@ -20,10 +20,9 @@ from radrl.policy.encoding import decode_film, encode_prompts
 from radrl.policy.folder import Policy
 from radrl.policy.writer import Drawn
 from radrl.rewards.base import Part, RewardSum
-from radrl.training.reinforcement import grpo, samplers
+from radrl.training.reinforcement import ArmSettings, grpo, samplers
 from radrl.training.reinforcement.grpo import optimise
 from radrl.training.reinforcement.samplers import RoundedSampler
-from radrl.training.reinforcement.settings import ArmSettings
 from radrl.training.tuning import lora_config
 
 SETTINGS = TRAINING | {"learning_rate": 1e-3}

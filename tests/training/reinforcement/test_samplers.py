@@ -29,11 +29,10 @@ from radrl.process.devices import DeviceError
 from radrl.process.isolated.talk import WorkerError
 from radrl.rewards.base import Part, RewardSum
 from radrl.training.preflight import SettingsError
-from radrl.training.reinforcement import grpo, samplers
+from radrl.training.reinforcement import ArmSettings, grpo, samplers
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.samplers import Pictures, Sampler, VllmSampler
-from radrl.training.reinforcement.settings import ArmSettings
 from radrl.training.tuning import lora_config
 
 SHIPPED = Path(__file__).parents[3] / "data/06_models/radrl-tiny"

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from radrl.reports.think_report import parse
+from radrl.reports.output import parse
 from radrl.training.supervised.pretraining_tasks import asked_and_answered, films_of, negative
 
 

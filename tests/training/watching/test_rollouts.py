@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from radrl.evaluation.verdicts import VERDICTS, finding_verdicts
+from radrl.evaluation.label_agreement import VERDICTS, finding_verdicts
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import INDEX, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.training.watching import rollouts

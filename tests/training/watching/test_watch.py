@@ -21,9 +21,9 @@ from radrl.policy import folder
 from radrl.policy.folder import Policy
 from radrl.policy.writer import Written
 from radrl.rewards.base import Part, RewardSum
-from radrl.training.finite import NotFinite
 from radrl.training.reinforcement import grpo
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
+from radrl.training.watching.history_rows import NotFinite
 from radrl.training.watching.watch import PREFIX, Watch, build, draw_sample, repetition
 
 SIGNS = {"has edema": "Edema", "has effusion": "Pleural Effusion", "lungs are clear": "No Finding"}

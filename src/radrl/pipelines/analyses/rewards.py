@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from radrl.algorithms.advantages import zero_variance_groups
-from radrl.algorithms.diversity import StandardDeviation, reward_std, unique_rewards
+from radrl.algorithms.ddsampling import StandardDeviation, reward_std, unique_rewards
 from radrl.algorithms.f_measure import FloatArray
 from radrl.evaluation import SummedMetrics, mean_metrics
 from radrl.evaluation.draws import Draw, generator

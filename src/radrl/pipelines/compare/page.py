@@ -16,8 +16,8 @@ from radrl.labelers.rules.mentions import Mention, mentions
 from radrl.observations import NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
 from radrl.pages import examples, run_notes
 from radrl.pages.examples import Answer, Chip, Example
-from radrl.pages.numbers import p_value, spans
 from radrl.pages.page import NOT_OURS, OVER_PATIENTS, banner, environment
+from radrl.pages.tables import p_value, spans
 from radrl.pipelines.compare import figures, training
 from radrl.pipelines.compare.facts import read_facts, weigh_findings
 from radrl.pipelines.compare.figures import svg

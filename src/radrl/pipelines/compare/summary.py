@@ -10,7 +10,7 @@ from typing import Any, Final
 import pandas as pd
 
 from radrl.evaluation.paired import FEWEST_PATIENTS, enough, holm
-from radrl.pages.numbers import p_value
+from radrl.pages.tables import p_value
 
 TOO_FEW: Final = f"too few for a test of films, which wants {FEWEST_PATIENTS}"
 

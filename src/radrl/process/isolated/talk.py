@@ -24,8 +24,8 @@ from typing import IO, Any, Final
 
 from tqdm import tqdm
 
+from radrl.process.children import end_with_parent
 from radrl.process.importing import SWITCHES
-from radrl.process.parent_death import end_with_parent
 
 SCRIPTS: Final = Path(__file__).parent
 """The folder of channel.py, and of the workers' scripts."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from radrl.storage import parquet_files
+from radrl.storage import table_files
 from radrl.studies.claims.stated import Hypothesis
 from radrl.studies.execution import AGAIN, Experiment
 
@@ -65,7 +65,7 @@ def _of_seed(
     there = {name: file for name, file in sorted(files.items()) if file.is_file()}
     if len(there) < 2:
         return
-    reports = {name: parquet_files.table(file, mend=AGAIN).to_pandas() for name, file in there.items()}
+    reports = {name: table_files.read_parquet(file, mend=AGAIN).to_pandas() for name, file in there.items()}
     try:
         tables = gather_reports(**reports)
     except ValueError:  # other films or other references

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from radrl.pages.figures import APART, INK, dress
-from radrl.pages.numbers import effect
+from radrl.pages.tables import effect
 from radrl.studies.claims.verdict import Verdict
 
 LOOKS: Final = {

@@ -7,10 +7,8 @@ from typing import Any, Final
 
 import pandas as pd
 
-from radrl.pages.markdown import table
-from radrl.pages.numbers import effect, p_value
-from radrl.studies.claims.tested import Tested
-from radrl.studies.claims.verdict import Verdict
+from radrl.pages.tables import effect, markdown_table, p_value
+from radrl.studies.claims.verdict import Tested, Verdict
 from radrl.studies.published import Published
 from radrl.training.watching.levelling import State
 
@@ -89,7 +87,7 @@ def verdicts(found: pd.DataFrame, *, commands: bool = False) -> str:
         if commands:
             rows.append([f"**`{command}`**", *[""] * (len(header) - 1)])
         rows += [_row(claim.to_dict("records")) for _, claim in own.groupby(["where", "claim"], sort=False)]
-    return table(header, rows)
+    return markdown_table(header, rows)
 
 
 def _row(hypotheses: Sequence[Mapping[Any, Any]]) -> list[str]:

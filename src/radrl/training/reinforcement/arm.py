@@ -27,10 +27,9 @@ from radrl.storage.workspaces import claim, fingerprint
 from radrl.training import length
 from radrl.training.callbacks import Report
 from radrl.training.preflight import check_training, check_watched
-from radrl.training.reinforcement import samplers
+from radrl.training.reinforcement import ArmSettings, samplers
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
-from radrl.training.reinforcement.settings import ArmSettings
 from radrl.training.watching.rollouts import RolloutWatch
 from radrl.training.watching.watch import SPLIT, draw_sample
 from radrl.training.watching.watch import build as build_watch

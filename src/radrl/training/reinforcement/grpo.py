@@ -26,10 +26,9 @@ from radrl.policy.writer import Prompt, of_each
 from radrl.process.devices import processes
 from radrl.rewards.base import RewardSum
 from radrl.training import batches, device_placement, length, tuning
-from radrl.training.callbacks import Report, StepReport, silent
+from radrl.training.callbacks import Finite, Report, StepReport, silent
 from radrl.training.preflight import check_films
-from radrl.training.reinforcement import losses
-from radrl.training.reinforcement.finite import Finite
+from radrl.training.reinforcement import trl_forms
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.samplers import Sampler
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
@@ -120,7 +119,8 @@ def optimise(
         The trained policy, in float32, and its training curve: a row a step, and one of step 0 if watched.
 
     Raises:
-        radrl.training.finite.NotFinite: when a loss, gradient or KL is no number; no weights are written.
+        radrl.training.watching.history_rows.NotFinite: when a loss, gradient or KL is no number; no weights
+            are written.
         SettingsError: when there are fewer films than a step takes, or a weight that trains is not float32.
     """
     check_films(len(prompts), settings)
@@ -263,7 +263,9 @@ def _correction(importance: Mapping[str, Any] | None) -> dict[str, Any]:
 def _loss(settings: Mapping[str, Any]) -> dict[str, Any]:
     """TRL's settings of the loss to be minimised; the trainer itself makes the advantages."""
     return {
-        **losses.arguments(settings["loss"], clip_low=settings["clip_low"], clip_high=settings["clip_high"]),
+        **trl_forms.loss_arguments(
+            settings["loss"], clip_low=settings["clip_low"], clip_high=settings["clip_high"]
+        ),
         "scale_rewards": "none",
         "multi_objective_aggregation": "sum_then_normalize",
         "beta": settings["kl"],

@@ -33,11 +33,11 @@ from radrl.policy.writer import Drawn, Vllm
 from radrl.process.devices import local_rank, place, processes
 from radrl.process.isolated.talk import interpreter
 from radrl.storage import complete_weights
-from radrl.storage.whole_folders import replacing
-from radrl.training.finite import DIVERGED
+from radrl.storage.whole_files import replacing
 from radrl.training.preflight import SettingsError
-from radrl.training.reinforcement.settings import ArmSettings
+from radrl.training.reinforcement import ArmSettings
 from radrl.training.tuning import finished, plain_weights
+from radrl.training.watching.history_rows import DIVERGED
 
 WEIGHTS: Final = "weights"
 """In the workspace, for as long as engines load them."""

@@ -14,7 +14,7 @@ from radrl.policy import folder, tiny
 from radrl.policy.encoding import Films
 from radrl.policy.folder import Policy
 from radrl.policy.writer import Prompt
-from radrl.storage.whole_folders import replacing
+from radrl.storage.whole_files import replacing
 from radrl.training import device_placement
 from radrl.training.callbacks import Report, silent
 from radrl.training.supervised.fine_tuning import Examples, fine_tune

@@ -15,7 +15,7 @@ import pandas as pd
 from PIL import Image, ImageOps
 
 from radrl.policy.writer import Prompt, of_each
-from radrl.reports.think_report import write
+from radrl.reports.output import write
 
 
 def films_of(studies: Sequence[Sequence[bytes]], *, radiographs: float, seed: int) -> list[list[bytes]]:

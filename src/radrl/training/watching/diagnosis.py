@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from radrl.training.finite import NotFinite, require_finite
 from radrl.training.watching import cannot_learn, reward_hacking
-from radrl.training.watching.history_rows import Row, is_gap
+from radrl.training.watching.history_rows import NotFinite, Row, is_gap, require_finite
 from radrl.training.watching.levelling import REWARD, State, last_third, levelling
 from radrl.training.watching.mends import SEVERITIES, Arm, Mend, Rule, Severity, Symptom
 from radrl.training.watching.reward_hacking import falling_f1

@@ -14,7 +14,7 @@ the widest spread moves the weights most, but may lie anywhere; each rollout's r
     output       what the policy wrote
     reference    the film's report, as labelers read it
     right, hedged, missed, wrong
-                 findings by verdict (`radrl.evaluation.verdicts`), joined by `JOINT`
+                 findings by verdict (`radrl.evaluation.label_agreement`), joined by `JOINT`
 
 They lie in the workspace as lines of JSON, each look a whole file. What a checkpoint does not know of, a
 training that goes on from it has not done: such rows are dropped at its start, and come again.
@@ -33,7 +33,7 @@ import pandas as pd
 from accelerate.utils import gather_object
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from radrl.evaluation.verdicts import VERDICTS, finding_verdicts
+from radrl.evaluation.label_agreement import VERDICTS, finding_verdicts
 from radrl.reports.output import report_of
 from radrl.storage.whole_files import whole_file
 from radrl.training.callbacks import SUMMARY

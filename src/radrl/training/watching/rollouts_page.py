@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from radrl.evaluation.verdicts import VERDICTS
+from radrl.evaluation.label_agreement import VERDICTS
 from radrl.pages import examples
 from radrl.pages.examples import Chip
 from radrl.pages.page import environment

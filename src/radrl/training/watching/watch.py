@@ -48,8 +48,7 @@ from radrl.policy.folder import Policy
 from radrl.policy.hf_writer import HfWriter
 from radrl.policy.writer import Prompt, Written, of_part
 from radrl.process.devices import undisturbed
-from radrl.reports.output import report_of
-from radrl.reports.think_report import parse
+from radrl.reports.output import parse, report_of
 from radrl.training.callbacks import SUMMARY, Report, numbers
 
 logger = logging.getLogger(__name__)

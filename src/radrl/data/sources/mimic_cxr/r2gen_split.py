@@ -21,6 +21,7 @@ whether the numbers are R2Gen's, and `Comparison` lists what differs, by study, 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -29,7 +30,6 @@ from itertools import groupby
 from typing import Final, Literal
 
 from radrl.data.quarantine import Refusal
-from radrl.data.sources.mimic_cxr import mit_lcp_sections
 from radrl.data.sources.mimic_cxr.reports import read_sections
 from radrl.data.study import Record, canonical_split
 from radrl.parts.section import PositiveInt, Section
@@ -65,10 +65,10 @@ class R2GenRules(Section):
         Returns:
             The findings; nothing where the study is not among the samples.
         """
-        if self.numbered_studies == "leave_out" and study in mit_lcp_sections.NUMBERED_STUDIES:
+        if self.numbered_studies == "leave_out" and study in NUMBERED_STUDIES:
             return None
         if self.sections == "mit_lcp":
-            found = mit_lcp_sections.findings(text)
+            found = mit_lcp_findings(text)
         else:
             found = read_sections(text, unheaded_findings=unheaded_findings).findings
         return found if found and len(found.split()) >= self.min_words else None
@@ -214,3 +214,68 @@ def _splits(records: list[Record]) -> str:
 
 def _words(records: list[Record]) -> list[str]:
     return clean(records[0].findings or "", "r2gen_mimic").split() if records else []
+
+
+_HEADER: Final = re.compile(r"\n ([A-Z ()/,-]+):\s")
+_MISSPELT: Final = frozenset(
+    ("finding", "findins", "findindgs", "findgings", "findngs", "findnings", "finidngs")
+)
+_OTHERS: Final = ("history", "comparison", "addendum")
+_FILM: Final = re.compile(
+    r"chest|portable|ribs|bone window|two views|one view|(?:frontal|pa|ap|lateral) view"
+    r"|frontal (?:and|upright|semi-upright)|pa and lat|ap and lateral|lateral and (?:pa|ap)"
+)
+NUMBERED_STUDIES: Final = frozenset(
+    (
+        *(50058765, 50196495, 50525523, 50743547, 50798377, 50808053, 50913680, 51410602, 51491012, 51966317),
+        *(52035334, 52119491, 52648681, 52674888, 53071062, 53182247, 53202765, 53356173, 53488209, 53514462),
+        *(53607029, 54168089, 54231141, 54365831, 54654948, 54875119, 54986978, 55124749, 55157853, 55258338),
+        *(56412866, 56451190, 56482935, 56579911, 56724958, 56760320, 57150433, 57564132, 57936451, 58157373),
+        *(58235663, 58375018, 59003148, 59067458, 59087630, 59215320, 59279892, 59330497, 59363654, 59505494),
+        *(59562049, 59768032, 59889364, 59982525),
+    )
+)
+"""The 54 studies that `custom_mimic_cxr_rules` of section_parser.py lists."""
+
+
+def mit_lcp_findings(text: str) -> str | None:
+    r"""The FINDINGS as MIT-LCP's scripts cut them, which most published samples of MIMIC-CXR go by.
+
+    `txt/section_parser.py` and `txt/create_section_files.py` of github.com/MIT-LCP/mimic-cxr write
+    `mimic_cxr_sectioned.csv`. Their rules for this one section, written anew, oddities kept:
+
+    - a header is capitals, blanks and `()/,-` behind a line's one leading blank, up to a colon and white
+      space;
+    - the line after a header that ends its own line is text, never a header;
+    - of several findings the last one that is not empty counts; no paragraph without a header ever does;
+    - FINDINGS, seven words like it, and a header that names the film (`CHEST, PA AND LATERAL:`) are findings,
+      FINDINGS AND IMPRESSION is an impression;
+    - `NUMBERED_STUDIES` have no row in that table: the scripts cut the conclusion out of them by hand.
+
+    Args:
+        text: as its file holds it.
+
+    Returns:
+        The section without the white space around it, its lines kept; nothing where there is none.
+
+    Example:
+        >>> mit_lcp_findings("REPORT\n INDICATION: _\n \n FINDINGS: Clear\n lungs.\n \n IMPRESSION: No.\n")
+        'Clear\n lungs.'
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    found, header = None, _HEADER.search(text)
+    while header is not None:
+        line_end = text.find("\n", header.end())
+        following = _HEADER.search(text, header.end() if line_end < 0 else line_end)
+        if _is_findings(header[1].lower().strip()):
+            found = text[header.end() : following.start() if following else None].strip() or found
+        header = following
+    return found
+
+
+def _is_findings(name: str) -> bool:
+    if "impression" in name:
+        return False
+    if "findings" in name or name in _MISSPELT:
+        return True
+    return _FILM.search(name) is not None and not any(other in name for other in _OTHERS)
