@@ -274,7 +274,7 @@ class Reporter:
         """
         from transformers.utils import logging
 
-        from radrl.policy.writer import open_writer
+        from radrl.policy.engines import open_writer
 
         logging.disable_progress_bar()  # of weights that load in a second
         writer = open_writer(

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from radrl.policy import folder
+from radrl.policy.engines import open_writer
 from radrl.policy.folder import Policy
 from radrl.policy.hf_writer import HfWriter, write
-from radrl.policy.writer import open_writer
 
 
 def test_hf_writes_as_generation_does(policy_folder: Path, films: Any, prompt: str) -> None:

@@ -142,7 +142,7 @@ def test_writing_it_down_otherwise_runs_nothing(
         ("data.sources.phantom", {"ingest"}),
         # equations
         ("algorithms.balanced", {"selection"}),
-        ("algorithms.diversity", {"ddsampling", "analyses", "compare"}),
+        ("algorithms.ddsampling", {"ddsampling", "analyses", "compare"}),
         ("algorithms.facts", of("train", FACTS) | {"compare"}),
         ("scoring.facts.rules", of("train", FACTS) | {"compare"}),
         ("algorithms.tf_idf", {"analyses"}),

@@ -20,7 +20,7 @@ from radrl.evaluation import FloatArray, RunningSum, SummedMetrics, join
 from radrl.evaluation.bootstrap import Interval, Method, patient_groups, patient_intervals
 from radrl.evaluation.label_agreement import LabelRow, label_counts, rows_of_counts
 from radrl.observations import OBSERVATIONS
-from radrl.pages.tables import new_table, number
+from radrl.process.terminal import new_table, number
 from radrl.scoring import Scores
 
 

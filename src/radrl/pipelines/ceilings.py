@@ -16,7 +16,7 @@ from radrl.algorithms.f_measure import BoolArray, positives
 from radrl.data import corpus as corpora
 from radrl.evaluation.draws import Draw, generator
 from radrl.observations import BLANK, OBSERVATIONS, POSITIVE
-from radrl.pages.tables import new_table, number
+from radrl.process.terminal import new_table, number
 from radrl.readers import NETWORK, PROBE, PROBE_OF_BASE
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 
 from radrl.evaluation.clinical_efficacy import GOLD
-from radrl.pages.tables import new_table, number
 from radrl.pipelines.scored_texts import describe_cleaning
+from radrl.process.terminal import new_table, number
 
 if TYPE_CHECKING:
     from radrl.evaluation.clinical_efficacy import Gold

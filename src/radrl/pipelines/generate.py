@@ -53,7 +53,7 @@ def write_reports(
         what labelers read of the reference. Where an output is more than its report, the
         whole of it stands in a further column, output.
     """
-    from radrl.policy.writer import open_writer
+    from radrl.policy.engines import open_writer
     from radrl.policy.writing import Writing, written
 
     form = (arm or {}).get("output", "plain")

@@ -17,7 +17,7 @@ from rich.console import Console
 from radrl.data import corpus as corpora
 from radrl.labelers import build
 from radrl.observations import OBSERVATIONS
-from radrl.pages.tables import new_table, number
+from radrl.process.terminal import new_table, number
 
 if TYPE_CHECKING:
     from radrl.labelers import LabelMatrix

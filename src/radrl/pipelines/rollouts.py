@@ -48,8 +48,8 @@ def sample_rollouts(
     Returns:
         Shards with sample_id, rollout (0 to K - 1) and report, made as they are asked for.
     """
+    from radrl.policy.engines import open_writer
     from radrl.policy.sampling import Sampling, sample_shards
-    from radrl.policy.writer import open_writer
     from radrl.storage.workspaces import claim, fingerprint
 
     frame = corpora.read(corpus, split="train", columns=["sample_id"])

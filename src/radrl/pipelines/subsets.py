@@ -11,7 +11,7 @@ from rich.console import Console
 
 from radrl.data import corpus as corpora
 from radrl.observations import OBSERVATIONS, POSITIVE
-from radrl.pages.tables import new_table, number
+from radrl.process.terminal import new_table, number
 
 COLUMNS: Final = ("sample_id", "study_id", "patient_id", "findings", "impression", "report")
 

@@ -7,11 +7,11 @@ from typing import Final
 
 from rich.table import Table
 
-from radrl.pages.tables import new_table
 from radrl.plan import hours
 from radrl.plan.memory import GIB
 from radrl.plan.report import Plan, stage_names
 from radrl.plan.stages import Stage
+from radrl.process.terminal import new_table
 
 WIDTH: Final = 120
 _ITEMS: Final = (

@@ -1,4 +1,4 @@
-"""What a trainer tells the world, one row of numbers a logging step; at the first that is none it ends."""
+"""What a trainer tells the world: one row of numbers a logging step."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
-
-from radrl.training.watching.history_rows import require_finite
 
 Report = Callable[[int, Mapping[str, float]], None]
 """Told (step, metrics) while training runs; the tracker's way in, so that no trainer knows it."""
@@ -67,27 +65,3 @@ def history(state: TrainerState) -> list[dict[str, float]]:
 
 def _is_timing(key: str) -> bool:
     return any(part in key for part in TIMINGS)
-
-
-class Finite(TrainerCallback):
-    """Ends a training at a number that is none.
-
-    It comes after what reports a row, so that the row which ends the run is reported. The trainer saves after
-    it logs, so weights that are spoilt are in no checkpoint.
-    """
-
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: Mapping[str, Any] | None = None,
-        **_: Any,
-    ) -> None:
-        """Called by the trainer after each logging step.
-
-        Raises:
-            NotFinite: naming the step.
-        """
-        if logs is not None and SUMMARY not in logs:
-            require_finite({**logs, "step": state.global_step})

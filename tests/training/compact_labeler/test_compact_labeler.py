@@ -15,13 +15,13 @@ from radrl.labelers.chexbert.labeler import CheXbertLabeler
 from radrl.labelers.rules.labeler import RulesLabeler
 from radrl.observations import INDEX
 from radrl.training.compact_labeler.fitting import (
+    Muon,
     _layer_matrices,
     _optimizers,
     _rate,
     build,
     train,
 )
-from radrl.training.compact_labeler.muon import Muon
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from radrl.training.compact_labeler.muon import Muon, orthogonal
+from radrl.training.compact_labeler.fitting import Muon, orthogonal
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (6, 20), (20, 6)])

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from radrl.training.callbacks import SUMMARY, Finite
+from radrl.training.callbacks import SUMMARY
+from radrl.training.watching.early_stopping import Finite
 from radrl.training.watching.history_rows import NotFinite
 
 NAN = float("nan")

@@ -11,9 +11,9 @@ import torch
 from small_arms import MIXING, TRAINING
 from transformers import PrinterCallback, ProgressCallback
 
-from radrl.training.callbacks import Finite, StepReport
+from radrl.training.callbacks import StepReport
 from radrl.training.reinforcement import grpo
-from radrl.training.watching.early_stopping import EarlyStopping
+from radrl.training.watching.early_stopping import EarlyStopping, Finite
 from radrl.training.watching.watch import Watching
 
 LOOKS = {"every": 2, "films": 3, "metric": "sample14_f1", "patience": None, "keep": "last"}

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from radrl.pages.page import BANNERS, DRAWN_FILMS
+from radrl.pipelines.compare.arm_pages import write_rollout_pages
 from radrl.pipelines.compare.inputs import gather_of_trained
-from radrl.pipelines.compare.rollouts import write_rollout_pages
 from radrl.training.watching.rollouts import table
 from radrl.training.watching.rollouts_page import render
 

@@ -13,8 +13,8 @@ from rich.console import Console
 
 from radrl.pages.figures import INK, PALE, dress, style
 from radrl.pages.page import DRAWN_FILMS
-from radrl.pages.tables import new_table, number
 from radrl.pipelines.analyses import masking, rewards
+from radrl.process.terminal import new_table, number
 
 MASKING: Final[Mapping[str, str]] = {"random": "random", "tf_idf": "tfidf (rule)", "gradient": "gradient"}
 """Our strategies by the names of DEER's table 6."""

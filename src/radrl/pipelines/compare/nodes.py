@@ -245,7 +245,7 @@ def write_cards(
     Returns:
         What fills the folder they lie in.
     """
-    from radrl.pipelines.compare.model_card import write_card
+    from radrl.pipelines.compare.arm_pages import write_card
 
     told = diagnose_histories(arm_histories, settings.arms)
     texts = {

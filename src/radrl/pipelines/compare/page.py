@@ -87,7 +87,7 @@ def render(
         curves: training curves as an SVG element; nothing where no arm trained.
         told: what the histories of the arms that trained say.
         films: the films to show, as PNG, by sample_id: one, or all of a study.
-        rollout_pages: arms that have a page of their rollouts (`radrl.pipelines.compare.rollouts`).
+        rollout_pages: arms that have a page of their rollouts (`radrl.pipelines.compare.arm_pages`).
         context: what is told beside the arms' own results.
         settings: what the arms were compared by.
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from kedro.pipeline import Node, Pipeline, node, pipeline
 
+from radrl.pipelines.compare.arm_pages import write_rollout_pages
 from radrl.pipelines.compare.inputs import gather_of_trained, gather_reports
 from radrl.pipelines.compare.nodes import (
     compare_arms,
@@ -21,7 +22,6 @@ from radrl.pipelines.compare.nodes import (
     write_cards,
     write_page,
 )
-from radrl.pipelines.compare.rollouts import write_rollout_pages
 
 DECIDING: Final = (
     "prompts",

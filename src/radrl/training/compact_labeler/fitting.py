@@ -7,8 +7,8 @@ As CheXbert (Smit et al. 2020, arXiv:2004.09167) was from CheXpert's labels. Dep
   of them (`radrl.labelers.rules.rewording`), and labelled by the rules;
 - short texts first, rewordings that it misreads more often, the corpus' own language last, in long texts
   (`radrl.training.compact_labeler.texts`);
-- with rewordings the matrices of BERT's layers learn by Muon (`radrl.training.compact_labeler.muon`), which
-  comes further in the same time; without, all weights by AdamW;
+- with rewordings the matrices of BERT's layers learn by `Muon`, which comes further in the same time;
+  without, all weights by AdamW;
 - a second loss while it trains: the state of a sentence's last token, one layer before the last, tells that
   sentence's labels. The first token then finds there what it has to gather. Its head is thrown away;
 - positions start as sines, which tell order from the first step on; no dropout, since no text comes twice.
@@ -19,7 +19,7 @@ A run takes about a minute, with rewordings some minutes, and does not resume.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -35,7 +35,6 @@ from radrl.labelers.chexbert.labeler import CheXbertLabeler
 from radrl.labelers.chexbert.model import CLASSES, SPECIAL, CheXbert, Encoded, build_tokenizer, pad
 from radrl.observations import OBSERVATIONS
 from radrl.training.callbacks import Report, silent
-from radrl.training.compact_labeler.muon import Muon
 from radrl.training.compact_labeler.texts import Course, Pool, Text, gather
 
 INITIAL_SCALE: Final = 0.06
@@ -233,3 +232,63 @@ def _rate(step: int, steps: int, warmup_share: float) -> float:
     """Linear rise over the warm-up, then linear fall to 0."""
     warmup = max(1.0, warmup_share * steps)
     return (step + 1) / warmup if step < warmup else (steps - step) / max(1.0, steps - warmup)
+
+
+MUON_MOMENTUM: Final = 0.95
+NEWTON_SCHULZ: Final = (3.4445, -4.7750, 2.0315)
+"""Of the Newton-Schulz iteration: singular values end between 0.7 and 1.2, wherever they began."""
+NEWTON_SCHULZ_STEPS: Final = 5
+MUON_SIZE: Final = 0.2
+"""Root mean square of a step: about AdamW's, so that it takes AdamW's rate (Liu et al. 2025,
+arXiv:2502.16982)."""
+
+
+class Muon(torch.optim.Optimizer):
+    """Muon: steps along the orthogonal matrix nearest to the gradient's running mean.
+
+    So they are of equal size in all directions of a matrix (Jordan et al. 2024,
+    github.com/KellerJordan/Muon). `torch.optim.Muon` with ``adjust_lr_fn="match_rms_adamw"`` does the same in
+    bfloat16; here it is single precision, since a processor without instructions for bfloat16 takes twenty
+    times as long for it.
+
+    Args:
+        matrices: weights of two dimensions.
+        lr: learning rate, of AdamW's size.
+        weight_decay: decoupled, as AdamW's.
+    """
+
+    def __init__(self, matrices: Iterable[torch.Tensor], lr: float, weight_decay: float) -> None:
+        super().__init__(matrices, {"lr": lr, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self) -> None:  # type: ignore[override]  # no closure
+        """Change the matrices that have a gradient."""
+        for group in self.param_groups:
+            for weight in group["params"]:
+                if weight.grad is not None:
+                    step = self._direction(weight, weight.grad)
+                    weight.mul_(1 - group["lr"] * group["weight_decay"])
+                    weight.sub_(step, alpha=group["lr"] * MUON_SIZE * math.sqrt(max(weight.shape)))
+
+    def _direction(self, weight: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
+        mean: torch.Tensor = self.state[weight].setdefault("mean", torch.zeros_like(weight))
+        mean.lerp_(gradient, 1 - MUON_MOMENTUM)
+        return orthogonal(gradient.lerp(mean, MUON_MOMENTUM))
+
+
+def orthogonal(matrix: torch.Tensor) -> torch.Tensor:
+    """Nearly U V^T of a matrix's singular value decomposition U S V^T.
+
+    Args:
+        matrix: shape (M, N).
+
+    Returns:
+        A matrix of that shape, its singular values near 1 unless they were tiny beside the largest.
+    """
+    wide = matrix.T if matrix.shape[0] > matrix.shape[1] else matrix
+    near: torch.Tensor = wide / wide.norm().clamp(min=1e-7)
+    first, third, fifth = NEWTON_SCHULZ
+    for _ in range(NEWTON_SCHULZ_STEPS):
+        gram = near @ near.T
+        near = first * near + (third * gram + fifth * gram @ gram) @ near
+    return near.T if matrix.shape[0] > matrix.shape[1] else near

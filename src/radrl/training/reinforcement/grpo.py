@@ -26,14 +26,14 @@ from radrl.policy.writer import Prompt, of_each
 from radrl.process.devices import processes
 from radrl.rewards.base import RewardSum
 from radrl.training import batches, device_placement, length, tuning
-from radrl.training.callbacks import Finite, Report, StepReport, silent
+from radrl.training.callbacks import Report, StepReport, silent
 from radrl.training.preflight import check_films
 from radrl.training.reinforcement import trl_forms
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.samplers import Sampler
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
 from radrl.training.running import trained
-from radrl.training.watching.early_stopping import EarlyStopping
+from radrl.training.watching.early_stopping import EarlyStopping, Finite
 from radrl.training.watching.rollouts import RolloutWatch, WatchingRollouts
 from radrl.training.watching.watch import Watch, Watching
 

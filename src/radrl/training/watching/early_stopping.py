@@ -1,4 +1,4 @@
-"""When a training has stopped getting better on its watched films, and which of its looks was the best.
+"""What ends a training before its length: a number that is none, or watched films that no longer gain.
 
 One number of the watched films decides (`training.watch.metric`): they are validation films, so that the test
 films have no say in when a training ends or in which weights are kept.
@@ -12,7 +12,7 @@ from typing import Any
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from radrl.training.callbacks import SUMMARY
-from radrl.training.watching.history_rows import Row, value_at
+from radrl.training.watching.history_rows import Row, require_finite, value_at
 
 
 def best_look(rows: Sequence[Row], column: str) -> int:
@@ -88,3 +88,27 @@ class EarlyStopping(TrainerCallback):
         elif self.patience is not None and has_run_out(state.log_history, self.column, self.patience):
             control.should_training_stop = True
             control.should_save = False
+
+
+class Finite(TrainerCallback):
+    """Ends a training at a number that is none.
+
+    It comes after what reports a row, so that the row which ends the run is reported. The trainer saves after
+    it logs, so weights that are spoilt are in no checkpoint.
+    """
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: Mapping[str, Any] | None = None,
+        **_: Any,
+    ) -> None:
+        """Called by the trainer after each logging step.
+
+        Raises:
+            NotFinite: naming the step.
+        """
+        if logs is not None and SUMMARY not in logs:
+            require_finite({**logs, "step": state.global_step})

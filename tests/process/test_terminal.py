@@ -5,7 +5,7 @@ import math
 import pytest
 from rich.console import Console
 
-from radrl.pages.tables import new_table, number
+from radrl.process.terminal import new_table, number
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,21 @@
-"""A model card a trained arm: what it was made from, how, what it scores, where it fails."""
+"""What a trained arm has of its own: its model card, and a page of the rollouts that it learnt from.
+
+The card says what it was made from, how, what it scores, where it fails.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
+import pyarrow.dataset as ds
 
-from radrl.pipelines.compare.inputs import ComparisonSettings
+from radrl.data import corpus as corpora
+from radrl.pages.page import banner
+from radrl.pipelines.compare.inputs import ArmTables, ComparisonSettings
 from radrl.pipelines.compare.summary import too_few_patients, too_few_updates
 
 if TYPE_CHECKING:
@@ -94,3 +101,28 @@ def _figure(value: Any) -> str:
 
 def _or_none(names: Any) -> str:
     return str(names) if isinstance(names, str) and names else "none"
+
+
+def write_rollout_pages(
+    arm_rollouts: ArmTables, corpus: ds.Dataset, ingest_summary: dict[str, Any]
+) -> Callable[[Path], None]:
+    """Write a page an arm that noted rollouts.
+
+    Args:
+        arm_rollouts: of `radrl.pipelines.compare.inputs.gather_of_trained`.
+        corpus: the films.
+        ingest_summary: counts of the stage ingest.
+
+    Returns:
+        What fills the folder they lie in, which is empty where no arm noted any (`training.watch.rollouts`).
+    """
+    return partial(_fill, arm_rollouts, corpus, banner(ingest_summary))
+
+
+def _fill(arm_rollouts: ArmTables, corpus: ds.Dataset, above: str, folder: Path) -> None:
+    from radrl.training.watching import rollouts_page
+
+    for arm, noted in arm_rollouts.items():
+        films = corpora.pictures(corpus, noted["sample_id"].unique().tolist())
+        text = rollouts_page.render(noted, films, arm=arm, banner=above)
+        (folder / f"{arm}.html").write_text(text, encoding="utf-8")
