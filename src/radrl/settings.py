@@ -9,10 +9,10 @@ from kedro.config import OmegaConfigLoader
 from omegaconf import DictConfig, OmegaConf
 
 from kedro_repro.parent_death import end_with_starter
-from radrl.process import importing
+from radrl.process import bars, importing
 
 importing.prepare()
-importing.settle_bars()
+bars.apply()
 end_with_starter(os.environ)  # before the libraries, which take seconds
 
 from kedro_repro.hooks import hooks, not_installed  # noqa: E402

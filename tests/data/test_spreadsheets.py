@@ -10,7 +10,7 @@ import pytest
 
 from radrl.data.quarantine import Quarantine, Refusal
 from radrl.data.records import Record, open_records
-from radrl.data.tables import quoted, unquoted
+from radrl.data.spreadsheets import quoted, unquoted
 from radrl.data.writing import whole_table
 
 FORMULAS = [

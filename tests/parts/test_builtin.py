@@ -16,10 +16,9 @@ from radrl.commands.parts import command
 from radrl.params.schema import read
 from radrl.parts import find as finding
 from radrl.parts.builtin import BUILTIN
-from radrl.parts.find import Part, PartError, find
+from radrl.parts.find import Part, PartError, SignatureError, find, ingredients, section_of
 from radrl.parts.kinds import KINDS
 from radrl.parts.section import Section
-from radrl.parts.signature import SignatureError, ingredients, section
 
 EVERY = [(kind, name) for kind, parts in BUILTIN.items() for name in parts]
 
@@ -91,7 +90,7 @@ class NoSection:
 )
 def test_settings_that_cannot_be_checked_are_refused(part: Any, said: str) -> None:
     with pytest.raises(SignatureError, match=said):
-        section(part)
+        section_of(part)
 
 
 def test_any_number_of_arguments_is_refused() -> None:

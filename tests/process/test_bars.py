@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from radrl.process import importing
+from radrl.process import bars
 
 COUNTS = """
-from radrl.process import importing
-importing.settle_bars()
+from radrl.process import bars
+bars.apply()
 import time
 from tqdm import tqdm
 for _ in tqdm(range(4), desc="counted"):
@@ -47,5 +47,5 @@ def test_the_users_own_word_wins() -> None:
 def test_a_terminal_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", {})
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    importing.settle_bars()
+    bars.apply()
     assert os.environ == {}

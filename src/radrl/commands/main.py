@@ -9,10 +9,10 @@ import sys
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-from radrl.process import importing
+from radrl.process import bars, importing
 
 importing.go_offline()
-importing.settle_bars()
+bars.apply()
 
 import click  # noqa: E402  (after the switches)
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from radrl.credit.base import Credit, Rollouts, TokenWeights, places_of
 from radrl.labelers import Labeler
-from radrl.parts.find import Part, find, names
-from radrl.parts.signature import ingredients
+from radrl.parts.find import Part, find, ingredients, names
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from radrl.data.tables import quoted
+from radrl.data.spreadsheets import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa  # which parts are named without

@@ -13,7 +13,8 @@ from typing import Any, Final, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from radrl.data.tables import BrokenRow, SourceError, Table, encoding_name, open_table, unpacked, unquoted
+from radrl.data.spreadsheets import unquoted
+from radrl.data.tables import BrokenRow, SourceError, Table, encoding_name, open_table, unpacked
 from radrl.storage import json_files, table_files
 
 ENDINGS: Final[dict[str, str]] = {

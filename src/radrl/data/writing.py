@@ -19,7 +19,7 @@ from typing import IO, Any, Final, Protocol, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from radrl.data import tables
+from radrl.data import spreadsheets
 from radrl.storage.whole_files import whole_file
 
 Rows = Sequence[Mapping[str, Any]]
@@ -98,7 +98,7 @@ class _Delimited:
 
     def __init__(self, stream: IO[bytes], columns: Sequence[str], delimiter: str) -> None:
         self._stream, self._columns, self._delimiter = stream, columns, delimiter
-        self._lines([[tables.quoted(name) for name in columns]])
+        self._lines([[spreadsheets.quoted(name) for name in columns]])
 
     def write(self, rows: Rows) -> None:
         columns = self._columns
@@ -169,7 +169,7 @@ def _column(rows: Rows, entry: pa.Field) -> pa.Array:
 def _cell(value: object) -> object:
     """A value as CSV has it, which no spreadsheet runs."""
     if isinstance(value, str):
-        return tables.quoted(value) if value[:1] in tables.FIRST else value
+        return spreadsheets.quoted(value) if value[:1] in spreadsheets.FIRST else value
     return _text(value)
 
 

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE, UNCERTAIN
-from radrl.parts.find import find
-from radrl.parts.signature import ingredients
+from radrl.parts.find import find, ingredients
 from radrl.process.devices import place
 
 LabelMatrix = npt.NDArray[np.int8]

@@ -1,4 +1,4 @@
-"""A part found as params.yaml names it: built in, offered by an installed package, or by import path."""
+"""A part found as params.yaml names it, built in, of an installed package or by import path, and its signature."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from inspect import Parameter
 from typing import Any, Final, Literal
 
-from radrl.parts import signature
+from pydantic import create_model
+
 from radrl.parts.builtin import BUILTIN
 from radrl.parts.choices import near
 from radrl.parts.kinds import KINDS, Kind
 from radrl.parts.section import Section
-from radrl.parts.signature import SignatureError
 
 PATH: Final = "part"
 """The key of a section that holds the import path of a part of one's own."""
@@ -78,7 +79,7 @@ class Part:
     def section(self) -> type[Section]:
         """The pydantic section of its own settings."""
         try:
-            return signature.section(self.object)
+            return section_of(self.object)
         except SignatureError as error:
             raise self._refused(f"{self.path} {error}") from error
 
@@ -90,7 +91,7 @@ class Part:
     @property
     def is_function(self) -> bool:
         """Whether it is a function that is asked itself, rather than what makes an object."""
-        names, arguments = signature.ingredients(self.object), self.kind.arguments
+        names, arguments = ingredients(self.object), self.kind.arguments
         return not isinstance(self.object, type) and bool(arguments) and arguments[0] in names
 
     def make(self, settings: Mapping[str, Any], **given: Any) -> Any:
@@ -103,13 +104,13 @@ class Part:
         Returns:
             What it gives.
         """
-        wanted = {name: given[name] for name in signature.ingredients(self.object) if name in given}
+        wanted = {name: given[name] for name in ingredients(self.object) if name in given}
         return self.object(**wanted, **self.settings(settings))
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """What stands after its `*`: its section without `part`, with the section's defaults."""
         own = {name: value for name, value in given.items() if name != PATH}
-        return signature.defaults(self.object) | own
+        return defaults(self.object) | own
 
     def _imported(self) -> Any:
         module, _, name = self.path.partition(":")
@@ -133,7 +134,7 @@ class Part:
 
     def _require_ingredients(self, found: Callable[..., Any]) -> None:
         try:
-            asked = signature.ingredients(found)
+            asked = ingredients(found)
         except SignatureError as error:
             raise self._refused(f"{self.path} {error}") from error
         known = dict.fromkeys((*self.kind.arguments, *self.kind.ingredients))
@@ -237,3 +238,95 @@ def _installed() -> EntryPoints:
 
 def _has(part: type, method: str) -> bool:
     return any(method in base.__dict__ for base in part.__mro__ if base is not object)
+
+
+_BY_PLACE: Final = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class SignatureError(ValueError):
+    """A function or class cannot be a part as it stands; the message is the end of a sentence on it."""
+
+
+def ingredients(part: Callable[..., Any]) -> dict[str, bool]:
+    """What stands before the `*`, and whether it has to be given.
+
+    Args:
+        part: a function or class.
+
+    Returns:
+        By name, true where there is no default.
+
+    Raises:
+        SignatureError: when it takes any number of arguments, or nobody can tell what it takes.
+    """
+    parameters = _parameters(part).values()
+    if any(one.kind is Parameter.VAR_POSITIONAL for one in parameters):
+        raise SignatureError("takes any number of arguments; name those it wants before a bare *")
+    return {one.name: one.default is Parameter.empty for one in parameters if one.kind in _BY_PLACE}
+
+
+def section_of(part: Callable[..., Any]) -> type[Section]:
+    """The section of a part: its own, or one made from what stands after the `*`.
+
+    Args:
+        part: a function or class.
+
+    Returns:
+        A section class.
+
+    Raises:
+        SignatureError: when its own is none, or a setting has no type that can be checked.
+    """
+    own = getattr(part, "Section", None)
+    if own is None:
+        return _made(part)
+    if not (isinstance(own, type) and issubclass(own, Section)):
+        raise SignatureError("has a Section that is not derived from radrl.parts.section.Section")
+    return own
+
+
+def defaults(part: Callable[..., Any]) -> dict[str, Any]:
+    """Defaults that its own section has and its signature may lack."""
+    own = getattr(part, "Section", None)
+    fields: Mapping[str, Any] = own.model_fields if own is not None else {}
+    return {
+        name: field.get_default(call_default_factory=True)
+        for name, field in fields.items()
+        if not field.is_required()
+    }
+
+
+def _made(part: Callable[..., Any]) -> type[Section]:
+    settings = [one for one in _parameters(part).values() if one.kind not in _BY_PLACE]
+    if any(one.kind is Parameter.VAR_KEYWORD for one in settings):
+        raise SignatureError("takes settings of any name; name them after the *, or give it a Section")
+    fields: dict[str, Any] = {
+        one.name: (_type(one, part), ... if one.default is Parameter.empty else one.default)
+        for one in settings
+    }
+    name = str(getattr(part, "__name__", "Part"))
+    made: type[Section] = create_model(name, __base__=Section, __module__=part.__module__, **fields)
+    return made
+
+
+def _type(setting: Parameter, part: Callable[..., Any]) -> Any:
+    """The type of a setting; those of ingredients may be known to type checkers alone."""
+    if setting.annotation is Parameter.empty:
+        raise SignatureError(f"says no type of its setting {setting.name!r}; annotate it")
+    if not isinstance(setting.annotation, str):
+        return setting.annotation
+    called: Any = inspect.unwrap(part.__init__ if isinstance(part, type) else part)  # type: ignore[misc]
+    try:
+        return eval(setting.annotation, getattr(called, "__globals__", {}))
+    except NameError as error:
+        raise SignatureError(
+            f"has a setting {setting.name!r} whose type is not there when it is imported ({error}); import "
+            "it at the top of the module"
+        ) from error
+
+
+def _parameters(part: Callable[..., Any]) -> Mapping[str, Parameter]:
+    try:
+        return inspect.signature(part).parameters
+    except (TypeError, ValueError) as error:
+        raise SignatureError("has no signature that can be read; wrap it in a function") from error

@@ -126,7 +126,7 @@ def measure_base(
     from radrl.policy import folder
     from radrl.policy.hf_writer import HfWriter
     from radrl.process.devices import pin, place
-    from radrl.training.supervised.pretraining_tasks import films_of
+    from radrl.training.supervised.pretraining import films_of
     from radrl.training.watching.watch import Watch
 
     where = place(device)

@@ -1,4 +1,4 @@
-"""What a process sets before it imports what stages need: no hub or telemetry, quick imports, few bars.
+"""What a process sets before it imports the libraries that stages need: no hub, no telemetry, quick imports.
 
 Patient data stays on the machine, and the study runs with networking cut off. `go_offline` must run before
 `huggingface_hub` or `datasets` are first imported, because both read their switches once, at import;
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -80,22 +79,3 @@ def first(source: Path, variables: Mapping[str, str]) -> str:
         variables: of the environment, with a PYTHONPATH or without.
     """
     return os.pathsep.join([str(source), *filter(None, [variables.get("PYTHONPATH")])])
-
-
-BETWEEN_BARS = 30
-"""Seconds to the first line of a bar in a log, and from one to the next: nothing is written over there."""
-
-
-def settle_bars() -> None:
-    """Settle how often progress bars are drawn, for this process and those it starts: none where CI runs.
-
-    tqdm, and with it the bars of transformers and datasets, reads its defaults from the environment when it
-    is first imported; this must run before. What the user has set wins: ``TQDM_DISABLE=1`` anywhere, or
-    ``TQDM_DISABLE=`` to see bars where ``CI`` is set.
-    """
-    if os.environ.get("CI", "").lower() not in {"", "0", "false"}:
-        os.environ.setdefault("TQDM_DISABLE", "1")
-    elif not sys.stderr.isatty():
-        os.environ.setdefault("TQDM_DELAY", str(BETWEEN_BARS))  # what is done before then has no line
-        os.environ.setdefault("TQDM_MININTERVAL", str(BETWEEN_BARS))
-        os.environ.setdefault("TQDM_MAXINTERVAL", str(BETWEEN_BARS))  # or its monitor draws them sooner

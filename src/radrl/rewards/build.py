@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from radrl.labelers import Labeler
 from radrl.parts.find import Part as NamedPart
-from radrl.parts.find import find
-from radrl.parts.signature import ingredients
+from radrl.parts.find import find, ingredients
 from radrl.rewards.base import InTheSum, Part, Reward, RewardSum
 
 

@@ -13,9 +13,8 @@ from typing import Any, Final
 from radrl.labelers import Labeler, one
 from radrl.parts.checked import checked
 from radrl.parts.choices import hint
-from radrl.parts.find import find
+from radrl.parts.find import find, ingredients
 from radrl.parts.find import names as part_names
-from radrl.parts.signature import ingredients
 from radrl.reports.lists import require_equal, texts
 from radrl.reports.output import FORMS
 from radrl.rewards.base import InTheSum, Missing, RewardSum

@@ -15,8 +15,7 @@ import numpy as np
 from radrl.evaluation import FloatArray
 from radrl.labelers import Labeler
 from radrl.mapping.engines import Work, mapped
-from radrl.parts.find import Part, find
-from radrl.parts.signature import ingredients
+from radrl.parts.find import Part, find, ingredients
 from radrl.scoring import Scorer, Scores, ScoringError, means_of, require_pairs
 
 PAIRS: Final = 2048

@@ -11,7 +11,7 @@ import pandas as pd
 from PIL import Image
 
 from radrl.reports.output import parse
-from radrl.training.supervised.pretraining_tasks import asked_and_answered, films_of, negative
+from radrl.training.supervised.pretraining import asked_and_answered, films_of, negative
 
 
 def _pixels(film: bytes) -> np.ndarray:

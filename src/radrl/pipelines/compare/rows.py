@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from radrl.algorithms.f_measure import BoolArray
-from radrl.data.tables import quoted
+from radrl.data.spreadsheets import quoted
 from radrl.evaluation import SummedMetrics, baselines
 from radrl.evaluation.bootstrap import Interval, bootstrap_intervals
 from radrl.evaluation.comparison import ComparisonRow, Pair, compare, drawn_alike, pair_errors
