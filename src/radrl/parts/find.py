@@ -1,4 +1,4 @@
-"""A part found as params.yaml names it, built in, of an installed package or by import path, and its signature."""
+"""A part found as params.yaml names it, built in, of a package or by import path; its signature read."""
 
 from __future__ import annotations
 
