@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from radrl.parts.builtin import BUILTIN
+from radrl.rewards.radeval import METRICS
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = [
@@ -43,6 +44,7 @@ def test_no_shipped_arm_learns_from_a_judge_that_is_held_out(file: Path) -> None
 
 def test_no_reward_is_made_of_one() -> None:
     assert learned_from({"reward": BUILTIN["reward"]}) == []
+    assert not {*JUDGES} & {*METRICS}  # RadEval has CRIMSON; what its reward may ask is listed
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,11 @@ BUILTIN: Final[dict[str, dict[str, str]]] = {
         "radgraph_rules": "radrl.rewards.radgraph_rules:RadGraphRules",
         "green_rules": "radrl.rewards.green_rules:GreenRules",
         "length": "radrl.rewards.length:Length",
+        "radgraph": "radrl.rewards.radgraph:RadGraph",
+        "radeval": "radrl.rewards.radeval:RadEval",
+        "green": "radrl.rewards.green:Green",
+        "sentence_sets": "radrl.rewards.sentence_sets:SentenceSets",
+        "repetition": "radrl.rewards.repetition:Repetition",
     },
     "credit": {
         "uniform": "radrl.credit.uniform:Uniform",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Literal, Protocol
 
@@ -36,6 +37,12 @@ class RewardError(ValueError):
 
 class Reward(Protocol):
     """Scores reports in one way.
+
+    An attribute `waits`, true, says that it waits for another process, that a pair's score hangs on no other
+    pair and that it tells nothing besides: the trainer asks it in a thread, for each rollout as soon as that
+    has ended. A method ``opened()`` gives a block in which it can be asked at little cost: what it needs is
+    there, started and has been tried, or is refused with the mend; the block's value is what the scores
+    depend on beside the settings, such as digests of weights.
 
     Attributes:
         name: what its curve is called.
@@ -91,6 +98,11 @@ class Part:
         return self.reward.name
 
     @property
+    def waits(self) -> bool:
+        """Whether it is asked in a thread (`Reward`)."""
+        return bool(getattr(self.reward, "waits", False))
+
+    @property
     def has_phases(self) -> bool:
         """Whether its weight changes while a policy trains."""
         return self.phase_switch > 0 and self.first_weight != self.weight
@@ -115,6 +127,24 @@ class RewardSum:
 
     def __init__(self, parts: Sequence[Part], *, output: str = "plain") -> None:
         self.parts, self.output = list(parts), output
+
+    @contextmanager
+    def opened(self) -> Iterator[dict[str, str]]:
+        """A block in which what the parts need beside their settings is there, and has been tried.
+
+        Yields:
+            What scores depend on beside settings, such as digests of weights, after the name of the part.
+
+        Raises:
+            RewardError: when something is not there, or does not work, with the mend.
+        """
+        with ExitStack() as blocks:
+            about: dict[str, str] = {}
+            for part in self.parts:
+                if opened := getattr(part.reward, "opened", None):
+                    own = blocks.enter_context(opened())
+                    about |= {f"{part.name}.{name}": value for name, value in own.items()}
+            yield about
 
     def weights(self, share: float) -> list[float]:
         """The weight of each part when this share of the steps is done.

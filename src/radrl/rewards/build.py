@@ -17,7 +17,7 @@ class Adapted:
     Args:
         score: from reports, references and sample_ids to a number a report.
         name: what its curve is called.
-        of: what says the rest: `clinical`, `reads` and `told`.
+        of: what says the rest: `clinical`, `reads` and `told`, `waits` and `opened`.
     """
 
     def __init__(
@@ -30,6 +30,9 @@ class Adapted:
         self.told: Mapping[str, float] = {}
         self.clinical = bool(getattr(of, "clinical", False))
         self.reads: Literal["report", "output"] = getattr(of, "reads", "report")
+        self.waits = bool(getattr(of, "waits", False))
+        if opened := getattr(of, "opened", None):
+            self.opened = opened
 
     def __call__(
         self, reports: Sequence[str], references: Sequence[str], sample_ids: Sequence[str]
@@ -95,6 +98,16 @@ def build(
     chosen = {name: settings for name, settings in parts.items() if settings is not None}
     built = [_part(name, settings, labeler, references) for name, settings in chosen.items()]
     return RewardSum(built, output=output)
+
+
+def needing_more(parts: Mapping[str, Settings | None]) -> dict[str, Settings]:
+    """Those parts of a reward that need something beside their settings, which is to be tried beforehand.
+
+    Args:
+        parts: as `build` takes them.
+    """
+    chosen = {name: settings for name, settings in parts.items() if settings is not None}
+    return {name: own for name, own in chosen.items() if hasattr(find("reward", name, own).object, "opened")}
 
 
 def _part(name: str, settings: Settings, labeler: Labeler, references: Sequence[str]) -> Part:

@@ -8,6 +8,7 @@ one completion, EasyR1 ``compute_score(reward_inputs)`` of a batch. None of the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, Final
 
 from radrl.labelers import Labeler, one
@@ -57,6 +58,12 @@ class TrainerReward:
         self.__name__ = name  # TRL names the curve by it
         self.column = column
         self._reward = reward
+        self._open, self._blocks = False, ExitStack()
+
+    def close(self) -> None:
+        """End what its calls have started, such as another process; the end of Python does so too."""
+        self._blocks.close()
+        self._open = False
 
     @property
     def missing(self) -> Missing:
@@ -95,6 +102,9 @@ class TrainerReward:
         require_equal({"completions": len(outputs), self.column: len(references)})
         ids = columns.get("sample_id") or [f"(completion {place})" for place in range(len(outputs))]
         (part,) = self._reward.parts
+        if not self._open:
+            self._blocks.enter_context(self._reward.opened())
+            self._open = True
         scores = self._reward.score_part(part, outputs, references, ids)
         if log_metric := columns.get("log_metric"):
             for what, value in part.reward.told.items():

@@ -65,8 +65,7 @@ class Green:
         for row, text in enumerate(references):
             if not text.strip():
                 raise ValueError(f"reference {row} is empty; leave the study out")
-        prompts = [green.prompt(*pair) for pair in zip(references, hypotheses, strict=True)]
-        read = [_read(answer) for answer in self.judge.answer(prompts)]
+        read = read_pairs(self.judge, references, hypotheses)
         failures = {row: found for row, found in enumerate(read) if isinstance(found, str)}
         if failures and (self.missing == "raise" or len(failures) == len(read)):
             raise ScoringError(self._complaint(failures, len(read)))
@@ -99,6 +98,21 @@ def green_by(*, judge: Mapping[str, Any], missing: Missing) -> Green:
         missing: as `Green` takes it.
     """
     return Green(build_judge(judge), missing=missing)
+
+
+def read_pairs(judge: Judge, references: Sequence[str], hypotheses: Sequence[str]) -> list[GreenCounts | str]:
+    """What a judge finds in each of N pairs, or why it is not known.
+
+    Args:
+        judge: who compares the reports.
+        references: N reference reports.
+        hypotheses: the N generated reports.
+
+    Raises:
+        ScoringError: when the judge cannot be asked.
+    """
+    prompts = [green.prompt(*pair) for pair in zip(references, hypotheses, strict=True)]
+    return [_read(answer) for answer in judge.answer(prompts)]
 
 
 def _read(answer: Answer) -> GreenCounts | str:

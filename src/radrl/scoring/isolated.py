@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,8 +20,53 @@ WORKERS: Final = SCRIPTS
 MEND: Final = "`make scorers` makes the environments of packages that cannot live in this one"
 
 
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """A started worker, and who may ask it at a time."""
+
+    talk: Talk
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_Key = tuple[Path, Path, Path | None, tuple[tuple[str, str], ...]]
+"""Interpreter, script, working folder and variables: whoever agrees in these shares a process."""
+
+
+class _Keeping:
+    """The workers of all blocks of `kept` that are open."""
+
+    def __init__(self) -> None:
+        self.blocks, self.lock = 0, threading.Lock()
+        self.workers: dict[_Key, _Kept] = {}
+
+
+_KEEPING: Final = _Keeping()
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """A block in which a worker's process outlives its requests, and with it the model that it has loaded.
+
+    Who asks the same script in the same way shares the process, in blocks that overlap too; it takes one
+    request at a time. Processes end with the last block. The system ends a process with the thread that
+    started it, so that the first request is for a thread that lasts as long as the block.
+    """
+    with _KEEPING.lock:
+        _KEEPING.blocks += 1
+    try:
+        yield
+    finally:
+        with _KEEPING.lock:
+            _KEEPING.blocks -= 1
+            ended = [] if _KEEPING.blocks else [*_KEEPING.workers.values()]
+            if ended:
+                _KEEPING.workers.clear()
+        for one in ended:
+            one.talk.__exit__(None, None, None)
+
+
 class Worker:
-    """A worker script and the interpreter that runs it; a process lasts for one request.
+    """A worker script and the interpreter that runs it; a process lasts for a request, or a block of `kept`.
 
     Args:
         script: the file.
@@ -64,20 +112,34 @@ class Worker:
             ScoringError: the worker fails (`radrl.process.isolated.talk.Talk.ask`).
         """
         try:
+            if _KEEPING.blocks:
+                return self._ask_kept(request, items)
             with (
-                Talk(
-                    self.python,
-                    self._script,
-                    name=self.name,
-                    timeout=self.timeout,
-                    folder=self._folder,
-                    variables=self._variables,
-                ) as talk,
+                self._started() as talk,
                 tqdm(total=items, desc=self.name, unit=f" {unit}", mininterval=1) as bar,
             ):
                 return talk.ask(request, items, bar=bar)
         except WorkerError as error:
             raise ScoringError(str(error)) from error
+
+    def _started(self) -> Talk:
+        return Talk(
+            self.python,
+            self._script,
+            name=self.name,
+            timeout=self.timeout,
+            folder=self._folder,
+            variables=self._variables,
+        )
+
+    def _ask_kept(self, request: Mapping[str, Any], items: int) -> Reply:
+        key = (self.python, self._script, self._folder, tuple(sorted(self._variables.items())))
+        with _KEEPING.lock:
+            if key not in _KEEPING.workers:
+                _KEEPING.workers[key] = _Kept(self._started().__enter__())
+            own = _KEEPING.workers[key]
+        with own.lock:
+            return own.talk.ask(request, items)
 
 
 def digest_of(files: Iterable[Path]) -> str:

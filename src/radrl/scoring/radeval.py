@@ -20,6 +20,7 @@ from pydantic import Field
 from radrl.algorithms.f_measure import ratio
 from radrl.evaluation import FloatArray, Metrics, SummedMetrics, join, mean_metrics
 from radrl.parts.section import LocalPath, PositiveFloat, Section
+from radrl.process.isolated.talk import Reply
 from radrl.scoring import Scores, ScoringError, require_pairs
 from radrl.scoring.isolated import SILENCE, WORKERS, Worker, digest_of
 from radrl.scoring.radgraph import encoder_of
@@ -88,6 +89,9 @@ class RadEval:
         models: folder with what they read, see `NEEDS`; nothing when they read nothing.
         timeout: seconds without a sign of life after which the worker counts as hung.
 
+    Attributes:
+        about: what the figures of the last call of `per_report` depend on.
+
     Raises:
         ScoringError: a name is unknown or refused, weights are missing, or there is no such interpreter.
     """
@@ -103,6 +107,7 @@ class RadEval:
         models: str | Path | None,
         timeout: float = SILENCE,
     ) -> None:
+        self.about: dict[str, str] = {}
         self._metrics = list(dict.fromkeys(metrics))
         _check_names(self._metrics)
         self._models = None if models is None else Path(models).absolute()
@@ -123,22 +128,44 @@ class RadEval:
             ScoringError: the worker fails, or a figure is missing or not finite, with the report.
         """
         require_pairs(references, hypotheses)
+        reply = self._ask(references, hypotheses)
+        corpus: dict[str, float] = {}
+        per_report: dict[str, FloatArray] = {}
+        for metric, found in zip(self._metrics, reply.answers, strict=True):
+            for key, values in found["per_report"].items():
+                per_report[_own_name(key)] = _finite_values(values, len(references), metric, key)
+            corpus |= {_own_name(key): _finite(value, metric, key) for key, value in found["corpus"].items()}
+        summed = _summed(per_report)
+        corpus |= summed.values() if summed else {}
+        return Scores(corpus, per_report, summed=summed, about=reply.about | self._own_about)
+
+    def per_report(self, references: Sequence[str], hypotheses: Sequence[str]) -> dict[str, FloatArray]:
+        """The figures of each pair, by the metric's name, shape (N,) each; what is not finite stays so.
+
+        Args:
+            references: N reference reports.
+            hypotheses: the N generated reports.
+
+        Raises:
+            ScoringError: the worker fails, or a metric has not one value a report.
+        """
+        require_pairs(references, hypotheses)
+        reply = self._ask(references, hypotheses)
+        self.about = reply.about | self._own_about
+        return {
+            _own_name(key): _values(values, len(references), metric, key)
+            for metric, found in zip(self._metrics, reply.answers, strict=True)
+            for key, values in found["per_report"].items()
+        }
+
+    def _ask(self, references: Sequence[str], hypotheses: Sequence[str]) -> Reply:
         request = {
             "metrics": self._metrics,
             "references": list(references),
             "hypotheses": list(hypotheses),
             "models": None if self._models is None else str(self._models),
         }
-        reply = self._worker.ask(request, len(self._metrics), "metrics")
-        corpus: dict[str, float] = {}
-        per_report: dict[str, FloatArray] = {}
-        for metric, found in zip(self._metrics, reply.answers, strict=True):
-            for key, values in found["per_report"].items():
-                per_report[_own_name(key)] = _values(values, len(references), metric, key)
-            corpus |= {_own_name(key): _finite(value, metric, key) for key, value in found["corpus"].items()}
-        summed = _summed(per_report)
-        corpus |= summed.values() if summed else {}
-        return Scores(corpus, per_report, summed=summed, about=reply.about | self._own_about)
+        return self._worker.ask(request, len(self._metrics), "metrics")
 
     @cached_property
     def _own_about(self) -> dict[str, str]:
@@ -199,8 +226,14 @@ def _values(values: Sequence[Any], reports: int, metric: str, key: str) -> Float
             f"radeval: {metric} gave {len(values)} values of {key} for {reports} reports, so that none can "
             "be told whose it is; it may drop empty reports. Leave it out"
         )
-    found = [_finite(value, metric, key, f"report {row}") for row, value in enumerate(values)]
-    return np.array(found, np.float64)
+    return np.array(values, np.float64)
+
+
+def _finite_values(values: Sequence[Any], reports: int, metric: str, key: str) -> FloatArray:
+    found = _values(values, reports, metric, key)
+    for row, value in enumerate(values):
+        _finite(value, metric, key, f"report {row}")
+    return found
 
 
 def _summed(per_report: Mapping[str, FloatArray]) -> SummedMetrics | None:

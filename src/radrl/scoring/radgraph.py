@@ -46,6 +46,8 @@ class RadGraph:
         batch_size: reports computed at a time. On a CPU 1 is fastest (BERT-base, one core: 2.1 reports/s, at
             8 1.2) and takes the least memory (2.2 GB, at 8 3.6).
         timeout: seconds without an answer after which the worker counts as hung.
+        beta: above 1 recall counts for more than precision; the metric has 1.
+        remembered: how many texts' graphs are kept from call to call, the last ones; nothing for all.
 
     Raises:
         ValueError: `batch_size` is not positive.
@@ -57,7 +59,14 @@ class RadGraph:
     by_pair = True
 
     def __init__(
-        self, *, python: str | Path | None, model: str | Path, batch_size: int = 1, timeout: float = SILENCE
+        self,
+        *,
+        python: str | Path | None,
+        model: str | Path,
+        batch_size: int = 1,
+        timeout: float = SILENCE,
+        beta: float = 1.0,
+        remembered: int | None = None,
     ) -> None:
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; give 1 or more")
@@ -70,6 +79,7 @@ class RadGraph:
             timeout=timeout,
             folder=self._model,
         )
+        self._beta, self._remembered = beta, remembered
         self._graphs: dict[str, Graph] = {}
         self._about: dict[str, str] = {}
 
@@ -91,7 +101,11 @@ class RadGraph:
             reply = self._worker.ask(request, len(new), "reports")
             self._graphs.update(zip(new, reply.answers, strict=True))
             self._about = reply.about
-        return [self._graphs[text] if text.strip() else _NO_ENTITY for text in texts]
+        found = [self._graphs[text] if text.strip() else _NO_ENTITY for text in texts]
+        if self._remembered is not None:
+            for text in [*self._graphs][: -self._remembered or None]:
+                del self._graphs[text]
+        return found
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
         """See `radrl.scoring.Scorer`; a blank report has the rewards 0, as the package gives them.
@@ -109,7 +123,7 @@ class RadGraph:
     def _rewards(self, row: int, hypothesis: Graph, reference: Graph) -> RadGraphRewards:
         lower_case = self._about["radgraph_lower_case"] == "true"
         try:
-            return radgraph_rewards(hypothesis, reference, lower_case=lower_case)
+            return radgraph_rewards(hypothesis, reference, lower_case=lower_case, beta=self._beta)
         except (ValueError, TypeError, AttributeError) as error:
             raise ScoringError(f"report {row} has no RadGraph reward: {error}") from error
 

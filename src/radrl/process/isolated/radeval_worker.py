@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -27,14 +27,25 @@ def score(request: Request, channel: Channel) -> None:
     # 2.2.1's RadGraph imports itself under the package's former name, which a case-sensitive disk has not.
     sys.modules.setdefault("RadEval", import_module("radeval"))
     channel.about({"radeval_version": version("radeval"), "radeval_transformers": version("transformers")})
-    registry, base = import_module("radeval.metrics._registry"), import_module("radeval.metrics._base")
+    base = import_module("radeval.metrics._base").MetricBase
     for number, name in enumerate(request["metrics"]):
-        for prepare in PREPARATIONS.get(name, ()):
-            prepare(Path(request["models"]))
-        metric = OWN[name]() if name in OWN else registry.get_metric_class(name)()
-        tick = _Ticks(channel, name)
-        found = figures(metric, base.MetricBase, request["references"], request["hypotheses"], tick)
-        channel.answer(number, found)
+        own, tick = metric(name, request["models"]), _Ticks(channel, name)
+        channel.answer(number, figures(own, base, request["references"], request["hypotheses"], tick))
+
+
+@cache
+def metric(name: str, models: str | None) -> Any:
+    """A metric, once for all requests: it holds the models that it has loaded.
+
+    Args:
+        name: in RadEval, or of `OWN`.
+        models: folder of all weights.
+    """
+    for prepare in PREPARATIONS.get(name, ()):
+        prepare(Path(str(models)))
+    if name in OWN:
+        return OWN[name]()
+    return import_module("radeval.metrics._registry").get_metric_class(name)()
 
 
 def figures(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -40,8 +41,9 @@ def annotate(request: Request, channel: Channel) -> None:
             channel.answer(number, graph)
 
 
+@cache
 def load(folder: Path) -> Any:
-    """The package's model from a local folder.
+    """The package's model from a local folder, once for all requests.
 
     Raises:
         Refusal: it does not load, with what the package needs to load it.
@@ -114,8 +116,9 @@ def _graphs(model: Any, reports: list[list[str]]) -> Iterator[Graph]:
         yield {"entities": entities}
 
 
+@cache
 def _keep_own_spans(relation: Any) -> None:
-    """Cut a sentence's spans to its own before relations are read off.
+    """Cut a sentence's spans to its own before relations are read off; once for a model.
 
     A shorter sentence's spans are filled up with copies of its last, which DyGIE masks as targets of a
     relation but not as sources.
