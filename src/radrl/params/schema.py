@@ -144,6 +144,12 @@ class Params(Section):
                 raise ValueError(render(error, Training, f"arms.{name}.training")) from None
             credit = next(iter(arm.credit.parts()), "uniform")
             require_fit(training.loss, credit=credit, key=f"arms.{name}.training.loss")
+            parts = arm.reward.parts() if arm.reward else {}
+            if "reward_sum" in arm.training and training.reward_sum == "normalised" and len(parts) < 2:
+                raise ValueError(
+                    f"arms.{name}.training.reward_sum is normalised, but the reward has one part, so that "
+                    "there is nothing to sum; leave it out"
+                )
             if training.dynamic_sampling is not None and arm.oracle is not None:
                 raise ValueError(
                     f"arms.{name} has an oracle, which teaches by the very groups that dynamic_sampling "

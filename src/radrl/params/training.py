@@ -258,6 +258,23 @@ class Training(Section):
     checkpoint_every: PositiveInt
     watch: Watch | None
     dynamic_sampling: DynamicSampling | None = None
+    reward_sum: Literal["sum", "normalised"] = "sum"
+
+    @model_validator(mode="after")
+    def _parts_have_advantages(self) -> Training:
+        if self.reward_sum == "sum":
+            return self
+        if self.advantage == "none":
+            raise ValueError(
+                "reward_sum is normalised, but advantage none divides by no spread, so that it would be the "
+                "sum; set reward_sum to sum, or advantage to trl or population"
+            )
+        if self.dynamic_sampling is not None:
+            raise ValueError(
+                "dynamic_sampling looks for groups whose summed rewards are equal, but with reward_sum "
+                "normalised such a group may teach; set reward_sum to sum, or dynamic_sampling to null"
+            )
+        return self
 
     @model_validator(mode="after")
     def _has_one_length(self) -> Training:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from small_arms import MIXING, TRAINING
 
 from radrl.credit.uniform import Uniform
+from radrl.rewards.base import RewardError
 from radrl.training.preflight import SettingsError
 from radrl.training.reinforcement import ArmSettings
 from radrl.training.reinforcement import arm as module
@@ -175,3 +178,40 @@ def test_rewards_are_built_for_the_arms_form_and_its_own_reports(
     for count in (0, 1):  # CIDEr counts in the references of the films that are seen
         with pytest.raises(ValueError, match=f"there are {count}"):
             make({"reward": nlg}, sample_ids=SEEN[:count]).run("report")  # type: ignore[arg-type]
+
+
+class Tried:
+    """A reward that says what it depends on, and may not work."""
+
+    clinical, about, wrong = True, {"sha256": "1"}, False
+
+    def __call__(self, reports: Any, references: Any, sample_ids: Any) -> list[float]:
+        return [0.0] * len(reports)
+
+    @contextmanager
+    def opened(self) -> Iterator[dict[str, str]]:
+        if self.wrong:
+            raise RewardError("reward mine: finds no package; `make scorers`")
+        yield self.about
+
+
+def test_a_reward_that_needs_weights_is_tried_first_and_its_digest_is_of_the_work(
+    make: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    own = {"reward": {"mine": {"part": f"{__name__}:Tried", "weight": 1.0}}}
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[Tried.__module__])
+    arm = make(own)
+    monkeypatch.setattr(Tried, "wrong", True)
+    with pytest.raises(RewardError, match="make scorers"):
+        arm.prepare(1)
+    monkeypatch.setattr(Tried, "wrong", False)
+    assert not arm.workspace.exists()
+    with caplog.at_level("INFO", logger=module.__name__):
+        arm.prepare(1)
+    assert "reward mine.sha256: 1" in caplog.text
+    (kept := arm.workspace / "checkpoint").touch()
+    make(own).prepare(1)
+    assert kept.exists()
+    monkeypatch.setattr(Tried, "about", {"sha256": "2"})
+    make(own).prepare(1)
+    assert not kept.exists()

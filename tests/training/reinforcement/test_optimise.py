@@ -25,6 +25,8 @@ POLICY: Any = SimpleNamespace(model=SimpleNamespace(name_or_path="start"), proce
 class Trainer:
     """Notes what it is made of, and its callbacks."""
 
+    requests: Any = SimpleNamespace(close=lambda: None)
+
     def __init__(self, **given: Any) -> None:
         self.given, self.model = given, "model"
         self.args = SimpleNamespace(disable_tqdm=False)

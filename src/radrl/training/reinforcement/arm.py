@@ -23,6 +23,7 @@ from radrl.policy.writer import of_each
 from radrl.process.devices import pin, place
 from radrl.reports.prompts import places
 from radrl.rewards.build import build as build_reward
+from radrl.rewards.build import needing_more
 from radrl.storage.workspaces import claim, fingerprint
 from radrl.training import length
 from radrl.training.callbacks import Report
@@ -74,10 +75,13 @@ class Arm:
         check_training(training, own, films=films, policy=self.start, device=device, processes=processes)
         samplers.check(self.settings, self.vllm)
         check_watched(training["watch"], len(self._watched))
+        about = self._tried_rewards()
         passes, steps = length.passes(training, films), length.steps(training, films)
         # an arm that does not see them all could do with fewer
         logger.info("%d updates of %d films: %.2f epochs", steps, films, passes)
         read = {"films": self._films.digest(), "watched": self._films_of(self._watched).digest()}
+        if about:  # weights of rewards, which may change where they lie
+            read["rewards"] = json.dumps(about, sort_keys=True)
         if places(self.settings.prompt):  # a prior may be of a film that the arm does not see
             read["prompts"] = json.dumps(
                 [self._asked("train", self._texts), self._asked(SPLIT, self._watched)]
@@ -98,11 +102,15 @@ class Arm:
             self._asked("train", texts),
             label_texts=texts["label_text"].tolist(),
         )
-        with samplers.opened(settings, self.start, self.workspace, self.vllm) as sampler:
+        parts = self._parts(beginning, texts["report"].tolist())
+        with (
+            parts["reward"].opened(),
+            samplers.opened(settings, self.start, self.workspace, self.vllm) as sampler,
+        ):
             return optimise(
                 beginning,
                 prompts,
-                **self._parts(beginning, texts["report"].tolist()),
+                **parts,
                 sampler=sampler,
                 settings=settings.training,
                 seed=settings.seed,
@@ -112,6 +120,24 @@ class Arm:
                 report=report,
                 observers=observers,
             )
+
+    def _tried_rewards(self) -> dict[str, str]:
+        """What rewards depend on beside settings; those that need weights or a process are tried on the way.
+
+        Raises:
+            radrl.rewards.base.RewardError: when one does not work, with the mend.
+        """
+        settings = self.settings
+        own = needing_more(settings.arm["reward"])
+        if not own:
+            return {}
+        name = settings.labeler["name"]
+        reader = build_labeler(settings.labeler, self.labeler_models, name=name, device=self.device)
+        references = self._texts["report"].tolist()
+        with build_reward(own, reader, references=references, output=settings.form).opened() as about:
+            for key, value in about.items():
+                logger.info("reward %s: %s", key, value)
+            return about
 
     @cached_property
     def _texts(self) -> pd.DataFrame:

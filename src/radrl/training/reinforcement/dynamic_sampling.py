@@ -233,11 +233,13 @@ class SamplesDynamically:
         rows = trainer.train_dataset.__getitems__([film for film in films for _ in range(size)])
         prompts = [prepare_multimodal_messages(row["prompt"], images=row["images"]) for row in rows]
         trainer.attempt = attempt
+        trainer.requests.begin(rows)
         try:
             ids, told = trainer._generate_single_turn(*trainer._tokenize_prompts(prompts), size)
         finally:
             trainer.attempt = 0
         texts = trainer.processing_class.batch_decode(ids, skip_special_tokens=True)
+        trainer.requests.finish(texts)
         written = [[{"role": "assistant", "content": text}] for text in texts]
         with silenced("trl.trainer.grpo_trainer"):
             scores = super()._calculate_rewards(rows, prompts, written, ids)  # type: ignore[misc]

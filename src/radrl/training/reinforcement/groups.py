@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from radrl.algorithms.advantages import Convention, group_relative_advantages, zero_variance_groups
 from radrl.algorithms.f_measure import BoolArray, FloatArray
@@ -31,7 +32,33 @@ def advantages(totals: FloatArray, convention: Convention) -> FloatArray:
     return found
 
 
-def numbers(totals: FloatArray, earned: FloatArray) -> dict[str, float]:
+def summed_advantages(scores: npt.ArrayLike, weights: npt.ArrayLike, convention: Convention) -> FloatArray:
+    """Advantages by each part of the reward for itself, summed by weight.
+
+    So a part counts by its weight whatever the spread of its scores (TRL's ``normalize_then_sum``, GDPO),
+    where the sum of scores counts a part by weight times spread. Departure from TRL: the sum is not divided
+    by its standard deviation over the batch once more. A missing score has no say in its part's mean and
+    spread, and the rollout gets 0 by that part.
+
+    Args:
+        scores: by group, rollout and part, shape (prompts, G, P); NaN is missing.
+        weights: of the parts at this step, shape (P,).
+        convention: of `radrl.algorithms.advantages`.
+
+    Returns:
+        Shape (prompts, G).
+
+    Example:
+        >>> summed_advantages([[[0.0, 5.0], [1.0, 5.0]]], [2.0, 1.0], "population").round(3)
+        array([[-2.,  2.]])
+    """
+    given, weight = np.asarray(scores, np.float64), np.asarray(weights, np.float64)
+    parts = [advantages(given[..., part], convention) for part in range(given.shape[-1])]
+    summed: FloatArray = np.stack(parts, axis=-1) @ weight
+    return summed
+
+
+def numbers(totals: FloatArray, earned: FloatArray, found: FloatArray | None = None) -> dict[str, float]:
     """How many groups have an advantage to learn from, and how they fare clinically, as OraPO's z.
 
     Wording and form differ where findings do not, and are hardly ever 0. A reward without a clinical part is
@@ -40,6 +67,7 @@ def numbers(totals: FloatArray, earned: FloatArray) -> dict[str, float]:
     Args:
         totals: of the whole reward, shape (prompts, G).
         earned: of its clinical parts, or the same; shape (prompts, G).
+        found: advantages that are not those of `totals`, shape (prompts, G).
 
     Returns:
         Numbers of the step's record, by name.
@@ -47,7 +75,7 @@ def numbers(totals: FloatArray, earned: FloatArray) -> dict[str, float]:
     scored = _scored(earned)
     zero = [bool(group.size and (group == 0).all()) for group in scored]
     return {
-        "groups/equal_advantage_share": float(equal(totals).mean()),
+        "groups/equal_advantage_share": float(equal(totals if found is None else found).mean()),
         "groups/zero_variance_share": _equal_share(scored),
         "groups/all_zero_share": float(np.mean(zero)),
         "groups/zero_reward_share": float((earned == 0).sum() / max(1, sum(map(len, scored)))),

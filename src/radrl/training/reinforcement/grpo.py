@@ -11,6 +11,7 @@ The trainer that uses them is `radrl.training.reinforcement.trainer`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,7 @@ def optimise(
         sampler=sampler,
         dynamic_sampling=settings.get("dynamic_sampling"),
         advantage=settings["advantage"],
+        reward_sum=settings.get("reward_sum", "sum"),
         args=arguments,
         train_dataset=prompts,
         callbacks=[*_looks(watch, policy, report, settings), StepReport(report), Finite()],
@@ -148,7 +150,8 @@ def optimise(
     _let_observe(trainer, observers)
     tuning.check_masters(trainer.model)
     keep_best = watch is not None and length.keeps_best(settings["watch"])
-    return trained(trainer, policy, tunes=settings["tunes"], workspace=workspace, keep_best=keep_best)
+    with closing(trainer.requests):
+        return trained(trainer, policy, tunes=settings["tunes"], workspace=workspace, keep_best=keep_best)
 
 
 def _looks(

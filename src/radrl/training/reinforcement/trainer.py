@@ -54,6 +54,7 @@ from radrl.training.reinforcement.oracle import (
     references,
     rows_of,
 )
+from radrl.training.reinforcement.reward_requests import RewardRequests
 from radrl.training.reinforcement.samplers import Sampler
 from radrl.training.reinforcement.shared_forward import Rollouts as Rows
 from radrl.training.reinforcement.shared_forward import Texts
@@ -72,6 +73,7 @@ class ReportGRPOTrainer(
     Args:
         reward: scores reports against references; its parts are logged apart.
         advantage: a convention of `radrl.algorithms.advantages`.
+        reward_sum: ``sum``, of the parts' scores, or ``normalised``, of their advantages.
         credit: weighs the tokens that advantages are spread over.
         oracle: prefers reference reports over failed rollouts; nothing for GRPO alone.
         sampler: draws the rollouts from another engine; nothing for the policy's own loop.
@@ -85,6 +87,7 @@ class ReportGRPOTrainer(
         *,
         reward: RewardSum,
         advantage: str,
+        reward_sum: str = "sum",
         credit: Credit,
         oracle: Oracle | None = None,
         sampler: Sampler | None = None,
@@ -95,7 +98,8 @@ class ReportGRPOTrainer(
         kl = arguments.beta
         if oracle is not None and kl == 0:
             arguments.beta = 1.0  # for the time being: TRL keeps the frozen start for a KL term alone
-        functions = [as_trl(part, reward) for part in reward.parts]
+        self.requests = RewardRequests(reward)
+        functions = [as_trl(part, reward, self.requests) for part in reward.parts]
         # it would say that the dtype in model_init_kwargs is not heeded; the frozen start has it
         with silenced("trl.trainer.grpo_trainer"):
             super().__init__(reward_funcs=functions, args=arguments, **trl)
@@ -103,17 +107,16 @@ class ReportGRPOTrainer(
         self.sampler = sampler
         # once TRL has made no engine of its own: from here on it is what lets it correct for a sampler's
         self.use_vllm = sampler is not None
-        known = [
-            self.accelerator.unwrap_model(own) for own in (self.model, self.ref_model) if own is not None
-        ]
+        models = (own for own in (self.model, self.ref_model) if own is not None)
+        known = [self.accelerator.unwrap_model(own) for own in models]
         _share(known)
         for own in known:
             bare = shared_prefill.bare(own)
             families.family_of_model(bare).ready(bare)
         self.beside: Texts | None = None
         self.last_of_texts: torch.Tensor | None = None
-        self.reward, self.advantage, self.credit, self.oracle = reward, advantage, credit, oracle
-        self.averaged_rates = AveragedRates()
+        self.reward, self.credit, self.oracle, self.averaged_rates = reward, credit, oracle, AveragedRates()
+        self.advantage, self.by_part = advantage, reward_sum == "normalised"
         self.pair_sums = torch.zeros(4, device=self.accelerator.device)
         if oracle is not None:
             self.add_callback(self.averaged_rates)
@@ -149,11 +152,12 @@ class ReportGRPOTrainer(
         groups = self._totals(self.part_scores)  # (prompts, G)
         clinical = clinical_totals(parts, weights, [part.reward.clinical for part in self.reward.parts])
         earned = groups if clinical is None else clinical
-        advantages = by_group.advantages(groups, self.advantage).reshape(-1)
+        by_part = by_group.summed_advantages(parts, weights, self.advantage) if self.by_part else None
+        advantages = by_group.advantages(groups, self.advantage) if by_part is None else by_part
         mine = slice(
             self.accelerator.process_index * len(inputs), (self.accelerator.process_index + 1) * len(inputs)
         )
-        spread = by_token(advantages[mine], self.token_weights, batch["completion_mask"].shape[1])
+        spread = by_token(advantages.reshape(-1)[mine], self.token_weights, batch["completion_mask"].shape[1])
         if self.oracle is not None:
             mixing = self._mix(inputs, batch, earned)
             spread *= mixing.grpo.repeat(size)[mine, None]
@@ -162,7 +166,7 @@ class ReportGRPOTrainer(
         batch["advantages"] = torch.as_tensor(spread, dtype=torch.float32, device=self.accelerator.device)
         if self.beta != 0 or "pair_weight" in batch:
             batch |= self._of_the_start(batch)
-        self._log_numbers(by_group.numbers(groups, earned))
+        self._log_numbers(by_group.numbers(groups, earned, by_part))
         self._log_ratios(batch)
         self._log_parts(groups)
         self._log_credit()

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from radrl.rewards.base import Part, RewardSum
+from radrl.training.reinforcement.reward_requests import RewardRequests
 
 CAP: Final = 5.0
 """Of cispo: what ScaleRL (arXiv 2510.13786) recommends."""
@@ -75,8 +76,14 @@ def silenced(name: str) -> Iterator[None]:
         logger.disabled = before
 
 
-def as_trl(part: Part, reward: RewardSum) -> Callable[..., list[float]]:
-    """TRL's calling convention around one part of the reward."""
+def as_trl(part: Part, reward: RewardSum, requests: RewardRequests) -> Callable[..., list[float]]:
+    """TRL's calling convention around one part of the reward.
+
+    Args:
+        part: one of the reward's.
+        reward: whose part it is.
+        requests: of the parts that are asked in threads.
+    """
 
     def score(
         completions: Sequence[Sequence[Mapping[str, str]]],
@@ -87,6 +94,8 @@ def as_trl(part: Part, reward: RewardSum) -> Callable[..., list[float]]:
         **_: Any,
     ) -> list[float]:
         outputs = [completion[0]["content"] for completion in completions]
+        if part.waits:
+            return requests.scores(part)
         scores = reward.score_part(part, outputs, reference, sample_id, label_texts=label_text)
         for name, value in part.reward.told.items():
             log_metric(f"rewards/{part.name}/{name}", value)
