@@ -1,9 +1,11 @@
-"""What each reward pays for reports that game it: a table, on drawn reports
+r"""What each reward pays for reports that game it: a table, on drawn reports
 
     python tools/reward_attacks.py                       print the table
     python tools/reward_attacks.py --cost                and what each reward costs a report, in CPU time
     python tools/reward_attacks.py --cost --write docs/weighted_findings.md
     python tools/reward_attacks.py --films 100 --seed 3
+    python tools/reward_attacks.py --cost --reward 'sentence_sets: {encoder: weights/my-encoder}' \
+        --reward 'radgraph: {python: .venv-radgraph/bin/python, model: weights/radgraph-xl}'
 
 References are drawn reports of patients who differ (radrl.data.phantom), one a film; no model writes
 anything. The first rows are what a reward should pay for: the reference itself, its findings in other words,
@@ -15,7 +17,10 @@ A reward is gamed where an attack that does not look at the film comes near the 
 on the honest report raises it. `margin` below the table says how far the best blind attack stays below it.
 
 A reward's cost is that of its first sight of reports, in a process of its own: rewards remember what they
-have read, and rollouts of one film share their reference, so that training pays less.
+have read, and rollouts of one film share their reference, so that training pays less. Of one that another
+process computes it is the time that passes.
+
+Rewards that need weights are columns where `--reward` gives their settings, as an arm has them.
 """
 
 from __future__ import annotations
@@ -24,12 +29,14 @@ import argparse
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import yaml
 
 from radrl.data.phantom.findings import Case, case_from_labels, draw_case, draw_patient, shares_of
 from radrl.data.phantom.report import print_section
@@ -60,8 +67,11 @@ REWARDS: Final[dict[str, dict[str, Any]]] = {
     "radgraph_rules": {},
     "green_rules": {},
     "length": {},
+    "repetition": {},
 }
 """Settings of each, those of params.yaml's arms or else the reward's defaults."""
+Chosen = Mapping[str, Mapping[str, Any]]
+"""By a reward's name its settings."""
 
 HEDGE_SHARE: Final = 0.04
 FINDINGS: Final = tuple(name for i, name in enumerate(OBSERVATIONS) if i != NO_FINDING)
@@ -189,47 +199,62 @@ BLIND: Final[dict[str, Callable[[Drawn], list[str]]]] = {
 ATTACKS: Final = DUE | ON_HONEST | BLIND
 
 
-def rewards() -> dict[str, RewardSum]:
-    """Each reward alone."""
+def rewards(chosen: Chosen = REWARDS) -> dict[str, RewardSum]:
+    """Each reward alone.
+
+    Args:
+        chosen: by the reward's name its settings.
+    """
     labeler = RulesLabeler()
-    return {name: build({name: {"weight": 1.0, **own}}, labeler) for name, own in REWARDS.items()}
+    return {name: build({name: {"weight": 1.0, **own}}, labeler) for name, own in chosen.items()}
 
 
-def cost(reward: str, films: int, seed: int) -> float:
+def cost(reward: str, films: int, seed: int, own: Mapping[str, Any] | None = None) -> float:
     """CPU milliseconds of this process that a reward takes for a report of a film's findings.
 
     Args:
-        reward: one of `REWARDS`.
+        reward: its name.
         films: how many reports.
         seed: of their drawing.
+        own: its settings, where they are not those of `REWARDS`.
+
+    Returns:
+        Those, or the milliseconds that pass where another process computes.
     """
-    (part,) = (made := build({reward: {"weight": 1.0, **REWARDS[reward]}}, RulesLabeler())).parts
-    made.score_part(part, [NORMAL], [NORMAL], ["film"])  # what is loaded once is no report's cost
+    made = rewards({reward: REWARDS[reward] if own is None else own})[reward]
+    (part,) = made.parts
+    clock = time.monotonic if part.waits else time.process_time
     drawn = draw(films, seed).films
     reports, references = [one.honest for one in drawn], [one.reference for one in drawn]
-    begun = time.process_time()
-    made.score_part(part, reports, references, [f"film{i}" for i in range(films)])
-    return 1e3 * (time.process_time() - begun) / films
+    with made.opened():
+        made.score_part(part, [NORMAL], [NORMAL], ["film"])  # what is loaded once is no report's cost
+        begun = clock()
+        made.score_part(part, reports, references, [f"film{i}" for i in range(films)])
+        return 1e3 * (clock() - begun) / films
 
 
-def costs(films: int, seed: int) -> list[float]:
+def costs(films: int, seed: int, chosen: Chosen = REWARDS) -> list[float]:
     """`cost` of each reward, each in a process that has read nothing yet."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as fresh:
-        asked = [fresh.submit(cost, reward, films, seed) for reward in REWARDS]
+        asked = [fresh.submit(cost, reward, films, seed, own) for reward, own in chosen.items()]
         return [one.result() for one in asked]
 
 
-def pays(drawn: Drawn) -> dict[str, dict[str, np.ndarray]]:
+def pays(drawn: Drawn, chosen: Chosen = REWARDS) -> dict[str, dict[str, np.ndarray]]:
     """By attack and reward, what each film's report earns."""
     references = [one.reference for one in drawn.films]
     ids = [f"film{i}" for i in range(len(references))]
     found = {}
-    for name, attack in ATTACKS.items():
-        reports = attack(drawn)
-        found[name] = {
-            reward: np.array(made.score_part(made.parts[0], reports, references, ids))
-            for reward, made in rewards().items()
-        }
+    with ExitStack() as blocks:
+        every = rewards(chosen)
+        for made in every.values():
+            blocks.enter_context(made.opened())
+        for name, attack in ATTACKS.items():
+            reports = attack(drawn)
+            found[name] = {
+                reward: np.array(made.score_part(made.parts[0], reports, references, ids))
+                for reward, made in every.items()
+            }
     return found
 
 
@@ -241,17 +266,17 @@ def abnormal(drawn: Drawn) -> np.ndarray:
     return np.asarray(stated.any(1))
 
 
-def table(drawn: Drawn, films: int, seed: int, spent: Sequence[float] = ()) -> str:
+def table(drawn: Drawn, films: int, seed: int, spent: Sequence[float] = (), chosen: Chosen = REWARDS) -> str:
     """A line an attack, as Markdown, and where it was measured one of what each reward costs."""
-    found, sick = pays(drawn), abnormal(drawn)
-    lines = [f"| report | {' | '.join(f'`{name}`' for name in REWARDS)} |", "|---" * (len(REWARDS) + 1) + "|"]
+    found, sick = pays(drawn, chosen), abnormal(drawn)
+    lines = [f"| report | {' | '.join(f'`{name}`' for name in chosen)} |", "|---" * (len(chosen) + 1) + "|"]
     for name, earned in found.items():
         cells = [f"{values.mean():.2f} ({values[sick].mean():.2f})" for values in earned.values()]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     honest = found["its findings in other words"]
     blind = [name for name in BLIND if name != "the training report with the nearest labels"]
     lines.append(
-        f"| **margin** | {' | '.join(f'{_margin(found, honest, blind, one):.2f}' for one in REWARDS)} |"
+        f"| **margin** | {' | '.join(f'{_margin(found, honest, blind, one):.2f}' for one in chosen)} |"
     )
     if spent:
         lines.append(f"| CPU ms a report | {' | '.join(f'{one:.2f}' for one in spent)} |")
@@ -279,11 +304,17 @@ def main() -> None:
     )
     parser.add_argument("--films", type=int, default=400)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--reward", action="append", default=[], help="'NAME: {settings}' of a further column; repeatable"
+    )
     parser.add_argument("--cost", action="store_true", help="measure what each reward costs a report")
     parser.add_argument("--write", type=Path, help="a page with the markers")
     given = parser.parse_args()
-    spent = costs(given.films, given.seed) if given.cost else ()
-    made = table(draw(given.films, given.seed), given.films, given.seed, spent)
+    chosen: dict[str, Mapping[str, Any]] = dict(REWARDS)
+    for one in given.reward:
+        chosen |= yaml.safe_load(one)
+    spent = costs(given.films, given.seed, chosen) if given.cost else ()
+    made = table(draw(given.films, given.seed), given.films, given.seed, spent, chosen)
     if given.write is None:
         print(made, end="")
         return
