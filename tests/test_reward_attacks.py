@@ -51,6 +51,8 @@ def test_rewards_pay_the_reference_most_and_an_honest_report_more_than_blind_one
     tool: ModuleType, earned: dict[str, dict[str, np.ndarray]]
 ) -> None:
     for reward in tool.REWARDS:
+        if reward == "repetition":  # which reads no reference, and drawn reports may repeat themselves
+            continue
         assert earned["the reference"][reward] == pytest.approx(1.0), reward
         if reward == "length":  # which pays any words
             continue
@@ -75,6 +77,14 @@ def test_length_takes_back_what_repetition_and_padding_leave(
     assert earned["another patient's report"]["length"].mean() > 0.9  # blind: it pays any words
     assert earned["other words, and a normal report behind them"]["length"].mean() < honest - 0.1
     assert earned["other words, each sentence three times"]["length"].mean() < 0.1
+
+
+def test_repetition_sees_that_sentences_are_said_again_and_nothing_else(
+    earned: dict[str, dict[str, np.ndarray]],
+) -> None:
+    assert earned["other words, each sentence three times"]["repetition"].mean() < 0.5
+    assert earned["nothing"]["repetition"].min() == 1.0
+    assert earned["another patient's report"]["repetition"].mean() > 0.9
 
 
 def test_the_dial_of_radgraph_rules_moves_what_fools_it(tool: ModuleType) -> None:
