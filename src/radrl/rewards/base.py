@@ -83,7 +83,7 @@ class Part:
         phase_switch: share of the steps at which `weight` begins to count.
         first_weight: what counts until then.
         missing: what becomes of a report without a finite score: ``raise``, or ``skip``, which leaves it
-            without this part (see `radrl.rewards.total`). It is never scored 0.
+            without this part (see `radrl.algorithms.total_reward`). It is never scored 0.
     """
 
     reward: Reward

@@ -19,8 +19,14 @@ from radrl.data.phantom.findings import (
     draw_patient,
     shares_of,
 )
-from radrl.data.phantom.follow_ups import FollowUp, compared, draw_change, with_finding
-from radrl.data.phantom.indications import draw_age, draw_indication
+from radrl.data.phantom.history import (
+    FollowUp,
+    compared,
+    draw_age,
+    draw_change,
+    draw_indication,
+    with_finding,
+)
 from radrl.data.phantom.report import Report, print_section
 from radrl.data.phantom.telegraphic import Wording, telegraphic
 from radrl.data.phantom.wording import (
@@ -229,7 +235,7 @@ def read(
         contrast: likewise.
         wording: whether the reports' sentences are left as they are, or are telegraphic, with abbreviations.
         follow_ups: share of the blocks of four studies that are two patients with two studies each, whose
-            second says what became of a finding of the first (`radrl.data.phantom.follow_ups`).
+            second says what became of a finding of the first (`radrl.data.phantom.history`).
 
     Yields:
         One record a film; the films of a study share study_id, report and gold.

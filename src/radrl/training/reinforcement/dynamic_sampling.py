@@ -25,7 +25,7 @@ from transformers.trainer_callback import ExportableState
 from trl.data_utils import prepare_multimodal_messages
 
 from radrl.algorithms.f_measure import BoolArray, FloatArray
-from radrl.rewards.total import group_totals
+from radrl.algorithms.total_reward import group_totals
 from radrl.training.reinforcement.groups import equal
 from radrl.training.reinforcement.trl_forms import silenced
 from radrl.training.resume import epoch_seed

@@ -11,8 +11,8 @@ rollouts of their film, as they do through the policy.
 
 Departures from TRL: a group is without variance when its rewards are equal, not when their standard deviation
 is near zero; advantages follow `algorithms.advantages` in the convention that params.yaml names; missing
-scores are not taken as 0 (`radrl.rewards.total`); weights of parts may change with the steps; rollouts are
-not shuffled between generation and update.
+scores are not taken as 0 (`radrl.algorithms.total_reward`); weights of parts may change with the steps;
+rollouts are not shuffled between generation and update.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from trl.trainer.utils import (
 )
 
 from radrl.algorithms import importance
+from radrl.algorithms.total_reward import clinical_totals
 from radrl.credit.base import Credit, Rollouts, by_token, weight_numbers
 from radrl.policy import families, shared_prefill
 from radrl.rewards.base import RewardSum
-from radrl.rewards.total import clinical_totals
 from radrl.training.reinforcement import groups as by_group
 from radrl.training.reinforcement import shared_forward, shares
 from radrl.training.reinforcement.drawing import DrawsRollouts

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from radrl.data.phantom.findings import case_from_labels
-from radrl.data.phantom.follow_ups import NOUNS, PHRASES, compared, draw_change, with_finding
+from radrl.data.phantom.history import NOUNS, PHRASES, compared, draw_change, with_finding
 from radrl.data.phantom.wording import write_report
 from radrl.data.sources.phantom import PhantomSection, read
 from radrl.data.study import Record

@@ -1,5 +1,6 @@
-"""A patient's second study: one finding of the first has grown, shrunk or stayed, and the report says which.
+"""What is known of a patient beside the film: age, why the study is asked for, and the study before.
 
+Of a patient's second study one finding of the first has grown, shrunk or stayed, and the report says which.
 Only its size tells a change apart, and a film shows the size of one day. The first study's report names it,
 so who reads that report can say what became of the finding, and who sees the film alone has to guess.
 """
@@ -36,6 +37,20 @@ _STEPS: Final[dict[Change, int]] = {"grown": 1, "shrunk": -1, "unchanged": 0}
 _BELOW: Final = (0.4, 0.75)
 """Severities at which reports take the next word (`radrl.data.phantom.wording`): small, moderate, large."""
 _SEVERITIES: Final = ((0.15, 0.35), (0.45, 0.7), (0.8, 1.0))
+
+SYMPTOMS: Final = (
+    "Cough.",
+    "Shortness of breath.",
+    "Chest pain.",
+    "Fever.",
+    "Hypoxia.",
+    "Preoperative evaluation.",
+    "Status post line placement.",
+    "Fall.",
+)
+
+_ABSENT, _ASKED = 0.2, 0.4
+"""Chances that a request gives no reason, or asks after a finding."""
 
 
 class FollowUp(NamedTuple):
@@ -102,6 +117,35 @@ def compared(report: Report, follow_up: FollowUp, rng: np.random.Generator) -> R
     place = next(number for number, sentence in enumerate(findings) if stated in sentence.states)
     findings.insert(place + 1, Sentence(text, (stated,), findings[place].topic))
     return replace(report, findings=tuple(findings))
+
+
+def draw_age(rng: np.random.Generator) -> int:
+    """A patient's age in years, 20 to 90."""
+    return int(rng.integers(20, 91))
+
+
+def draw_indication(case: Case, follow_up: FollowUp | None, rng: np.random.Generator) -> str | None:
+    """Draw a request.
+
+    Args:
+        case: the study.
+        follow_up: of its finding, which the request then names.
+        rng: of the draw.
+
+    Returns:
+        The reason: a symptom, a finding that is asked after, which the study has in half of the cases, or
+        nothing.
+    """
+    if follow_up is not None:
+        return f"Follow-up of {NOUNS[follow_up.finding.label]}."
+    chance = rng.random()
+    if chance < _ABSENT:
+        return None
+    if chance >= _ABSENT + _ASKED:
+        return SYMPTOMS[int(rng.integers(len(SYMPTOMS)))]
+    has = [noun for name, noun in NOUNS.items() if case.has(name)]
+    nouns = has if has and rng.random() < 0.5 else list(NOUNS.values())
+    return f"Evaluate for {nouns[int(rng.integers(len(nouns)))]}."
 
 
 def _without_judgement(sentence: Sentence) -> Sentence:

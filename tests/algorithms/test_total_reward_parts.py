@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from radrl.rewards.total import clinical_totals, group_totals
+from radrl.algorithms.total_reward import clinical_totals, group_totals
 
 NAN = float("nan")
 SHAPES = arrays.array_shapes(min_dims=3, max_dims=3, max_side=5)
