@@ -27,6 +27,8 @@ from radrl.training import length
 from radrl.training.callbacks import Report
 from radrl.training.preflight import check_training, check_watched
 from radrl.training.reinforcement import samplers
+from radrl.training.reinforcement.frozen_start import Where
+from radrl.training.reinforcement.frozen_start import check as check_start
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.settings import ArmSettings
@@ -52,6 +54,7 @@ class Arm:
         labeler_models: what the stage labeler wrote.
         workspace: checkpoints.
         vllm: the section `compute.vllm`, where vLLM draws the rollouts.
+        frozen_start: where it lies while nothing asks it, as `compute.frozen_start`.
     """
 
     settings: ArmSettings
@@ -61,6 +64,7 @@ class Arm:
     labeler_models: Path
     workspace: Path
     vllm: Mapping[str, Any] = field(default_factory=dict)
+    frozen_start: Where = "device"
 
     @property
     def device(self) -> str:
@@ -73,6 +77,7 @@ class Arm:
         own, device = self.settings.arm.get("training", {}), place(self.device)
         check_training(training, own, films=films, policy=self.start, device=device, processes=processes)
         samplers.check(self.settings, self.vllm)
+        check_start(self.frozen_start, training, self.device)
         check_watched(training["watch"], len(self._watched))
         passes, steps = length.passes(training, films), length.steps(training, films)
         # an arm that does not see them all could do with fewer
@@ -109,6 +114,7 @@ class Arm:
                 device=device,
                 workspace=self.workspace,
                 dtype=settings.dtype,
+                frozen_start=self.frozen_start,
                 report=report,
                 observers=observers,
             )
