@@ -83,7 +83,7 @@ class Stack(torch.nn.Module):
 
 
 def update(*, by_layer: bool) -> tuple[int, list[torch.Tensor]]:
-    """Bytes that torch's allocator gave out at the most in an update beside weights and gradients; the latter."""
+    """Bytes that torch's allocator gave out at the most in an update, weights aside; and its gradients."""
     torch.manual_seed(0)
     stack = Stack()
     for weight in stack.parameters():

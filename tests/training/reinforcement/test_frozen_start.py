@@ -1,4 +1,4 @@
-"""The frozen start on the host: as it is asked its numbers are there, and a training is as with it on the device."""
+"""The frozen start on the host: it is there as it is asked, and a training is as with it on the device."""
 
 from __future__ import annotations
 
@@ -68,15 +68,14 @@ def test_weights_are_there_for_the_block_and_nowhere_else_after_it(policy_folder
     model = folder.load(policy_folder).model
     known = {name: weight.clone() for name, weight in model.state_dict().items()}
     own = OnHost(model)
-    with pytest.raises(KeyError), own.there():
+    with own.there():
         assert not any(weight.data_ptr() == kept.data_ptr() for weight, kept in _pairs(own))
         assert all(torch.equal(weight, known[name]) for name, weight in model.state_dict().items())
-        raise KeyError  # what fails within leaves them where they were
     assert all(weight.data_ptr() == kept.data_ptr() for weight, kept in _pairs(own))
     assert all(torch.equal(weight, known[name]) for name, weight in model.state_dict().items())
 
 
-def test_tied_weights_stay_tied(policy_folder: Path) -> None:
+def test_tied_weights_stay_tied() -> None:
     model = torch.nn.ModuleDict(
         {"words": torch.nn.Embedding(5, 3), "head": torch.nn.Linear(3, 5, bias=False)}
     )

@@ -103,7 +103,7 @@ class Arm:
             self._asked("train", texts),
             label_texts=texts["label_text"].tolist(),
         )
-        with samplers.opened(settings, self.start, self.workspace, self.vllm) as sampler:
+        with samplers.opened(settings, self.start, self.vllm) as sampler:
             return optimise(
                 beginning,
                 prompts,
