@@ -17,7 +17,8 @@ def work(request, channel):
     if "open" in request:
         channel.about({"vllm": "none", "torch": "none", "device": request["open"]["device"]})
     if "load" in request:
-        request["files"] = sorted(os.listdir(request["load"]))
+        with open(request["load"]["file"], "rb") as held:
+            request["load"]["bytes"] = len(held.read())
     request["alone"] = {name: os.environ.get(name) for name in ("RANK", "WORLD_SIZE")}
     with open(LOG, "a") as log:
         log.write(json.dumps(request) + "\\n")
@@ -46,5 +47,5 @@ class RecordedVllm:
         monkeypatch.setattr(vllm_writer, "SCRIPT", script)
 
     def asked(self) -> list[dict[str, Any]]:
-        """All requests so far; with weights to load the files there, with each what a launcher has said."""
+        """All requests so far; of weights to load also how many bytes, with each what a launcher has said."""
         return [json.loads(line) for line in self._log.read_text().splitlines()]

@@ -41,6 +41,10 @@ def test_what_a_whole_training_holds():
     assert memory.persistent_bytes(WEIGHTS, own) == {"weights": 4000, "moments": 8000, "frozen start": 2000}
     assert memory.gradients(WEIGHTS, own) == 4000
     assert memory.autocast(WEIGHTS, own) == 2000
+    again = replace(own, checkpointing=True)  # a layer's and their gradients; the head's where it is no tile
+    assert memory.autocast(WEIGHTS, again) == 2 * (2 * 50 + 200)
+    assert memory.autocast(WEIGHTS, again, head=False) == 2 * 2 * 50
+    assert memory.autocast(WEIGHTS, again, learns=False) == 2000
     assert memory.between(WEIGHTS, own) == {"buckets": 0}
     assert memory.between(WEIGHTS, replace(own, processes=2)) == {"buckets": 4000}
 
@@ -62,7 +66,7 @@ def test_shards_are_divided_and_some_is_gathered():
     assert memory.persistent_bytes(WEIGHTS, own) == {"weights": 500, "moments": 1000, "frozen start": 250}
     assert memory.between(WEIGHTS, own) == {"gathered": 4 * (2 * 50 + 200)}
     assert memory.autocast(WEIGHTS, own) == 2000
-    assert memory.autocast(WEIGHTS, replace(own, checkpointing=True)) == 2 * 50
+    assert memory.autocast(WEIGHTS, replace(own, checkpointing=True), head=False) == 2 * 2 * 50
 
 
 @pytest.mark.parametrize(
@@ -111,6 +115,19 @@ def test_checkpointing_and_8_bits_never_need_more(at_once, start):
     settings = SETTINGS | {"rollouts_at_once": at_once}
     assert total(replace(own, checkpointing=True), settings) <= total(own, settings)
     assert total(replace(own, eight_bit=True), settings) <= total(own, settings)
+
+
+def test_a_start_on_the_host_is_on_the_device_while_it_is_asked():
+    own = Setting(frozen_bytes=2, autocast=True, start=True)
+    model = peaks.Model(SIZES, WEIGHTS, {})
+    here = peaks.of_training(model, own, SETTINGS, SAMPLE, tunes="full")
+    there = peaks.of_training(model, replace(own, start_on_host=True), SETTINGS, SAMPLE, tunes="full")
+    assert "start" not in here
+    for moment, items in here.items():
+        assert items["frozen start"] == 2 * 1000
+        assert there[moment] == items | {"frozen start": 0}
+    assert there["start"]["frozen start"] == 2 * 1000
+    assert {"gradients", "autocast"}.isdisjoint(there["start"])
 
 
 def test_a_large_vocabulary_goes_in_tiles():

@@ -16,7 +16,7 @@ from radrl.credit.uniform import Uniform
 from radrl.policy import decoding, folder
 from radrl.policy.folder import Policy
 from radrl.rewards.base import Part, RewardSum
-from radrl.training import tuning
+from radrl.training import shards, tuning
 from radrl.training.preflight import SettingsError
 from radrl.training.reinforcement import grpo
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
@@ -274,6 +274,21 @@ def test_rollouts_are_drawn_in_the_precision_of_training(
     monkeypatch.setattr(decoding, "prefilled", noting)
     rl(tunes=tunes, steps=2, bf16=bf16)
     assert seen == [bf16, bf16]
+
+
+def test_casting_by_layer_changes_no_number(
+    rl: Run, monkeypatch: pytest.MonkeyPatch, weights: Any, same: Any
+) -> None:
+    settings = {"steps": 2, "tunes": "full", "gradient_checkpointing": True, "learning_rate": 1e-3}
+    asked: list[str] = []
+    cast = shards.cast_by_layer
+    monkeypatch.setattr(shards, "cast_by_layer", lambda *own: (asked.append(own[1]), cast(*own)))
+    found, curve = rl(**settings, workspace="by layer")
+    assert asked == ["cpu"]
+    monkeypatch.setattr(shards, "cast_by_layer", lambda *_: None)
+    expected, kept = rl(**settings, workspace="kept")
+    assert same(weights(found), weights(expected))
+    assert [row["loss"] for row in curve] == [row["loss"] for row in kept]
 
 
 def test_what_adapters_learnt_is_merged_in_float32(policy_folder: Path) -> None:

@@ -7,7 +7,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
 from accelerate.utils import DistributedType
+from torch.profiler import ProfilerActivity, profile
+from torch.utils.checkpoint import checkpoint
 
 from radrl.training import shards
 from radrl.training.preflight import SettingsError
@@ -62,3 +65,59 @@ def test_a_checkpoint_is_gone_on_from_by_the_engine_that_wrote_it(tmp_path: Path
     assert ("parted among processes" in before) is parted
     assert ("parted among processes" in now) is not parted
     assert f"set compute.config to what it was, or delete {tmp_path}" in said
+
+
+class Stack(torch.nn.Module):
+    """Eight layers that are computed again in the backward pass."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(256, 256) for _ in range(8))
+        self.cached: list[bool] = []
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        self.cached.append(torch.is_autocast_cache_enabled())
+        for layer in self.layers:
+            states = checkpoint(layer, states, use_reentrant=False).relu()
+        return states
+
+
+def update(*, by_layer: bool) -> tuple[int, list[torch.Tensor]]:
+    """Bytes that torch's allocator gave out at the most in an update, weights aside; and its gradients."""
+    torch.manual_seed(0)
+    stack = Stack()
+    for weight in stack.parameters():
+        weight.grad = torch.zeros_like(weight)
+    if by_layer:
+        shards.cast_by_layer(stack, "cpu")
+    states = torch.randn(2, 256)
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
+        with torch.autocast("cpu", torch.bfloat16):
+            found = stack(states)
+        found.float().square().sum().backward()
+    events = [event for event in seen.profiler.kineto_results.events() if event.name() == "[memory]"]
+    now = most = 0
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        now += event.nbytes()
+        most = max(most, now)
+    return most, [weight.grad for weight in stack.parameters() if weight.grad is not None]
+
+
+def test_copies_of_autocast_go_with_their_layer_and_no_gradient_changes() -> None:
+    kept, expected = update(by_layer=False)
+    left, found = update(by_layer=True)
+    copies = 2 * 8 * 256 * 256
+    assert kept > copies
+    # a layer's copy, its gradient in bfloat16 and then in float32, and activations
+    assert left < copies / 8 * 4
+    assert all(torch.equal(one, other) for one, other in zip(found, expected, strict=True))
+
+
+def test_passes_that_write_keep_the_copies() -> None:
+    stack = Stack()
+    shards.cast_by_layer(stack, "cpu")
+    with torch.autocast("cpu", torch.bfloat16):
+        with torch.no_grad():
+            stack(torch.randn(2, 256))
+        stack(torch.randn(2, 256))
+    assert stack.cached == [True, False]

@@ -43,6 +43,7 @@ class Compute(Section):
         engine: who labels, draws, writes and scores shard by shard: ``local`` is this machine's processes,
             ``ray`` Ray Data's actors.
         workers: that share the shards, each with models of its own; 1 of local is the stage itself.
+        frozen_start: where the policy that a KL term and the oracle compare with lies while nothing asks it.
         vllm: how vLLM is run, where it writes.
     """
 
@@ -51,6 +52,7 @@ class Compute(Section):
     command: str | None = None
     engine: Literal["local", "ray"] = "local"
     workers: PositiveInt = 1
+    frozen_start: Literal["device", "host"] = "device"
     vllm: Vllm = Vllm()
 
 

@@ -72,7 +72,8 @@ def train_arm(
         workspace: checkpoints.
         step_report: told each step's numbers.
         observers: gives the callbacks that look on while an arm trains, of its entry and of what reads films.
-        compute: the section `compute`: the processes that train and how vLLM is run; nothing for this one.
+        compute: the section `compute`: the processes that train, how vLLM is run and where the frozen start
+            lies; nothing for this one.
 
     Returns:
         What writes the policy's folder, the training curve and the rollouts to look at (both empty for an arm
@@ -88,7 +89,8 @@ def train_arm(
 
     sample_ids = subset["sample_id"].tolist()
     vllm = (compute or {}).get("vllm") or {}
-    job = Arm(settings, corpus, sample_ids, start, labeler_models, workspace, vllm)
+    where = (compute or {}).get("frozen_start", "device")
+    job = Arm(settings, corpus, sample_ids, start, labeler_models, workspace, vllm, where)
     looks = partial(observers, settings.arm, partial(corpora.pictures, corpus))
     policy, curve = launching.train(job, compute, report=step_report, observers=looks)
     return policy, curve, rollouts.table(rollouts.read_rows(workspace))

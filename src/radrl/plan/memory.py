@@ -5,9 +5,11 @@
     moments        AdamW's two: 8 a weight, or 2 and 8/256 for the scales of blocks by the 8-bit AdamW, which
                    keeps an embedding's in 32 bits (transformers' Trainer says so to bitsandbytes)
     frozen start   a copy of the policy in the dtype of what does not train, where a KL term or the oracle
-                   asks it; under adapters the base is there already
-    autocast       a bfloat16 copy of each float32 weight that trains, while autocast is open; under shards
-                   as long as the backward pass needs it, with checkpointing one layer's
+                   asks it; under adapters the base is there already; on the host a device has it for as
+                   long as it is asked
+    autocast       a bfloat16 copy of each float32 weight that trains, while a block of autocast is open; in
+                   an update with checkpointing one layer's and their gradients (`radrl.training.shards`),
+                   and the head's where it is no tile
     buckets        under DDP, gradients once more on their way between processes
     gathered       under shards, the two layers that are whole at a time, and the embedding, in float32
     activations    `kept` a token and layer, an estimate; with checkpointing the layers' inputs and one layer
@@ -163,6 +165,7 @@ class Setting:
         autocast: whether products are of bfloat16.
         eight_bit: whether AdamW's state has 8 bits.
         start: whether a frozen start is held.
+        start_on_host: whether it lies there while nothing asks it.
         checkpointing: whether layers are computed again in the backward pass.
         accelerator: whether the device is one.
         four_bit: whether the language model's layers are held in four bits under adapters.
@@ -174,6 +177,7 @@ class Setting:
     autocast: bool
     eight_bit: bool = False
     start: bool = False
+    start_on_host: bool = False
     checkpointing: bool = False
     accelerator: bool = True
     four_bit: bool = False
@@ -184,6 +188,11 @@ class Setting:
     def product_bytes(self) -> int:
         """Of a number in a product."""
         return 2 if self.autocast else FLOAT
+
+    @property
+    def start_leaves(self) -> bool:
+        """Whether a device has the frozen start only while it is asked; of shards each keeps its part."""
+        return self.start and self.start_on_host and self.engine != "fsdp2"
 
     @property
     def shards(self) -> int:
@@ -320,9 +329,14 @@ def persistent_bytes(weights: Weights, own: Setting) -> dict[str, int]:
     found = {
         "weights": FLOAT * weights.trained + _frozen(weights, own),
         "moments": moments(weights.trained, weights.trained_embedding, eight_bit=own.eight_bit),
-        "frozen start": own.frozen_bytes * weights.all if own.start and not weights.adapters else 0,
+        "frozen start": 0 if own.start_leaves else start(weights, own),
     }
     return {name: -(-count // own.shards) for name, count in found.items()}
+
+
+def start(weights: Weights, own: Setting) -> int:
+    """The frozen start as a whole, where one is held."""
+    return own.frozen_bytes * weights.all if own.start and not weights.adapters else 0
 
 
 def _frozen(weights: Weights, own: Setting) -> int:
@@ -343,8 +357,18 @@ def between(weights: Weights, own: Setting) -> dict[str, int]:
     return {"buckets": FLOAT * weights.trained if own.processes > 1 else 0}
 
 
-def autocast(weights: Weights, own: Setting) -> int:
-    """The bfloat16 copies of float32 weights; under shards with checkpointing they go with their layer."""
+def autocast(weights: Weights, own: Setting, *, learns: bool = True, head: bool = True) -> int:
+    """The bfloat16 copies of float32 weights; with checkpointing they go with their layer.
+
+    Args:
+        weights: of the policy.
+        own: how it trains.
+        learns: whether a pass is learned from; else it writes, and keeps the copies from token to token.
+        head: whether the head is cast as a whole; else tile by tile.
+    """
     if not own.autocast:
         return 0
-    return 2 * (weights.layer if own.engine == "fsdp2" and own.checkpointing else weights.trained)
+    if not learns or not own.checkpointing:
+        return 2 * weights.trained
+    of_layer = min(weights.layer, weights.trained)  # a copy and its gradient
+    return 2 * (2 * of_layer + (weights.trained_embedding if head else 0))

@@ -78,7 +78,7 @@ def of_training(
         "films": COPIES[own.accelerator] * share * sample.patches * model.sizes.values * FLOAT,
         **memory.between(model.weights, own),
     }
-    cast = {"autocast": memory.autocast(model.weights, own)}
+    whole_head = parts.size * longest * model.sizes.vocabulary <= memory.MOST_LOGITS
     tokens = films * sample.prompt + parts.size * longest
     activations = of_passes(model, own, films * sample.patches, tokens, tunes=tunes)
     layers = 1 if own.checkpointing else model.sizes.language.layers
@@ -90,14 +90,19 @@ def of_training(
     )
     update = {
         **always,
-        **cast,
+        "autocast": memory.autocast(model.weights, own, head=whole_head),
         "gradients": memory.gradients(model.weights, own),
         "activations": activations,
         "logits": _logits(model, own, parts.size * longest),
     }
     own_films = groups(0, share, settings["rollouts"])
-    generation = always | cast | of_writing(model, own, sample, films=own_films, rows=share, longest=longest)
-    return {"update": update, "step": _step(always, model, own), "generation": generation}
+    generation = {
+        **always,
+        "autocast": memory.autocast(model.weights, own, learns=False),
+        **of_writing(model, own, sample, films=own_films, rows=share, longest=longest),
+    }
+    moments = {"update": update, "step": _step(always, model, own), "generation": generation}
+    return moments | (_asking(always, model, own, tokens) if own.start_leaves else {})
 
 
 def of_lessons(
@@ -208,6 +213,12 @@ def _logits(model: Model, own: Setting, tokens: int) -> int:
         return memory.logits(tokens, model.sizes.vocabulary, copies=memory.LOGIT_COPIES)
     trains = bool(model.weights.trained_embedding)
     return memory.tiled(tokens, model.sizes, product_bytes=own.product_bytes, trains=trains)
+
+
+def _asking(always: Items, model: Model, own: Setting, tokens: int) -> dict[str, Items]:
+    """The moment in which a start that lies on the host is on the device."""
+    passing = {"activations": tokens * _passing(model.sizes.language, own.product_bytes)}
+    return {"start": {**always, "frozen start": memory.start(model.weights, own), **passing}}
 
 
 def _step(always: Items, model: Model, own: Setting) -> Items:

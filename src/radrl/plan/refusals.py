@@ -93,12 +93,13 @@ def largest(stage: Stage, number: int = 3) -> str:
     return ", ".join(f"{name} {count / GIB:.1f}" for name, count in items)
 
 
-def changes(job: Job, processes: int) -> list[Change]:
+def changes(job: Job, processes: int, *, start: bool = False) -> list[Change]:
     """What a stage could do with less by, what changes no number first.
 
     Args:
         job: the stage.
         processes: that share its step.
+        start: whether a device holds the frozen start for all of it.
     """
     settings, key = job.settings, job.key
     if job.kind == "writing" and settings["engine"] == "vllm":
@@ -112,6 +113,8 @@ def changes(job: Job, processes: int) -> list[Change]:
     found = _less(settings, "rollouts_at_once", key)
     if not settings["gradient_checkpointing"]:
         found.append(Change(f"{key}.gradient_checkpointing to true", {"gradient_checkpointing": True}))
+    if start:
+        found.append(Change("compute.frozen_start to host", {"frozen_start": "host"}))
     found += _of_weights(settings, processes, key)
     if settings["engine"] != "hf":
         or_less = ", or compute.vllm.gpu_memory lower" if settings["engine"] == "vllm" else ""
@@ -154,5 +157,6 @@ def judged(planner: Planner, job: Job) -> tuple[Stage | None, list[Refusal]]:
         why, _, mend = str(error).partition("; ")
         mend = mend.replace("set it to", f"set {why.split()[0]} to")  # in a table the mend stands alone
         return None, [Refusal(job.name, why, mend)]
-    refused = fits(planner, stage, job.plan, changes(job, planner.asked.devices))
+    start = stage.moments.get("update", {}).get("frozen start", 0) > 0
+    refused = fits(planner, stage, job.plan, changes(job, planner.asked.devices, start=start))
     return stage, [] if refused is None else [refused]

@@ -369,11 +369,13 @@ class Planner:
     def _setting(
         self, settings: Mapping[str, Any], processes: int, engine: Engine | None, *, start: bool = False
     ) -> Setting:
+        where = settings.get("frozen_start", self.params.compute.frozen_start)
         return Setting(
             frozen_bytes=DTYPE_BYTES[self.params.policy.dtype],
             autocast=settings["bf16"],
             eight_bit=settings["optimizer"] == "adamw_8bit",
             start=start,
+            start_on_host=where == "host",
             checkpointing=settings.get("gradient_checkpointing", False),
             accelerator=self.asked.card.name != "cpu",
             four_bit=settings["tunes"] == "lora" and bool(settings["lora"].get("quantise")),

@@ -16,8 +16,9 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from radrl.policy import folder
+from radrl.policy import folder, weight_transfer
 from radrl.policy.encoding import Films, prompt_text
+from radrl.policy.weight_transfer import Weights
 from radrl.policy.writer import Drawn, Prompt, Vllm, Written, of_each
 from radrl.process.devices import DeviceError, place
 from radrl.process.isolated.talk import SCRIPTS, Talk, interpreter
@@ -63,7 +64,7 @@ class VllmWriter:
         compute = compute or Vllm()
         where = place_of(device)
         path = pointers.resolve(path, stage="policy")
-        self.policy = folder.outline(path, dtype=dtype)
+        self.policy, self.dtype = folder.outline(path, dtype=dtype), folder.DTYPES[dtype]
         folder.check_weights(path)
         self._talk = Talk(
             interpreter(compute.python, NAME, MEND),
@@ -159,18 +160,18 @@ class VllmWriter:
         }
         return [Drawn(ids, own) for ((ids, _, own),) in self._ask(films, prompt, seeds, **how)]
 
-    def load(self, weights: Path) -> None:
+    def load(self, weights: Weights, *, mend: str) -> None:
         """Go on with other weights of the same policy; nothing that was read with the old ones is used again.
 
         Args:
-            weights: a folder with config.json and their safetensors, under the names that transformers
-                publishes; whether they are finite is looked at by who wrote them.
+            weights: all of them, under the names that transformers publishes.
+            mend: as `radrl.policy.weight_transfer.in_memory` takes it.
 
         Raises:
-            radrl.storage.complete_weights.WeightsError: when they are not all there.
+            radrl.storage.complete_weights.WeightsError: when one holds what is no number.
         """
-        folder.check_weights(weights, numbers=False)
-        self._talk.ask({"load": str(weights.absolute())}, 0)
+        with weight_transfer.in_memory(weights, self.dtype, mend=mend) as told:
+            self._talk.ask({"load": told}, 0)
 
     def _ask(
         self, films: Sequence[Films], prompt: Prompt, seeds: Sequence[int], **sampling: Any

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import os
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from accelerate.utils.constants import FSDP_MODEL_NAME
 from transformers import PreTrainedModel
 
 from radrl.policy import families
+from radrl.policy.shared_prefill import bare
 from radrl.storage.complete_weights import WeightsError, listed
 from radrl.training.preflight import SettingsError
 
@@ -39,6 +41,9 @@ class ComputesAsWhole:
         """As transformers has it; called before any weight is parted."""
         super().create_accelerator_and_postprocess()  # type: ignore[misc]
         accelerator, model = self.accelerator, self.model  # type: ignore[attr-defined]
+        again = self.args.gradient_checkpointing  # type: ignore[attr-defined]
+        if accelerator.native_amp and (again or accelerator.is_fsdp2):
+            cast_by_layer(bare(model).model, accelerator.device.type)
         if not accelerator.is_fsdp2:
             return
         from torch.distributed.fsdp import MixedPrecisionPolicy  # here, for hardly anyone needs it
@@ -46,11 +51,29 @@ class ComputesAsWhole:
         plugin = accelerator.state.fsdp_plugin
         plugin.mixed_precision_policy = MixedPrecisionPolicy()
         plugin.transformer_cls_names_to_wrap = [families.family_of_model(model).layer]
-        if accelerator.native_amp:
-            # uncached: copies of all weights would outlive the forward pass of their layer
-            model.forward = torch.autocast(accelerator.device.type, torch.bfloat16, cache_enabled=False)(
-                model.forward
-            )
+
+
+def cast_by_layer(backbone: Any, device: str) -> None:
+    """Let autocast's copies of weights go with the layer that they are for, in passes that are learned from.
+
+    Autocast keeps the copies of a block to its end, though layers that are computed again make their own:
+    at the end of the forward pass there would be one of every weight. Where each weight is used once a pass
+    nothing is cast more often, and no number changes. Passes that write use it once a token and keep them.
+
+    Args:
+        backbone: of a model, all of it but the head.
+        device: the kind that it computes on.
+    """
+    forward = backbone.forward
+
+    @wraps(forward)
+    def uncached(*args: Any, **kwargs: Any) -> Any:
+        if not torch.is_grad_enabled():
+            return forward(*args, **kwargs)
+        with torch.autocast(device, torch.bfloat16, cache_enabled=False):
+            return forward(*args, **kwargs)
+
+    backbone.forward = uncached
 
 
 def check(accelerator: Accelerator, tunes: str, *, keep_best: bool = False) -> None:

@@ -13,33 +13,30 @@ import torch
 from PIL import Image
 
 from radrl.policy.vllm_writer import seed_of
-from radrl.storage.complete_weights import WeightsError
 from radrl.training.reinforcement import ArmSettings, samplers
 from radrl.training.reinforcement.samplers import VllmSampler
+from radrl.training.watching.history_rows import DIVERGED
 
 HOW = {"max_new_tokens": 6, "temperature": 0.7, "top_p": 0.9}
 
 
 class Model(torch.nn.Module):
-    """Two weights, written as a file of its own."""
+    """Two weights."""
 
     def __init__(self) -> None:
         super().__init__()
         self.weight = torch.nn.Parameter(torch.ones(2))
 
-    def save_pretrained(self, folder: Path) -> None:
-        (folder / "weights").write_text(str(self.weight.tolist()))
-
 
 class Engine:
-    """Notes what it is asked, in order, and what lay there as it was told to load."""
+    """Notes what it is asked, in order, and what it was handed to load."""
 
     def __init__(self, *given: Any, **settings: Any) -> None:
         self.given, self.settings = given, settings
         self.asked: list[tuple[Any, ...]] = []
 
-    def load(self, folder: Path) -> None:
-        self.asked.append(("load", (folder / "weights").read_text() if folder.exists() else None))
+    def load(self, weights: Any, *, mend: str) -> None:
+        self.asked.append(("load", [(name, weight.tolist()) for name, weight in weights], mend))
 
     def draw(self, films: Any, prompt: str, *, seeds: Any, **how: Any) -> list[str]:
         self.asked.append(("draw", films, prompt, seeds, how))
@@ -49,15 +46,13 @@ class Engine:
         self.asked.append(("close",))
 
 
-def sampler(engine: Engine, workspace: Path) -> VllmSampler:
-    return VllmSampler(engine, HOW | {"steps": 9}, seed=5, workspace=workspace)  # type: ignore[arg-type]
+def sampler(engine: Engine) -> VllmSampler:
+    return VllmSampler(engine, HOW | {"steps": 9}, seed=5)  # type: ignore[arg-type]
 
 
-def process(index: int, told: list[Any]) -> Any:
-    """One of two, which notes where it waits for the other."""
-    return SimpleNamespace(
-        process_index=index, is_main_process=index == 0, wait_for_everyone=lambda: told.append(("wait",))
-    )
+def process(index: int) -> Any:
+    """One of two."""
+    return SimpleNamespace(process_index=index)
 
 
 def film(value: int) -> Image.Image:
@@ -65,30 +60,19 @@ def film(value: int) -> Image.Image:
 
 
 @pytest.mark.parametrize("index", [0, 1])
-def test_first_process_writes_all_load_and_nothing_stays(tmp_path: Path, index: int) -> None:
+def test_each_process_hands_the_weights_to_its_own_engine(index: int) -> None:
     engine = Engine()
     films = [(film(1),), (film(2), film(3))]
-    asked, there = ["Write.", "Write briefly."], process(index, engine.asked)
-    found = sampler(engine, tmp_path).draw(Model(), films, asked, accelerator=there, step=7)
+    asked, there = ["Write.", "Write briefly."], process(index)
+    found = sampler(engine).draw(Model(), films, asked, accelerator=there, step=7)
     assert found == ["drawn"] * 2
     *handed, (verb, given, prompts, seeds, how) = engine.asked
-    written = "[1.0, 1.0]" if index == 0 else None
-    assert handed == [("wait",), ("load", written), ("wait",)]
+    assert handed == [("load", [("weight", [1.0, 1.0])], DIVERGED)]
     assert (verb, prompts, how) == ("draw", asked, HOW)
     # of a row's place among those of all processes, two of which come before the second's
     assert seeds == [seed_of(5, 7, 2 * index), seed_of(5, 7, 2 * index + 1)]
     seen = [[np.asarray(Image.open(io.BytesIO(data)))[0, 0] for data in own] for own in given]
     assert seen == [[1], [2, 3]]
-    assert [*tmp_path.iterdir()] == []
-
-
-def test_weights_that_are_no_numbers_are_not_handed_over(tmp_path: Path) -> None:
-    engine, model = Engine(), Model()
-    torch.nn.init.constant_(model.weight, float("nan"))
-    with pytest.raises(WeightsError, match=r"the policy that trains.*Lower training\.learning_rate"):
-        sampler(engine, tmp_path).draw(model, [], [], accelerator=process(0, engine.asked), step=0)
-    assert engine.asked == []
-    assert [*tmp_path.iterdir()] == []
 
 
 def settings(device: str, **training: Any) -> ArmSettings:
@@ -107,7 +91,7 @@ def test_engine_is_the_processs_own_for_a_block(
     monkeypatch.setattr(samplers, "check", lambda *_: None)
     monkeypatch.setattr(samplers, "processes", lambda: 2 if several else 1)
     monkeypatch.setattr(samplers, "local_rank", lambda: 1)
-    with samplers.opened(settings(device), Path("start"), tmp_path, {"timeout": 9.0}) as found:
+    with samplers.opened(settings(device), Path("start"), {"timeout": 9.0}) as found:
         engine: Any = found.writer  # type: ignore[union-attr]
         told = engine.settings
         assert engine.given == (Path("start"),)
@@ -116,7 +100,6 @@ def test_engine_is_the_processs_own_for_a_block(
         alone = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "TORCHELASTIC_USE_AGENT_STORE": "False"}
         assert told["variables"] == (alone if several else None)
         assert found.how == HOW  # type: ignore[union-attr]
-        assert found.weights.parent == tmp_path  # type: ignore[union-attr]
         assert engine.asked == []
     assert engine.asked == [("close",)]
 
@@ -124,7 +107,7 @@ def test_engine_is_the_processs_own_for_a_block(
 def test_engine_computes_as_the_training_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(samplers, "VllmWriter", Engine)
     monkeypatch.setattr(samplers, "check", lambda *_: None)
-    with samplers.opened(settings("cpu", bf16=True), Path("start"), tmp_path, {}) as found:
+    with samplers.opened(settings("cpu", bf16=True), Path("start"), {}) as found:
         engine: Any = found.writer  # type: ignore[union-attr]
         assert engine.settings["dtype"] == "bfloat16"
 
@@ -136,7 +119,7 @@ def test_checks_come_before_an_engine(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(samplers, "place_of", lambda device: (_ for _ in ()).throw(ValueError(device)))
     with (
         pytest.raises(ValueError, match="tpu"),
-        samplers.opened(settings("tpu"), Path("start"), tmp_path, {"python": "absent"}),
+        samplers.opened(settings("tpu"), Path("start"), {"python": "absent"}),
     ):
         pytest.fail("it was opened")
     ((python, *_),) = asked

@@ -198,8 +198,8 @@ def test_a_training_killed_and_resumed_is_as_never_stopped(
         assert torch.equal(weight, unbroken.model.state_dict()[name]), name
 
 
-def test_the_engine_hf_bfloat16_opens_it(policy_folder: Path, tmp_path: Path, prompt: str) -> None:
+def test_the_engine_hf_bfloat16_opens_it(policy_folder: Path, prompt: str) -> None:
     settings = ArmSettings({}, SETTINGS | {"engine": "hf_bfloat16"}, {}, "float32", prompt, 3, 1, "cpu")
-    with samplers.opened(settings, policy_folder, tmp_path, {}) as opened:
+    with samplers.opened(settings, policy_folder, {}) as opened:
         assert isinstance(opened, RoundedSampler)
         assert {weight.dtype for weight in opened.policy.model.parameters()} == {torch.bfloat16}

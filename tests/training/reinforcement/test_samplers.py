@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 from datasets import Dataset
-from peft import get_peft_model
 from PIL import Image
 from recorded_vllm import RecordedVllm
 from small_arms import MIXING, TRAINING, Thirds
@@ -33,7 +32,6 @@ from radrl.training.reinforcement import ArmSettings, grpo, samplers
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.samplers import Pictures, Sampler, VllmSampler
-from radrl.training.tuning import lora_config
 
 SHIPPED = Path(__file__).parents[3] / "data/06_models/radrl-tiny"
 ON_CPU = {"dtype": "float32", "device": "cpu", "threads": 1}
@@ -199,14 +197,14 @@ class TestRequests:
     ) -> None:
         policy, shown = folder.load(policy_folder), [decode_films([film]) for film in films(2)]
         with closing(VllmWriter(policy_folder, **ON_CPU, draws=True)) as writer:
-            sampler = VllmSampler(writer, SETTINGS, seed=3, workspace=tmp_path)
+            sampler = VllmSampler(writer, SETTINGS, seed=3)
             found = sampler.draw(policy.model, shown, [ASK] * len(shown), accelerator=alone(), step=5)
-            assert list(tmp_path.glob("*weights*")) == []
             sampler.draw(policy.model, shown[:1], [ASK], accelerator=alone(), step=6)
         opened, load, draw, again, other = worker.asked()
         assert opened["open"]["logprobs_mode"] == "processed_logprobs"
-        assert "model.safetensors" in load["files"]
-        assert load["load"] == again["load"] == str(tmp_path / samplers.WEIGHTS)
+        for handed in (load, again):
+            last = handed["load"]["weights"][-1]
+            assert handed["load"]["bytes"] == last[3] + 4 * np.prod(last[2])
         assert draw["sampling"] == {
             "n": 1, "temperature": 1.0, "top_p": 1.0, "max_tokens": 6, "logprobs": 0,
             "stop_token_ids": folder.ends(policy),
@@ -220,7 +218,7 @@ class TestRequests:
     ) -> None:
         policy, shown = folder.load(policy_folder), [decode_films([film]) for film in films(2)]
         with closing(VllmWriter(policy_folder, **ON_CPU, draws=True)) as writer:
-            sampler = VllmSampler(writer, SETTINGS, seed=3, workspace=tmp_path)
+            sampler = VllmSampler(writer, SETTINGS, seed=3)
             for attempt in (0, 1, 2, 1):
                 sampler.draw(
                     policy.model, shown, [ASK] * len(shown), accelerator=alone(), step=5, attempt=attempt
@@ -235,9 +233,8 @@ class TestRequests:
         self, worker: RecordedVllm, policy_folder: Path, films: Any, tmp_path: Path
     ) -> None:
         policy, shown = folder.load(policy_folder), [decode_films([film]) for film in films(4)]
-        folder.save(policy, tmp_path / samplers.WEIGHTS)  # as the first process has left it for the second
         with closing(VllmWriter(policy_folder, **ON_CPU, draws=True)) as writer:
-            sampler = VllmSampler(writer, SETTINGS, seed=3, workspace=tmp_path)
+            sampler = VllmSampler(writer, SETTINGS, seed=3)
             sampler.draw(policy.model, shown[2:], [ASK] * len(shown[2:]), accelerator=alone(1), step=5)
             sampler.draw(policy.model, shown, [ASK] * len(shown), accelerator=alone(0), step=5)
         requests = [own for own in worker.asked() if "seeds" in own]
@@ -253,7 +250,7 @@ class TestRequests:
 
         policy, (film,) = folder.load(policy_folder), films(1)
         with closing(VllmWriter(policy_folder, **ON_CPU, draws=True)) as writer:
-            sampler = VllmSampler(writer, SETTINGS, seed=3, workspace=tmp_path)
+            sampler = VllmSampler(writer, SETTINGS, seed=3)
             sampler.draw(policy.model, [decode_films([film])], [ASK], accelerator=alone(), step=0)
         sent = Image.open(io.BytesIO(b64decode(worker.asked()[2]["films"][0][0])))
         np.testing.assert_array_equal(np.asarray(sent), np.asarray(decode_films([film])[0]))
@@ -263,7 +260,7 @@ class TestRequests:
     ) -> None:
         monkeypatch.setenv("WORLD_SIZE", "2")
         monkeypatch.setenv("RANK", "1")
-        with samplers.opened(settings("vllm"), policy_folder, tmp_path, {}):
+        with samplers.opened(settings("vllm"), policy_folder, {}):
             assert worker.asked()[0]["alone"] == {"RANK": "0", "WORLD_SIZE": "1"}
 
 
@@ -271,29 +268,9 @@ def settings(engine: str, device: str = "cpu") -> ArmSettings:
     return ArmSettings({}, SETTINGS | {"engine": engine}, {}, "float32", ASK, 3, 1, device)
 
 
-def test_adapters_are_merged_into_a_copy(policy_folder: Path, tmp_path: Path) -> None:
-    policy = folder.load(policy_folder)
-    target = {"rank": 4, "alpha": 8, "dropout": 0.0, "targets": ["model.language_model.layers.*.mlp.*_proj"]}
-    adapted = get_peft_model(policy.model, lora_config(target, policy.model))
-    with torch.no_grad():
-        for name, weight in adapted.named_parameters():
-            if "lora_B" in name:
-                weight.normal_(generator=torch.Generator().manual_seed(0))
-    before = {name: weight.clone() for name, weight in adapted.state_dict().items()}
-    ids = torch.tensor([[1, 2, 3, 4]])
-    expected = adapted(input_ids=ids).logits
-    samplers.write_weights(adapted, tmp_path)
-    written = type(policy.model).from_pretrained(tmp_path).eval()
-    torch.testing.assert_close(written(input_ids=ids).logits, expected, rtol=1e-4, atol=1e-4)
-    assert not torch.allclose(folder.load(policy_folder).model(input_ids=ids).logits, expected, atol=1e-2)
-    after = adapted.state_dict()
-    assert after.keys() == before.keys()
-    assert all(torch.equal(after[name], weight) for name, weight in before.items())
-
-
 class TestRefusals:
     def test_hf_needs_nothing(self, tmp_path: Path) -> None:
-        with samplers.opened(settings("hf"), tmp_path, tmp_path, {"python": "absent"}) as sampler:
+        with samplers.opened(settings("hf"), tmp_path, {"python": "absent"}) as sampler:
             assert sampler is None
 
     def test_an_interpreter_that_is_not_there(self) -> None:
@@ -336,9 +313,7 @@ class TestShippedPolicy:
         shown = [(film,) for film in films(6, size=112)]
         start = HfWriter(folder.load(SHIPPED))
         for writer in (start, changed, start):
-            VllmSampler(shipped, ASK, SETTINGS, seed=0, workspace=tmp_path)._hand_over(
-                writer.policy.model, alone()
-            )
+            VllmSampler(shipped, SETTINGS, seed=0)._hand_over(writer.policy.model)
             assert shipped.write(shown, ASK, max_new_tokens=60) == writer.write(shown, ASK, max_new_tokens=60)
         assert start.write(shown, ASK, max_new_tokens=60) != changed.write(shown, ASK, max_new_tokens=60)
 
@@ -351,9 +326,7 @@ class TestShippedPolicy:
         with torch.no_grad():
             for weight in writer.policy.model.model.visual.parameters():
                 weight.mul_(1.5)
-        VllmSampler(shipped, ASK, SETTINGS, seed=0, workspace=tmp_path)._hand_over(
-            writer.policy.model, alone()
-        )
+        VllmSampler(shipped, SETTINGS, seed=0)._hand_over(writer.policy.model)
         after = shipped.write(shown, ASK, max_new_tokens=40)
         assert after == writer.write(shown, ASK, max_new_tokens=40)
         assert after != before
@@ -370,7 +343,7 @@ class TestShippedPolicy:
     ) -> None:
         policy, shown = changed.policy, [decode_films([film]) for film in films(3, size=112)]
         how = SETTINGS | {"max_new_tokens": 24, "temperature": temperature, "top_p": top_p}
-        sampler = VllmSampler(shipped, ASK, how, seed=1, workspace=tmp_path)
+        sampler = VllmSampler(shipped, how, seed=1)
         for own, one in zip(
             shown,
             sampler.draw(policy.model, shown, [ASK] * len(shown), accelerator=alone(), step=2),
@@ -385,13 +358,11 @@ class TestShippedPolicy:
         self, shipped: VllmWriter, changed: HfWriter, films: Any, tmp_path: Path
     ) -> None:
         shown = [decode_films([film]) for film in films(1, size=112) for _ in range(6)]
-        sampler = VllmSampler(shipped, ASK, SETTINGS, seed=1, workspace=tmp_path)
+        sampler = VllmSampler(shipped, SETTINGS, seed=1)
         whole = sampler.draw(changed.policy.model, shown, [ASK] * len(shown), accelerator=alone(), step=2)
         assert whole == sampler.draw(
             changed.policy.model, shown, [ASK] * len(shown), accelerator=alone(), step=2
         )
-        (tmp_path / samplers.WEIGHTS).mkdir()
-        changed.policy.model.save_pretrained(tmp_path / samplers.WEIGHTS)
         assert whole[3:] == sampler.draw(
             changed.policy.model, shown[3:], [ASK] * len(shown[3:]), accelerator=alone(1), step=2
         )

@@ -3,7 +3,8 @@
 First request: ``open`` with the policy's folder as ``model``, ``dtype``, ``device`` (cpu or cuda),
 ``positions`` that it knows, ``gpu_memory``, ``films``, the most that a prompt may have, and
 ``logprobs_mode``, vLLM's.
-To train: ``load``, a folder with other weights of the policy.
+To train: ``load``, other weights of the policy: the ``file`` in memory that holds them, and of each of the
+``weights`` its name under which it is published, dtype, shape and first byte.
 Every other: ``prompts``, token ids with one mark a film; ``films``, PNG in base64, for each prompt;
 ``seeds``, one a prompt; ``sampling``, arguments of vLLM's SamplingParams; ``never``, ids of tokens that are
 not written.
@@ -14,8 +15,11 @@ where ``sampling`` asks for ``logprobs``, each token's log-probability.
 from __future__ import annotations
 
 import io
+import mmap
 from base64 import b64decode
+from collections.abc import Iterator
 from importlib import import_module
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +68,9 @@ class Engine:
         versions = {name: str(import_module(name).__version__) for name in ("vllm", "torch")}
         channel.about(versions | {"device": kind})
 
-    def load(self, folder: str) -> None:
+    def load(self, told: Request) -> None:
         """Take other weights, and forget what was computed with those before: read prompts and seen films."""
-        files = sorted(str(file) for file in Path(folder).glob("*.safetensors"))
-        read = import_module("vllm.model_executor.model_loader.weight_utils").safetensors_weights_iterator
-        # not by the folder's path, where vLLM would look for the processor from then on
-        self.llm.collective_rpc("reload_weights", kwargs={"weights_iterator": read(files, False)})
+        self.llm.collective_rpc("reload_weights", kwargs={"weights_iterator": read(told)})
         self.llm.apply_model(pack_again)
         self.llm.reset_prefix_cache()
         self.llm.llm_engine.reset_encoder_cache()
@@ -93,6 +94,16 @@ class Engine:
             channel.answer(
                 number, [report_fields(report, request["sampling"]["max_tokens"]) for report in reports]
             )
+
+
+def read(told: Request) -> Iterator[tuple[str, Any]]:
+    """The weights that lie in memory, by name; each is mapped, not copied."""
+    torch = import_module("torch")
+    with Path(told["file"]).open("rb") as file:
+        memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)  # torch wants what it may write
+    for name, dtype, shape, start in told["weights"]:
+        kind = getattr(torch, dtype)
+        yield name, torch.frombuffer(memory, dtype=kind, count=prod(shape), offset=start).reshape(shape)
 
 
 def pack_again(model: Any) -> None:

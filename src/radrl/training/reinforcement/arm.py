@@ -29,6 +29,8 @@ from radrl.training import length
 from radrl.training.callbacks import Report
 from radrl.training.preflight import check_training, check_watched
 from radrl.training.reinforcement import ArmSettings, samplers
+from radrl.training.reinforcement.frozen_start import Where
+from radrl.training.reinforcement.frozen_start import check as check_start
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.watching.rollouts import RolloutWatch
@@ -53,6 +55,7 @@ class Arm:
         labeler_models: what the stage labeler wrote.
         workspace: checkpoints.
         vllm: the section `compute.vllm`, where vLLM draws the rollouts.
+        frozen_start: where it lies while nothing asks it, as `compute.frozen_start`.
     """
 
     settings: ArmSettings
@@ -62,6 +65,7 @@ class Arm:
     labeler_models: Path
     workspace: Path
     vllm: Mapping[str, Any] = field(default_factory=dict)
+    frozen_start: Where = "device"
 
     @property
     def device(self) -> str:
@@ -74,6 +78,7 @@ class Arm:
         own, device = self.settings.arm.get("training", {}), place(self.device)
         check_training(training, own, films=films, policy=self.start, device=device, processes=processes)
         samplers.check(self.settings, self.vllm)
+        check_start(self.frozen_start, training, self.device)
         check_watched(training["watch"], len(self._watched))
         about = self._tried_rewards()
         passes, steps = length.passes(training, films), length.steps(training, films)
@@ -105,7 +110,7 @@ class Arm:
         parts = self._parts(beginning, texts["report"].tolist())
         with (
             parts["reward"].opened(),
-            samplers.opened(settings, self.start, self.workspace, self.vllm) as sampler,
+            samplers.opened(settings, self.start, self.vllm) as sampler,
         ):
             return optimise(
                 beginning,
@@ -117,6 +122,7 @@ class Arm:
                 device=device,
                 workspace=self.workspace,
                 dtype=settings.dtype,
+                frozen_start=self.frozen_start,
                 report=report,
                 observers=observers,
             )

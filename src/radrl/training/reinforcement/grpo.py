@@ -30,6 +30,7 @@ from radrl.training import batches, device_placement, length, tuning
 from radrl.training.callbacks import Report, StepReport, silent
 from radrl.training.preflight import check_films
 from radrl.training.reinforcement import trl_forms
+from radrl.training.reinforcement.frozen_start import Where
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.samplers import Sampler
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
@@ -91,6 +92,7 @@ def optimise(
     device: torch.device = device_placement.CPU,
     workspace: Path,
     dtype: str = "float32",
+    frozen_start: Where = "device",
     report: Report = silent,
     watch: Watch | None = None,
     rollouts: RolloutWatch | None = None,
@@ -110,6 +112,7 @@ def optimise(
         device: where it trains.
         workspace: folder of checkpoints; training goes on from the last one in it.
         dtype: of the weights that do not train: frozen parts, the base under adapters, the frozen start.
+        frozen_start: where it lies while nothing asks it; the numbers are the same.
         report: told each step's numbers.
         watch: validation films whose reports are read as training goes on; a look changes no weight, and
             `settings["watch"]` says whether looks decide when training ends and which weights are kept.
@@ -138,6 +141,7 @@ def optimise(
         oracle=oracle,
         sampler=sampler,
         dynamic_sampling=settings.get("dynamic_sampling"),
+        frozen_start=frozen_start,
         advantage=settings["advantage"],
         reward_sum=settings.get("reward_sum", "sum"),
         args=arguments,

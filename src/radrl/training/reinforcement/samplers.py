@@ -4,7 +4,8 @@ radrl's own loop may draw with a copy in bfloat16, which is half the bytes to re
 processes hold parts of the weights, each has the whole copy, so they gather them once a batch.
 
 vLLM stands in a process of its own, which each process of a training has for its share of the rollouts.
-Before a batch is drawn the first one writes the policy's weights, all engines load them, and the folder goes.
+Before a batch is drawn each process lays the policy's weights into memory that its engine reads them from,
+one after another, those of adapters merged.
 
 A rollout's draws follow from the seed, the step and its place among the step's rollouts: not from a generator
 that a resumed training would have to find again, nor from how many processes there are.
@@ -12,10 +13,8 @@ that a resumed training would have to find again, nor from how many processes th
 
 from __future__ import annotations
 
-import copy
 import io
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -23,24 +22,18 @@ from typing import Any, Final, Protocol
 
 import torch
 from accelerate import Accelerator
-from peft import PeftModel
 from PIL import Image
 
-from radrl.policy import folder, hf_writer, token_draws
+from radrl.policy import folder, hf_writer, shared_prefill, token_draws, weight_transfer
 from radrl.policy.folder import Policy
 from radrl.policy.vllm_writer import MEND, NAME, VllmWriter, place_of, seed_of
 from radrl.policy.writer import Drawn, Vllm
 from radrl.process.devices import local_rank, place, processes
 from radrl.process.isolated.talk import interpreter
-from radrl.storage import complete_weights
-from radrl.storage.whole_files import replacing
 from radrl.training.preflight import SettingsError
 from radrl.training.reinforcement import ArmSettings
-from radrl.training.tuning import finished, plain_weights
+from radrl.training.tuning import plain_weights
 from radrl.training.watching.history_rows import DIVERGED
-
-WEIGHTS: Final = "weights"
-"""In the workspace, for as long as engines load them."""
 
 Pictures = Sequence[Image.Image]
 """The films of one sample."""
@@ -86,15 +79,11 @@ class VllmSampler:
         writer: opened to draw.
         settings: max_new_tokens, temperature and top_p of `radrl.params.training.Training`.
         seed: of the training.
-        workspace: an existing folder that all processes see.
     """
 
-    def __init__(
-        self, writer: VllmWriter, settings: Mapping[str, Any], *, seed: int, workspace: Path
-    ) -> None:
+    def __init__(self, writer: VllmWriter, settings: Mapping[str, Any], *, seed: int) -> None:
         self.writer, self.seed = writer, seed
         self.how = {name: settings[name] for name in ("max_new_tokens", "temperature", "top_p")}
-        self.weights = workspace / WEIGHTS
 
     def draw(
         self,
@@ -108,24 +97,17 @@ class VllmSampler:
     ) -> list[Drawn]:
         """See `Sampler`."""
         if not attempt:
-            self._hand_over(model, accelerator)
+            self._hand_over(model)
         first, again = accelerator.process_index * len(films), (attempt,) if attempt else ()
         seeds = [seed_of(self.seed, step, first + row, *again) for row in range(len(films))]
         return self.writer.draw(
             [[_png(film) for film in own] for own in films], prompts, seeds=seeds, **self.how
         )
 
-    def _hand_over(self, model: Any, accelerator: Accelerator) -> None:
-        """Let all engines load the weights that the first process writes."""
-        if accelerator.is_main_process:
-            complete_weights.check_numbers(model, "the policy that trains", mend=DIVERGED)
-            with replacing(self.weights) as folder:
-                write_weights(model, folder)
-        accelerator.wait_for_everyone()
-        self.writer.load(self.weights)
-        accelerator.wait_for_everyone()
-        if accelerator.is_main_process:
-            shutil.rmtree(self.weights)
+    def _hand_over(self, model: Any) -> None:
+        """Let this process' engine load the weights, which are the same in all processes."""
+        weights = weight_transfer.published(shared_prefill.bare(model), plain_weights(model))
+        self.writer.load(weights, mend=DIVERGED)
 
 
 class RoundedSampler:
@@ -178,17 +160,6 @@ def round_weights(model: Any, into: Any) -> None:
         copies[name].copy_(getattr(weight, "full_tensor", lambda own=weight: own)())
 
 
-def write_weights(model: Any, folder: Path) -> None:
-    """Write a policy's weights as every engine reads them.
-
-    Args:
-        model: that trains; adapters are merged into a copy of it.
-        folder: an existing folder.
-    """
-    plain = finished(copy.deepcopy(model)) if isinstance(model, PeftModel) else model
-    plain.save_pretrained(folder)
-
-
 def check(settings: ArmSettings, vllm: Mapping[str, Any]) -> None:
     """Refuse, before anything is loaded, an engine that cannot draw this training's rollouts.
 
@@ -213,15 +184,12 @@ def check(settings: ArmSettings, vllm: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def opened(
-    settings: ArmSettings, start: Path, workspace: Path, vllm: Mapping[str, Any]
-) -> Iterator[Sampler | None]:
+def opened(settings: ArmSettings, start: Path, vllm: Mapping[str, Any]) -> Iterator[Sampler | None]:
     """The engine that an arm's rollouts are drawn by, for the time of a block.
 
     Args:
         settings: of the arm.
         start: the policy's folder.
-        workspace: of the training.
         vllm: the section `compute.vllm`.
 
     Yields:
@@ -250,7 +218,7 @@ def opened(
         variables=_ALONE if several else None,
     )
     with closing(writer):
-        yield VllmSampler(writer, training, seed=seed, workspace=workspace)
+        yield VllmSampler(writer, training, seed=seed)
 
 
 def _png(film: Image.Image) -> bytes:

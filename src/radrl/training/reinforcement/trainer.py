@@ -31,7 +31,6 @@ from trl.trainer.utils import (
     split_pixel_values_by_grid,
     split_tensor_dict,
     unsplit_pixel_values_by_grid,
-    use_adapter,
 )
 
 from radrl.algorithms import importance
@@ -43,6 +42,7 @@ from radrl.training.reinforcement import groups as by_group
 from radrl.training.reinforcement import shared_forward, shares
 from radrl.training.reinforcement.drawing import DrawsRollouts
 from radrl.training.reinforcement.dynamic_sampling import SamplesDynamically
+from radrl.training.reinforcement.frozen_start import AsksFrozenStart, Where
 from radrl.training.reinforcement.oracle import (
     AveragedRates,
     Batch,
@@ -66,7 +66,13 @@ logger = logging.getLogger(__name__)
 
 
 class ReportGRPOTrainer(
-    SamplesDynamically, DrawsRollouts, ComputesAsWhole, RestoresWeights, RestoresDraws, GRPOTrainer
+    SamplesDynamically,
+    DrawsRollouts,
+    AsksFrozenStart,
+    ComputesAsWhole,
+    RestoresWeights,
+    RestoresDraws,
+    GRPOTrainer,
 ):
     """TRL's trainer with radrl's advantages and credit.
 
@@ -79,6 +85,7 @@ class ReportGRPOTrainer(
         sampler: draws the rollouts from another engine; nothing for the policy's own loop.
         dynamic_sampling: the keys of `radrl.params.training.DynamicSampling`; nothing where groups of equal
             rewards stay as they are.
+        frozen_start: where it lies while nothing asks it.
         **trl: everything `trl.GRPOTrainer` takes but the reward functions.
     """
 
@@ -92,6 +99,7 @@ class ReportGRPOTrainer(
         oracle: Oracle | None = None,
         sampler: Sampler | None = None,
         dynamic_sampling: Mapping[str, Any] | None = None,
+        frozen_start: Where = "device",
         **trl: Any,
     ) -> None:
         arguments = trl.pop("args")
@@ -113,6 +121,7 @@ class ReportGRPOTrainer(
         for own in known:
             bare = shared_prefill.bare(own)
             families.family_of_model(bare).ready(bare)
+        self._put_start(frozen_start)
         self.beside: Texts | None = None
         self.last_of_texts: torch.Tensor | None = None
         self.reward, self.credit, self.oracle, self.averaged_rates = reward, credit, oracle, AveragedRates()
@@ -221,15 +230,6 @@ class ReportGRPOTrainer(
             return known
         of_rollouts = mean_by_length(rollouts, batch["completion_mask"])
         return known | {"reference_start": found[own], "rollout_start": of_rollouts}
-
-    @contextmanager
-    def _frozen_start(self) -> Iterator[Any]:
-        """The policy that training started from; of adapters their base."""
-        if self.ref_model is not None:
-            yield self.ref_model
-        else:
-            with use_adapter(self.accelerator.unwrap_model(self.model), None):
-                yield self.model
 
     def _prepare_inputs(self, generation_batch: Any) -> Any:
         """TRL's without its shuffling, which would scatter a film's rollouts over the parts of a step.

@@ -1,0 +1,92 @@
+"""Weights through memory: what arrives is what a folder would have held, and nothing stays."""
+
+from __future__ import annotations
+
+import copy
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from peft import get_peft_model
+from safetensors.torch import load_file
+
+from radrl.policy import folder, shared_prefill, vllm_writer, weight_transfer
+from radrl.storage.complete_weights import WeightsError
+from radrl.training import tuning
+
+LORA = {"rank": 4, "alpha": 8, "dropout": 0.0, "targets": ["*q_proj", "*mlp.*_proj"]}
+MEND = "Mend it."
+MEMORY = Path("/dev/shm")
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Any]:
+    """The worker's reading, in this process."""
+    monkeypatch.setattr(sys, "path", [str(vllm_writer.SCRIPT.parent), *sys.path])
+    found: Callable[[Any], Any] = runpy.run_path(str(vllm_writer.SCRIPT))["read"]
+    return found
+
+
+def sent(model: Any) -> Any:
+    """The weights of a model as a sampler hands them over."""
+    return weight_transfer.published(shared_prefill.bare(model), tuning.plain_weights(model))
+
+
+def adapted(model: Any) -> Any:
+    """The same with adapters that have learnt something, on a base in bfloat16."""
+    tuning.freeze(model, "lora", "bfloat16")
+    found = get_peft_model(model, tuning.lora_config(LORA, model))
+    with torch.no_grad():
+        for name, weight in found.named_parameters():
+            if "lora_B" in name:
+                weight.normal_(generator=torch.Generator().manual_seed(len(name)))
+    return found
+
+
+@pytest.mark.parametrize("adapters", [False, True], ids=["whole", "adapters"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_what_arrives_is_what_a_folder_would_hold(
+    family_folder: Path, tmp_path: Path, read: Callable[[Any], Any], dtype: str, adapters: bool
+) -> None:
+    model = folder.load(family_folder).model
+    model = adapted(model) if adapters else model
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    tuning.finished(copy.deepcopy(model)).save_pretrained(tmp_path)
+    expected = load_file(tmp_path / "model.safetensors")
+    with weight_transfer.in_memory(sent(model), folder.DTYPES[dtype], mend=MEND) as told:
+        found = dict(read(told))
+    assert found.keys() == expected.keys()
+    for name, weight in found.items():
+        wanted = expected[name].to(folder.DTYPES[dtype])
+        assert weight.dtype == wanted.dtype
+        assert torch.equal(weight, wanted), name
+    after = model.state_dict()
+    assert all(torch.equal(after[name], weight) for name, weight in before.items())
+
+
+def test_nothing_stays(policy_folder: Path) -> None:
+    model, before = folder.load(policy_folder).model, set(MEMORY.iterdir())
+    with weight_transfer.in_memory(sent(model), torch.float32, mend=MEND) as told:
+        held = sum(weight.numel() for weight in model.parameters()) * 4
+        assert Path(told["file"]).stat().st_size == held
+        assert set(MEMORY.iterdir()) <= before
+    assert not Path(told["file"]).exists()
+
+
+def test_weights_that_are_no_numbers_are_named(policy_folder: Path) -> None:
+    model = folder.load(policy_folder).model
+    with torch.no_grad():
+        model.model.visual.patch_embed.proj.weight.view(-1)[3] = torch.nan
+    sending = weight_transfer.in_memory(sent(model), torch.float32, mend=MEND)
+    with pytest.raises(WeightsError, match=rf"NaN or infinity in \S*patch_embed\.proj\.weight.*{MEND}"):
+        sending.__enter__()
+
+
+def test_a_weight_that_a_checkpoint_has_in_pieces_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weight_transfer, "revert_weight_conversion", lambda *_: {"a": 1, "b": 2})
+    with pytest.raises(WeightsError, match=r"fused of Linear is 2 tensors.*training\.engine to hf"):
+        list(weight_transfer.published(torch.nn.Linear(1, 1), [("fused", torch.ones(1))]))
