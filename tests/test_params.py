@@ -387,8 +387,8 @@ def test_every_problem_is_listed_at_once(values: Values) -> None:
 
 
 def test_arm_overrides_any_training_key_of_the_right_type(values: Values) -> None:
-    for key in Training.model_fields:
-        override = {key: values["training"].get(key)}
+    for key, field in Training.model_fields.items():
+        override = {key: values["training"].get(key, field.default)}
         assert validate(put(values, "arms.grpo.training", override)).arms["grpo"].training == override
 
 

@@ -104,9 +104,12 @@ def test_clinical_parts_are_those_that_say_so() -> None:
         "radgraph_rules": {"beta": 2.0},
         "green_rules": {},
         "length": {},
+        "repetition": {},
     }
-    assert [*settings] == names("reward")
+    with_weights = ["radgraph", "radeval", "green", "sentence_sets"]  # of the user's: not built here
+    assert [name for name in names("reward") if name not in with_weights] == [*settings]
     weighed = {name: own | {"weight": 1.0} for name, own in settings.items()}
     built = build(weighed, RulesLabeler(), references=["The heart is big.", "Clear."]).parts
     clinical = [name for name, part in zip(settings, built, strict=True) if part.reward.clinical]
-    assert clinical == clinical_names()
+    assert clinical == [name for name in clinical_names() if name not in with_weights]
+    assert [name for name in with_weights if name in clinical_names()] == ["radgraph", "radeval", "green"]
