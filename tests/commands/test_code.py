@@ -12,7 +12,7 @@ import yaml
 
 from kedro_repro.code_digests import CODE_FILE, digests
 from kedro_repro.project import load
-from radrl.commands import code
+from radrl.commands import stages
 
 ROOT = Path(__file__).parents[2]
 
@@ -89,11 +89,11 @@ def test_the_projects_own_package_is_started(other, monkeypatch):
         started.append((program, arguments, environment["PYTHONPATH"].split(os.pathsep)))
         raise Replaced
 
-    monkeypatch.setattr(code.os, "execve", execve)
-    monkeypatch.setattr(code.sys, "orig_argv", ["python", "-m", "radrl.commands", "code"])
+    monkeypatch.setattr(stages.os, "execve", execve)
+    monkeypatch.setattr(stages.sys, "orig_argv", ["python", "-m", "radrl.commands", "code"])
     monkeypatch.setenv("PYTHONPATH", "elsewhere")
     with pytest.raises(Replaced):
-        code._be_of(other)
+        stages._be_of(other)
     assert started == [
         (sys.executable, [sys.executable, "-m", "radrl.commands", "code"], [str(other / "src"), "elsewhere"])
     ]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from radrl.commands import dag
+from radrl.commands import stages
 
 ROOT = Path(__file__).parents[2]
 SCREEN = 120
@@ -26,7 +26,7 @@ def test_the_shipped_pipeline_fits_a_screen_and_no_stage_is_left_out(
 
 def test_an_arrow_that_follows_from_others_is_not_drawn() -> None:
     reads = [("b", "a"), ("c@x", "b"), ("c@y", "b"), ("c@x", "a"), ("b", "code")]
-    assert dag.draw_graph(["a", "b", "c@x", "c@y", "code"], reads) == dag.draw_graph(
+    assert stages.draw_graph(["a", "b", "c@x", "c@y", "code"], reads) == stages.draw_graph(
         ["a", "b", "c@z"], [("b", "a"), ("c@z", "b")]
     )
 

@@ -640,9 +640,9 @@ def _claims(folder: Path, path: Path) -> int:
 
 
 def _seal(folder: Path, path: Path) -> None:
-    from radrl.training import checkpoint_digests
+    from radrl.training import checkpoints
 
-    assert isinstance(checkpoint_digests.altered(folder), list)
+    assert isinstance(checkpoints.altered(folder), list)
 
 
 def _pointer(folder: Path, path: Path) -> None:

@@ -18,9 +18,10 @@ import yaml
 
 from radrl.credit.base import Rollouts
 from radrl.evaluation import paired
+from radrl.evaluation.paired import tabulate_with_tests
 from radrl.params.messages import ParamsError
 from radrl.params.schema import validate
-from radrl.pipelines.analyses import groups, lines, masking, page, rewards, table
+from radrl.pipelines.analyses import groups, masking, page, rewards, table
 from radrl.pipelines.analyses.groups import AnalysisSettings
 from radrl.pipelines.analyses.nodes import (
     draw_analyses,
@@ -255,7 +256,7 @@ def test_pools_that_differ_are_told_apart_and_equal_ones_are_not() -> None:
     films = [f"f{i}" for i in range(60)]
     scores = np.array([[0, i % 2 or i >= 30] for i in range(60)], float)
     pools = {"random": films[:30], "ddsampling": films[30:], "same": films[:30]}
-    found = lines.tabulate(
+    found = tabulate_with_tests(
         rewards.by_pool(scores, films, pools, std="population"),
         films,
         reference="random",

@@ -13,7 +13,7 @@ import pytest
 from radrl.data.pretraining_seed import SeenFilms, note_on
 from radrl.pipelines.policy import make_base_policy
 from radrl.storage import pointers
-from radrl.training.resume import last_checkpoint
+from radrl.training.checkpoints import last_checkpoint
 from radrl.training.supervised import pretraining
 
 

@@ -10,8 +10,8 @@ import pyarrow.dataset as ds
 import pytest
 
 from radrl.pipelines.sft import cold_start
+from radrl.training.checkpoints import last_checkpoint
 from radrl.training.preflight import SettingsError
-from radrl.training.resume import last_checkpoint
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import pyarrow.dataset as ds
 import pytest
 from small_arms import Letters, train_inputs, train_stage
 
+from radrl.training.checkpoints import last_checkpoint
 from radrl.training.preflight import SettingsError
 from radrl.training.reinforcement import arm as arms
-from radrl.training.resume import last_checkpoint
 
 
 @pytest.fixture

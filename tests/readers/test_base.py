@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from radrl.readers.base import best_f1
+from radrl.readers import best_f1
 
 
 def of(probabilities: list[float], targets: list[int]) -> float:

@@ -23,8 +23,8 @@ from radrl.policy.folder import Policy
 from radrl.policy.vllm_writer import VllmWriter
 from radrl.rewards.base import Part, RewardSum
 from radrl.storage.complete_weights import WeightsError
-from radrl.training import resume, shards
-from radrl.training.checkpoint_digests import seal
+from radrl.training import checkpoints, shards
+from radrl.training.checkpoints import seal
 from radrl.training.reinforcement import grpo
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 from radrl.training.reinforcement.samplers import VllmSampler
@@ -111,7 +111,7 @@ def test_a_supervised_checkpoint_that_is_not_all_there_is_refused(
     assert said.startswith(str(work / "checkpoint-1"))
     assert ONE[tunes][0] in said
     assert ("unknown" if kind == "more" else name) in said
-    assert said.endswith(f". {resume.GO_ON}")
+    assert said.endswith(f". {checkpoints.GO_ON}")
 
 
 @pytest.mark.parametrize("tunes", ["full", "lora"])
@@ -128,13 +128,13 @@ def test_a_reinforced_checkpoint_with_no_numbers_is_refused(
 def test_adapters_that_are_gone_are_named(policy: Policy, tmp_path: Path) -> None:
     adapted = get_peft_model(policy.model, lora_config(LORA, policy.model))
     with pytest.raises(WeightsError, match=r"adapter_model\.safetensors is not there\. Delete"):
-        resume.check_adapters(adapted, tmp_path)
+        checkpoints.check_adapters(adapted, tmp_path)
     adapted.save_pretrained(tmp_path)
-    resume.check_adapters(adapted, tmp_path)
+    checkpoints.check_adapters(adapted, tmp_path)
     content = (tmp_path / "adapter_model.safetensors").read_bytes()
     (tmp_path / "adapter_model.safetensors").write_bytes(content[:-1])
     with pytest.raises(WeightsError, match=r"adapter_model\.safetensors is cut short or damaged"):
-        resume.check_adapters(adapted, tmp_path)
+        checkpoints.check_adapters(adapted, tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["gone", "more", "odd"])

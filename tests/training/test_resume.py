@@ -15,9 +15,8 @@ from trl.trainer.utils import RepeatSampler
 
 from radrl.policy.folder import Policy
 from radrl.storage.workspaces import claim
-from radrl.training import resume
-from radrl.training.checkpoint_digests import SEAL, seal
-from radrl.training.resume import EpochOrder, RestoresDraws, last_checkpoint, writing
+from radrl.training import checkpoints
+from radrl.training.checkpoints import SEAL, EpochOrder, RestoresDraws, last_checkpoint, seal, writing
 
 
 def checkpoint(workspace: Path, step: int, *, sealed: bool = True) -> Path:
@@ -129,11 +128,11 @@ def test_a_devices_state_is_one_or_a_list_of_them(tmp_path: Path) -> None:
     """As transformers keeps it of one process, and of each of several."""
     states = torch.tensor([1, 2], dtype=torch.uint8)
     torch.save({"cuda": states}, tmp_path / "rng_state.pth")
-    resume._name_first(tmp_path, alone=False)
+    checkpoints._name_first(tmp_path, alone=False)
     (own,) = torch.load(tmp_path / "rng_state_0.pth", weights_only=True)["cuda"]
     assert torch.equal(own, states)
     (tmp_path / "rng_state.pth").unlink()
-    resume._name_first(tmp_path, alone=True)
+    checkpoints._name_first(tmp_path, alone=True)
     assert torch.equal(torch.load(tmp_path / "rng_state.pth", weights_only=True)["cuda"], states)
 
 
@@ -141,7 +140,7 @@ def test_optimizer_is_restored_to_the_device_that_transformers_names_of_several_
     """Releases of transformers before 5.23 ask for `cpu:0` where two processes train on CPUs."""
     torch.save({"moments": torch.arange(3.0)}, tmp_path / "optimizer.pt")
 
-    resume.accept_indexed_cpu()
+    checkpoints.accept_indexed_cpu()
     restored = torch.load(tmp_path / "optimizer.pt", map_location=torch.device("cpu", 0), weights_only=True)
 
     assert restored["moments"].tolist() == [0.0, 1.0, 2.0]

@@ -39,7 +39,13 @@ _COMMANDS: Final = {
 }
 """With their one-line help: a command's module is imported when it is asked for."""
 
-_BESIDE: Final = {"rexrank-pairs": "rexrank:pairs", "serve": "servers:serve", "ui": "servers:ui"}
+_BESIDE: Final = {
+    "code": "stages:code",
+    "dag": "stages:dag",
+    "rexrank-pairs": "rexrank:pairs",
+    "serve": "servers:serve",
+    "ui": "servers:ui",
+}
 """Commands that share a module, and what they are there; any other is `command` of the module of its name."""
 
 

@@ -22,7 +22,7 @@ from radrl.readers import NETWORK, PROBE, PROBE_OF_BASE
 if TYPE_CHECKING:
     import torch
 
-    from radrl.readers.base import Reader
+    from radrl.readers import Reader
 
 
 AVERAGINGS: Final = ("sample", "macro", "micro")
@@ -116,7 +116,7 @@ def _drawn(known: pd.DataFrame, at_most: int, seed: int) -> pd.DataFrame:
 
 def _read(reader: Reader[Any], corpus: ds.Dataset, learned: pd.DataFrame, scored: pd.DataFrame) -> BoolArray:
     """Let a reader learn, choose its thresholds, and read the scored films, shape (N, 14)."""
-    from radrl.readers.base import best_f1
+    from radrl.readers import best_f1
 
     def prepare(known: pd.DataFrame) -> Any:
         return reader.prepare(corpora.Films(corpus, sample_ids=known["sample_id"].tolist()))

@@ -53,8 +53,8 @@ def make_base_policy(
     from radrl.data.prompts import of_split
     from radrl.process.devices import pin, place
     from radrl.storage.workspaces import claim, fingerprint
+    from radrl.training.checkpoints import writing
     from radrl.training.preflight import check_supervised
-    from radrl.training.resume import writing
     from radrl.training.supervised.pretraining import pretrained
 
     where = place(device)

@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from radrl.algorithms.f_measure import BoolArray
 from radrl.observations import OBSERVATIONS
-from radrl.readers.base import Films, Probabilities, mean_of_films
+from radrl.readers import Films, Probabilities, mean_of_films
 from radrl.storage import complete_weights
 
 BATCH: Final = 128

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from radrl.algorithms.f_measure import BoolArray
 from radrl.policy.encoding import merged_tokens
 from radrl.policy.folder import Policy
-from radrl.readers.base import Films, Probabilities, mean_of_films
+from radrl.readers import Films, Probabilities, mean_of_films
 
 BATCH: Final = 32
 """Samples whose films are shown to the tower at once."""

@@ -81,7 +81,7 @@ def train(
     processes = compute["processes"] if compute else 1
     job.prepare(processes)
     if compute is None or processes == 1:
-        from radrl.training.resume import writing
+        from radrl.training.checkpoints import writing
 
         policy, curve = job.run(report, observers())
         return writing(policy, job.workspace), pd.DataFrame(curve)

@@ -9,8 +9,7 @@ from radrl.policy.folder import Policy
 from radrl.storage import complete_weights
 from radrl.training import shards, tuning
 from radrl.training.callbacks import history
-from radrl.training.checkpoint_digests import Seals
-from radrl.training.resume import accept_indexed_cpu, last_checkpoint, restore_best
+from radrl.training.checkpoints import Seals, accept_indexed_cpu, last_checkpoint, restore_best
 
 TOO_SMALL: Final = "Set policy.dtype to bfloat16 or float32: float16 is too small for its weights"
 """What is left where all numbers of its folder are finite."""
@@ -35,7 +34,8 @@ def trained(
     Raises:
         radrl.training.preflight.SettingsError: when processes share weights in a way that is refused, or not
             as those that wrote the last checkpoint.
-        radrl.training.resume.CheckpointError: when the checkpoint of the best look is not what was written.
+        radrl.training.checkpoints.CheckpointError: when the checkpoint of the best look is not what was
+            written.
         radrl.storage.complete_weights.WeightsError: when the checkpoint is not all there, or it, the policy
             or its frozen start holds what is no number.
     """

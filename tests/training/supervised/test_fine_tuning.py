@@ -10,7 +10,7 @@ import pytest
 
 from radrl.policy import folder
 from radrl.policy.folder import Policy
-from radrl.training.checkpoint_digests import SEAL
+from radrl.training.checkpoints import SEAL
 from radrl.training.supervised import fine_tuning
 from radrl.training.supervised.fine_tuning import Examples, fine_tune
 

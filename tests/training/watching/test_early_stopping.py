@@ -16,9 +16,9 @@ from radrl.credit.uniform import Uniform
 from radrl.policy import folder
 from radrl.policy.folder import Policy
 from radrl.rewards.base import Part, RewardSum
+from radrl.training.checkpoints import CheckpointError
 from radrl.training.reinforcement import grpo
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
-from radrl.training.resume import CheckpointError
 from radrl.training.watching.early_stopping import best_look, has_run_out
 
 COLUMN = "watch/ce_signs_sample14_f1"

@@ -12,8 +12,9 @@ from radrl.algorithms.f_measure import BoolArray, FloatArray, report_f1
 from radrl.algorithms.masking import Unit, label_modification_ratio, mask_text, top_tokens
 from radrl.evaluation import SummedMetrics, mean_metrics
 from radrl.evaluation.draws import Draw, generator
+from radrl.evaluation.paired import tabulate_with_tests
 from radrl.labelers import Labeler, LabelMatrix
-from radrl.pipelines.analyses import groups, lines
+from radrl.pipelines.analyses import groups
 from radrl.pipelines.analyses.groups import AnalysisSettings
 
 if TYPE_CHECKING:
@@ -146,14 +147,14 @@ def tabulate(
         settings: the labelers, how rewards and ratios are counted, and the resamples.
 
     Returns:
-        A line a labeler, strategy and metric, with the columns of `lines.tabulate`, and how many films and
+        A line a labeler, strategy and metric, with the columns of `tabulate_with_tests`, how many films and
         rollouts.
     """
     patients = groups.patients(frame)
     unit, f1 = settings.analyses["masking"]["unit"], settings.analyses["f1"]
     found: list[dict[str, Any]] = []
     for name in settings.readers:
-        tabulated = lines.tabulate(
+        tabulated = tabulate_with_tests(
             rows(reader(name), rollouts, masked, unit=unit, f1=f1),
             patients,
             reference=RANDOM,

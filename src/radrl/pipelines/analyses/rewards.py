@@ -17,7 +17,8 @@ from radrl.algorithms.ddsampling import StandardDeviation, reward_std, unique_re
 from radrl.algorithms.f_measure import FloatArray
 from radrl.evaluation import SummedMetrics, mean_metrics
 from radrl.evaluation.draws import Draw, generator
-from radrl.pipelines.analyses import groups, lines
+from radrl.evaluation.paired import tabulate_with_tests
+from radrl.pipelines.analyses import groups
 from radrl.pipelines.analyses.groups import AnalysisSettings
 
 METRICS: Final = ("zero_variance_ratio", "unique_rewards", "mean_reward_std")
@@ -106,11 +107,11 @@ def tabulate(
         settings: which standard deviation, whose labels gave the rewards, and the resamples.
 
     Returns:
-        A line a pool and metric, with the columns of `lines.tabulate`, how many films, K as group, and the
-        labeler.
+        A line a pool and metric, with the columns of `tabulate_with_tests`, how many films, K as group
+        and the labeler.
     """
     group, std = groups.group_size(frame), settings.analyses["reward_diversity"]["std"]
-    found = lines.tabulate(
+    found = tabulate_with_tests(
         by_pool(rewards.reshape(-1, group), frame["sample_id"].iloc[::group].tolist(), pools, std=std),
         groups.patients(frame),
         reference=REFERENCE,

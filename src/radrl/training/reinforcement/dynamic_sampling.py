@@ -26,9 +26,9 @@ from trl.data_utils import prepare_multimodal_messages
 
 from radrl.algorithms.f_measure import BoolArray, FloatArray
 from radrl.algorithms.total_reward import group_totals
+from radrl.training.checkpoints import epoch_seed
 from radrl.training.reinforcement.groups import equal
 from radrl.training.reinforcement.trl_forms import silenced
-from radrl.training.resume import epoch_seed
 
 OVER_TOKENS: Final = ("cispo", "dapo", "vespo")
 """Losses that TRL divides by the tokens of the whole batch, which are counted again of what is left."""

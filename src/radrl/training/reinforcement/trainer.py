@@ -38,6 +38,7 @@ from radrl.algorithms.total_reward import clinical_totals
 from radrl.credit.base import Credit, Rollouts, by_token, weight_numbers
 from radrl.policy import families, shared_prefill
 from radrl.rewards.base import RewardSum
+from radrl.training.checkpoints import EpochOrder, RestoresDraws, RestoresWeights
 from radrl.training.reinforcement import groups as by_group
 from radrl.training.reinforcement import shared_forward, shares
 from radrl.training.reinforcement.drawing import DrawsRollouts
@@ -59,7 +60,6 @@ from radrl.training.reinforcement.samplers import Sampler
 from radrl.training.reinforcement.shared_forward import Rollouts as Rows
 from radrl.training.reinforcement.shared_forward import Texts
 from radrl.training.reinforcement.trl_forms import as_trl, silenced
-from radrl.training.resume import EpochOrder, RestoresDraws, RestoresWeights
 from radrl.training.shards import ComputesAsWhole
 
 logger = logging.getLogger(__name__)

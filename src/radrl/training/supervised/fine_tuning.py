@@ -21,7 +21,7 @@ from radrl.policy.writer import Prompt, of_each
 from radrl.process.devices import processes
 from radrl.training import batches, device_placement, tuning
 from radrl.training.callbacks import Report, StepReport, silent
-from radrl.training.resume import EpochOrder, RestoresWeights
+from radrl.training.checkpoints import EpochOrder, RestoresWeights
 from radrl.training.running import trained
 from radrl.training.shards import ComputesAsWhole
 

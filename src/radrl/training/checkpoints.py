@@ -1,9 +1,14 @@
-"""Going on after a kill from the checkpoints of transformers' trainers."""
+"""Checkpoints of transformers' trainers: sealed when they are whole, and gone on from after a kill.
+
+A seal says what a checkpoint held when it was written, so that one cut short or altered since is recognised.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
+import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -14,15 +19,19 @@ import torch
 from peft import PeftModel, get_peft_model_state_dict
 from peft.utils import SAFETENSORS_WEIGHTS_NAME
 from torch.utils.data import Sampler
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_pt_utils import safe_globals
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from radrl.policy import folder
-from radrl.storage import complete_weights
+from radrl.storage import complete_weights, json_files
 from radrl.storage.whole_files import whole_file
-from radrl.training.checkpoint_digests import SEAL, altered, is_sealed
 
 CHECKPOINT = "checkpoint-*"
+SEAL: Final = "seal.json"
+"""In a checkpoint, written last: size and CRC-32 of each of its files."""
+
+_PART: Final = 1 << 20
 FIRST_ALONE: Final = "rng_state.pth"
 FIRST_OF_SEVERAL: Final = "rng_state_0.pth"
 """transformers' names of the first process' generators, in a checkpoint."""
@@ -38,6 +47,77 @@ class CheckpointError(RuntimeError):
 
 
 _log = logging.getLogger(__name__)
+
+
+class Seals(TrainerCallback):
+    """Seals each checkpoint, once every process has written its part."""
+
+    def on_save(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        """Called by the trainer, in each process, after a checkpoint."""
+        if torch.distributed.is_initialized():
+            torch.distributed.barrier()
+        if state.is_world_process_zero:
+            assert args.output_dir is not None
+            seal(Path(args.output_dir) / f"{PREFIX_CHECKPOINT_DIR}-{state.global_step}")
+
+
+def seal(checkpoint: Path) -> None:
+    """Write down what a checkpoint holds.
+
+    Args:
+        checkpoint: its folder, finished.
+    """
+    with whole_file(checkpoint / SEAL) as stream:
+        stream.write(json.dumps(_held(checkpoint), indent=1, sort_keys=True).encode())
+
+
+def is_sealed(checkpoint: Path) -> bool:
+    """Whether a checkpoint was written to its end.
+
+    Args:
+        checkpoint: its folder.
+    """
+    return (checkpoint / SEAL).is_file()
+
+
+def altered(checkpoint: Path) -> list[str]:
+    """Files that are not what they were when the checkpoint was sealed.
+
+    Args:
+        checkpoint: its folder, sealed.
+
+    Returns:
+        Their names, also of those that are gone; the seal's own when it cannot be read. New ones do not
+        count: resumption puts the generators' state there under another name.
+    """
+    try:
+        sealed = json_files.read(checkpoint / SEAL)
+    except json_files.NoJson:
+        return [SEAL]
+    if not isinstance(sealed, dict):
+        return [SEAL]
+    held = _held(checkpoint)
+    return sorted(name for name, own in sealed.items() if held.get(name) != own)
+
+
+def _held(checkpoint: Path) -> dict[str, list[int]]:
+    """Size and CRC-32 by file."""
+    files = [path for path in checkpoint.rglob("*") if path.is_file() and path != checkpoint / SEAL]
+    return {
+        path.relative_to(checkpoint).as_posix(): [path.stat().st_size, _crc(path)]
+        for path in files
+        if not path.name.endswith(".partial")
+    }
+
+
+def _crc(path: Path) -> int:
+    value = 0
+    with path.open("rb") as stream:
+        while part := stream.read(_PART):
+            value = zlib.crc32(part, value)
+    return value
 
 
 def last_checkpoint(workspace: Path) -> Path | None:
