@@ -282,10 +282,12 @@ def test_casting_by_layer_changes_no_number(
     settings = {"steps": 2, "tunes": "full", "gradient_checkpointing": True, "learning_rate": 1e-3}
     asked: list[str] = []
     cast = shards.cast_by_layer
-    monkeypatch.setattr(shards, "cast_by_layer", lambda *own: (asked.append(own[1]), cast(*own)))
+    monkeypatch.setattr(
+        shards, "cast_by_layer", lambda *own, **how: (asked.append(own[1]), cast(*own, **how))
+    )
     found, curve = rl(**settings, workspace="by layer")
     assert asked == ["cpu"]
-    monkeypatch.setattr(shards, "cast_by_layer", lambda *_: None)
+    monkeypatch.setattr(shards, "cast_by_layer", lambda *_, **__: None)
     expected, kept = rl(**settings, workspace="kept")
     assert same(weights(found), weights(expected))
     assert [row["loss"] for row in curve] == [row["loss"] for row in kept]

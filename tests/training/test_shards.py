@@ -121,3 +121,11 @@ def test_passes_that_write_keep_the_copies() -> None:
             stack(torch.randn(2, 256))
         stack(torch.randn(2, 256))
     assert stack.cached == [True, False]
+
+
+def test_where_processes_hold_parts_no_pass_keeps_the_copies() -> None:
+    stack = Stack()
+    shards.cast_by_layer(stack, "cpu", always=True)
+    with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
+        stack(torch.randn(2, 256))
+    assert stack.cached == [False]

@@ -43,7 +43,8 @@ class ComputesAsWhole:
         accelerator, model = self.accelerator, self.model  # type: ignore[attr-defined]
         again = self.args.gradient_checkpointing  # type: ignore[attr-defined]
         if accelerator.native_amp and (again or accelerator.is_fsdp2):
-            cast_by_layer(bare(model).model, accelerator.device.type)
+            kind, parted = accelerator.device.type, bool(accelerator.is_fsdp2)
+            cast_by_layer(bare(model).model, kind, always=parted)
         if not accelerator.is_fsdp2:
             return
         from torch.distributed.fsdp import MixedPrecisionPolicy  # here, for hardly anyone needs it
@@ -53,7 +54,7 @@ class ComputesAsWhole:
         plugin.transformer_cls_names_to_wrap = [families.family_of_model(model).layer]
 
 
-def cast_by_layer(backbone: Any, device: str) -> None:
+def cast_by_layer(backbone: Any, device: str, *, always: bool = False) -> None:
     """Let autocast's copies of weights go with the layer that they are for, in passes that are learned from.
 
     Autocast keeps the copies of a block to its end, though layers that are computed again make their own:
@@ -63,12 +64,14 @@ def cast_by_layer(backbone: Any, device: str) -> None:
     Args:
         backbone: of a model, all of it but the head.
         device: the kind that it computes on.
+        always: also in passes that write, for processes that hold parts of the weights and have the whole of
+            them a layer at a time: kept copies would be a whole model in each.
     """
     forward = backbone.forward
 
     @wraps(forward)
     def uncached(*args: Any, **kwargs: Any) -> Any:
-        if not torch.is_grad_enabled():
+        if not (always or torch.is_grad_enabled()):
             return forward(*args, **kwargs)
         with torch.autocast(device, torch.bfloat16, cache_enabled=False):
             return forward(*args, **kwargs)
