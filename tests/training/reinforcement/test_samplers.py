@@ -393,7 +393,7 @@ def test_a_training_killed_and_resumed_is_as_never_stopped(
                 ),
                 reward=RewardSum([Part(Thirds(), 1.0)]),
                 credit=Uniform(),
-                sampler=VllmSampler(writer, SETTINGS, seed=3, workspace=tmp_path / workspace),
+                sampler=VllmSampler(writer, SETTINGS, seed=3),
                 settings=SETTINGS | {"checkpoint_every": 1},
                 seed=3,
                 workspace=tmp_path / workspace,
