@@ -31,6 +31,18 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Any]:
     return found
 
 
+def test_names_that_are_known_are_not_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer, known = torch.nn.Linear(1, 1), {"weight": "model.weight"}
+
+    def looked_up(model: Any, own: dict[str, Any]) -> dict[str, Any]:
+        return {f"new.{name}": weight for name, weight in own.items()}
+
+    monkeypatch.setattr(weight_transfer, "revert_weight_conversion", looked_up)
+    found = weight_transfer.published(layer, layer.state_dict().items(), known)
+    assert [name for name, _ in found] == ["model.weight", "new.bias"]
+    assert known == {"weight": "model.weight", "bias": "new.bias"}
+
+
 def sent(model: Any) -> Any:
     """The weights of a model as a sampler hands them over."""
     return weight_transfer.published(shared_prefill.bare(model), tuning.plain_weights(model))

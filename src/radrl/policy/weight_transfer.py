@@ -20,24 +20,35 @@ from radrl.storage.complete_weights import WeightsError, listed, not_finite
 Weights = Iterable[tuple[str, torch.Tensor]]
 
 
-def published(model: Any, weights: Weights) -> Iterator[tuple[str, torch.Tensor]]:
+def published(
+    model: Any, weights: Weights, known: dict[str, str] | None = None
+) -> Iterator[tuple[str, torch.Tensor]]:
     """Weights under the names that `save_pretrained` writes them by.
 
     Args:
         model: of transformers, without adapters; it knows what its checkpoint's names became.
         weights: under the names of its parameters.
+        known: published names by those of parameters, found before; what is new is added, since looking a
+            name up takes a millisecond.
 
     Raises:
         WeightsError: when a weight is not one of a checkpoint's.
     """
+    names = {} if known is None else known
     for name, weight in weights:
-        names = [*revert_weight_conversion(model, {name: torch.empty(0, device="meta")})]
-        if len(names) != 1:
-            raise WeightsError(
-                f"{name} of {type(model).__name__} is {len(names)} tensors of a checkpoint, which are not "
-                "handed over in memory; set training.engine to hf"
-            )
-        yield names[0], weight
+        if name not in names:
+            names[name] = _published(model, name)
+        yield names[name], weight
+
+
+def _published(model: Any, name: str) -> str:
+    found = [*revert_weight_conversion(model, {name: torch.empty(0, device="meta")})]
+    if len(found) != 1:
+        raise WeightsError(
+            f"{name} of {type(model).__name__} is {len(found)} tensors of a checkpoint, which are not "
+            "handed over in memory; set training.engine to hf"
+        )
+    return found[0]
 
 
 @contextmanager

@@ -83,6 +83,7 @@ class VllmSampler:
 
     def __init__(self, writer: VllmWriter, settings: Mapping[str, Any], *, seed: int) -> None:
         self.writer, self.seed = writer, seed
+        self._names: dict[str, str] = {}  # published ones, looked up at the first batch
         self.how = {name: settings[name] for name in ("max_new_tokens", "temperature", "top_p")}
 
     def draw(
@@ -106,7 +107,8 @@ class VllmSampler:
 
     def _hand_over(self, model: Any) -> None:
         """Let this process' engine load the weights, which are the same in all processes."""
-        weights = weight_transfer.published(shared_prefill.bare(model), plain_weights(model))
+        own = shared_prefill.bare(model)
+        weights = weight_transfer.published(own, plain_weights(model), self._names)
         self.writer.load(weights, mend=DIVERGED)
 
 
