@@ -133,8 +133,8 @@ def page(given: argparse.Namespace) -> str:
             *rows,
             "",
             "Below 1 the folder is faster: the system's cache takes it whole here, and writes a new file in "
-            "larger pages than memory without a name. The memory's way is there so that nothing of a policy lies "
-            "on the disk, no second model is made, and processes need no folder that all of them see.",
+            "larger pages than memory without a name. The memory's way is there so that nothing of a policy "
+            "lies on the disk, no second model is made, and processes need no folder that all of them see.",
             "",
             "Not counted: the bytes that the folder puts on the disk; adapters, for which the folder's way "
             "copied the model first; and what vLLM does with what it has read.",

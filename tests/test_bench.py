@@ -38,6 +38,15 @@ def test_ingest_in_miniature(root: Path, tmp_path: Path) -> None:
     assert all(int(films.replace(",", "")) - int(kept) < 3 for _, films, kept in rows)
 
 
+def test_weight_transfer_in_miniature(root: Path, tmp_path: Path) -> None:
+    written = tmp_path / "weight_transfer.md"
+    sizes = ["--hidden", "128", "--layers", "1", "--rounds", "1", "--write", str(written)]
+    command = [sys.executable, str(root / "bench/weight_transfer.py"), *sizes]
+    subprocess.run(command, check=True, cwd=tmp_path, capture_output=True)
+    rows = re.findall(r"^\| (\w+) \| [\d.]+ \| [\d.]+ \| ([\d.]+) \(", written.read_text(), re.MULTILINE)
+    assert [name for name, _ in rows] == ["wall", "CPU"]  # how they compare is no test's matter
+
+
 def test_scoring_in_miniature(root: Path, tmp_path: Path) -> None:
     written = tmp_path / "scoring.md"
     sizes = ["--rounds", "1", "--films", "0", "--pairs", "40", "--meteor", "0"]
