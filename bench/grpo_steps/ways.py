@@ -29,6 +29,7 @@ from grpo_steps.scripts import Play
 from radrl.credit.uniform import Uniform
 from radrl.policy.shared_prefill import bare, equal_neighbours
 from radrl.rewards.base import RewardSum
+from radrl.training.reinforcement.reward_requests import RewardRequests
 from radrl.training.reinforcement.trainer import ReportGRPOTrainer
 from radrl.training.reinforcement.trl_forms import as_trl
 
@@ -167,7 +168,7 @@ def make(
         own = {"reward": reward, "advantage": settings["advantage"], "credit": Uniform()}
     else:
         arguments.scale_rewards = "group"  # the convention that params.yaml calls trl
-        own = {"reward_funcs": [as_trl(part, reward) for part in reward.parts]}
+        own = {"reward_funcs": [as_trl(part, reward, RewardRequests(reward)) for part in reward.parts]}
     return WAYS[way](play=play, args=arguments, **own, **trl)
 
 

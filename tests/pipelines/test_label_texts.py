@@ -169,6 +169,7 @@ def test_an_arm_trains_with_both_forms(
         return parts
 
     monkeypatch.setattr(arms, "build_reward", build)
+    monkeypatch.setattr(arms, "needing_more", lambda _: {})  # the reward is no part that has a name
     monkeypatch.setattr(arms, "build_credit", lambda *_: Credit())
     monkeypatch.setattr(Oracle, "encode", noting)
     corpus = make_corpus(["train", "val"], studies=3, label_text=[f"Original {i}/a." for i in range(6)])
