@@ -129,7 +129,7 @@ def test_writing_it_down_otherwise_runs_nothing(
         ("scoring.radgraph", set()),
         ("data.sources.csv", set()),
         ("data.sources.mimic_cxr.tables", set()),
-        ("labelers.chexbert.named", set()),
+        ("labelers.chexbert.published", set()),
         # parts that some arms name
         ("rewards.ce_f1", of("train", DEER) | {"analyses"}),
         ("rewards.bleu2", of("train", DEER)),

@@ -61,8 +61,8 @@ BUILTIN: Final[dict[str, dict[str, str]]] = {
     },
     "labeler": {
         "rules": "radrl.labelers.rules.labeler:rules",
-        "chexbert": "radrl.labelers.chexbert.named:chexbert",
-        "chexbert_compact": "radrl.labelers.chexbert.named:chexbert_compact",
+        "chexbert": "radrl.labelers.chexbert.published:chexbert",
+        "chexbert_compact": "radrl.labelers.chexbert.compact:chexbert_compact",
     },
     "judge": {
         "endpoint": "radrl.scoring.judge.endpoint:endpoint",

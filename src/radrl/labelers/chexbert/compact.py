@@ -1,4 +1,4 @@
-"""The labelers `chexbert` and `chexbert_compact` as params.yaml names them, and their sections."""
+"""The labeler `chexbert_compact` as params.yaml names it, and the section that its training takes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from radrl.labelers import Labeler
-from radrl.parts.section import Nothing, PositiveFloat, PositiveInt, Section, Share, takes
+from radrl.parts.section import PositiveFloat, PositiveInt, Section, Share, takes
 
 
 class CompactSection(Section):
@@ -34,20 +34,6 @@ class CompactSection(Section):
         if self.hidden % self.heads:
             raise ValueError(f"heads {self.heads} does not divide hidden {self.hidden}")
         return self
-
-
-@takes(Nothing)
-def chexbert(models: Path | None, device: str, remembers: bool = True) -> Labeler:
-    """The published CheXbert, whose folder is `labeler.chexbert`.
-
-    Args:
-        models: what the stage `labeler` wrote.
-        device: where it runs.
-        remembers: whether it keeps labels from call to call.
-    """
-    from radrl.labelers.chexbert.labeler import stored
-
-    return stored(models, "chexbert", device=device, key="labeler.chexbert", remembers=remembers)
 
 
 @takes(CompactSection)
