@@ -491,7 +491,7 @@ def test_how_trainings_are_run_is_handed_on_and_is_no_parameter_of_the_run(
     hooks.after_context_created(own)
     hooks.after_catalog_created(made)
     own_engine = {"python": None, "gpu_memory": 0.9, "cpu_cache": 1, "timeout": 1800.0}
-    plain = {"config": None, "command": None, "engine": "local", "workers": 1}
+    plain = {"config": None, "command": None, "engine": "local", "workers": 1, "frozen_start": "device"}
     assert made.load("compute") == {"processes": 2, "vllm": own_engine} | plain
 
 
