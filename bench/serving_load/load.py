@@ -205,7 +205,8 @@ def load(
     with ThreadPoolExecutor(at_once) as pool:
         for one in warm:
             ask(port, one)
-        list(pool.map(lambda one: ask(port, one), [*warm] * 2))
+        rounds = max(2, -(-2 * at_once // len(warm)))  # so that no thread is new to the server in the load
+        list(pool.map(lambda one: ask(port, one), [*warm] * rounds))
         before, begun = memory.now(), time.monotonic()
         numbers = count(1)
 
