@@ -34,10 +34,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Any]:
 def test_names_that_are_known_are_not_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
     layer, known = torch.nn.Linear(1, 1), {"weight": "model.weight"}
 
-    def looked_up(model: Any, own: dict[str, Any]) -> dict[str, Any]:
-        return {f"new.{name}": weight for name, weight in own.items()}
-
-    monkeypatch.setattr(weight_transfer, "revert_weight_conversion", looked_up)
+    monkeypatch.setattr(weight_transfer, "published_names", lambda model, name: [f"new.{name}"])
     found = weight_transfer.published(layer, layer.state_dict().items(), known)
     assert [name for name, _ in found] == ["model.weight", "new.bias"]
     assert known == {"weight": "model.weight", "bias": "new.bias"}
@@ -99,6 +96,6 @@ def test_weights_that_are_no_numbers_are_named(policy_folder: Path) -> None:
 
 
 def test_a_weight_that_a_checkpoint_has_in_pieces_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weight_transfer, "revert_weight_conversion", lambda *_: {"a": 1, "b": 2})
+    monkeypatch.setattr(weight_transfer, "published_names", lambda *_: ["a", "b"])
     with pytest.raises(WeightsError, match=r"fused of Linear is 2 tensors.*training\.engine to hf"):
         list(weight_transfer.published(torch.nn.Linear(1, 1), [("fused", torch.ones(1))]))

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import nctdtr, ndtr, stdtr, stdtrit
 
-from radrl.evaluation.seed_variance import Prior, moderated
+from radrl.evaluation.seed_variance import Prior, checked_seeds, moderated
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +93,8 @@ def pool_differences(
         ValueError: with fewer than 2 seeds, other numbers of errors, a value that is not finite, an error
             below 0, or a level outside (0, 1).
     """
-    found, within = np.asarray(differences, np.float64), np.asarray(errors, np.float64)
+    found, within = checked_seeds(differences, errors)
     seeds = len(found)
-    if seeds < 2 or len(within) != seeds:
-        raise ValueError(
-            f"{seeds} differences and {len(within)} errors; give one of each for 2 seeds or more"
-        )
-    if not (np.isfinite(found).all() and np.isfinite(within).all() and (within >= 0).all()):
-        raise ValueError(f"differences {found.tolist()} with errors {within.tolist()}; give finite numbers")
     mean, std = float(found.mean()), float(found.std(ddof=1))
     error = math.sqrt(float(np.sum(within**2))) / seeds
     variance, freedom = _moderated(std**2, seeds - 1, prior)

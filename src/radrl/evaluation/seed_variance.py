@@ -243,6 +243,30 @@ def split(
         ValueError: with fewer than 2 seeds, other numbers of errors, a value that is not finite, an error
             below 0, or a level outside (0, 1).
     """
+    found, within = checked_seeds(differences, errors)
+    seeds = len(found)
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}; give a coverage in (0, 1), 0.95 for 95 %")
+    total, films = float(found.var(ddof=1)), float(np.mean(within**2))
+    tail, out = (1 - level) / 2, 0.0 if shared else films
+    low, high = ((seeds - 1) * total / float(chdtri(seeds - 1, above)) for above in (tail, 1 - tail))
+    return Spread(seeds, total, films, total - out, max(0.0, low - out), max(0.0, high - out), shared)
+
+
+def checked_seeds(differences: Sequence[float], errors: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+    """A study's differences and their errors as arrays.
+
+    Args:
+        differences: of each of S seeds.
+        errors: the standard error of each.
+
+    Returns:
+        Both, shape (S,).
+
+    Raises:
+        ValueError: with fewer than 2 seeds, other numbers of errors, a value that is not finite, or an error
+            below 0.
+    """
     found, within = np.asarray(differences, np.float64), np.asarray(errors, np.float64)
     seeds = len(found)
     if seeds < 2 or len(within) != seeds:
@@ -251,9 +275,4 @@ def split(
         )
     if not (np.isfinite(found).all() and np.isfinite(within).all() and (within >= 0).all()):
         raise ValueError(f"differences {found.tolist()} with errors {within.tolist()}; give finite numbers")
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level}; give a coverage in (0, 1), 0.95 for 95 %")
-    total, films = float(found.var(ddof=1)), float(np.mean(within**2))
-    tail, out = (1 - level) / 2, 0.0 if shared else films
-    low, high = ((seeds - 1) * total / float(chdtri(seeds - 1, above)) for above in (tail, 1 - tail))
-    return Spread(seeds, total, films, total - out, max(0.0, low - out), max(0.0, high - out), shared)
+    return found, within

@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from transformers.core_model_loading import revert_weight_conversion
 
-from radrl.storage.complete_weights import WeightsError, listed, not_finite
+from radrl.storage.complete_weights import WeightsError, listed, not_finite, published_names
 
 Weights = Iterable[tuple[str, torch.Tensor]]
 
@@ -42,7 +41,7 @@ def published(
 
 
 def _published(model: Any, name: str) -> str:
-    found = [*revert_weight_conversion(model, {name: torch.empty(0, device="meta")})]
+    found = published_names(model, name)
     if len(found) != 1:
         raise WeightsError(
             f"{name} of {type(model).__name__} is {len(found)} tensors of a checkpoint, which are not "

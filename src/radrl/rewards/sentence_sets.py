@@ -13,7 +13,6 @@ With `unit: report` a whole report is one vector, and the reward is the cosine o
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +30,7 @@ from radrl.algorithms.set_distances import FARTHEST, Distance, Ground, set_dista
 from radrl.parts.section import LocalPath, PositiveFloat, PositiveInt, Section
 from radrl.process.devices import check, place
 from radrl.rewards.base import RewardError
+from radrl.storage import json_files
 from radrl.storage.digests import sha256
 
 Unit = Literal["sentence", "report"]
@@ -282,7 +282,4 @@ class Encoder:
 
 
 def _json(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RewardError(f"{file} cannot be read ({error}); copy the folder again") from error
+    return json_files.read(file, RewardError, mend="copy the folder again")

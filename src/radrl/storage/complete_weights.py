@@ -279,16 +279,27 @@ def _read(kind: Any, files: _Files, **how: Any) -> Any:
 
 def _published(model: Any, files: _Files) -> Callable[[str], str]:
     """What gives a tensor's name in the files for its name in memory."""
+
+    def published(name: str) -> str:
+        return name if name in files.held else published_names(model, name)[0]
+
+    return published
+
+
+def published_names(model: Any, name: str) -> list[str]:
+    """The names by which `save_pretrained` writes what has one name in memory.
+
+    Args:
+        model: of transformers; it knows what its checkpoint's names became.
+        name: of a parameter or buffer.
+
+    Returns:
+        One, but where tensors of a checkpoint are one in memory.
+    """
     import torch
     from transformers.core_model_loading import revert_weight_conversion
 
-    def published(name: str) -> str:
-        if name in files.held:
-            return name
-        back = revert_weight_conversion(model, {name: torch.empty(0, device="meta")})
-        return str(next(iter(back)))
-
-    return published
+    return [*map(str, revert_weight_conversion(model, {name: torch.empty(0, device="meta")}))]
 
 
 def _no_numbers(model: Any, bad: Sequence[str], files: _Files) -> str:

@@ -88,9 +88,7 @@ class Arm:
         if about:  # weights of rewards, which may change where they lie
             read["rewards"] = json.dumps(about, sort_keys=True)
         if places(self.settings.prompt):  # a prior may be of a film that the arm does not see
-            read["prompts"] = json.dumps(
-                [self._asked("train", self._texts), self._asked(SPLIT, self._watched)]
-            )
+            read["prompts"] = json.dumps([self._prompts, self._asked(SPLIT, self._watched)])
         claim(self.workspace, fingerprint(asdict(self.settings) | read, self.start, self.labeler_models))
 
     def run(
@@ -104,7 +102,7 @@ class Arm:
             self._films,
             texts["report"].tolist(),
             texts["sample_id"].tolist(),
-            self._asked("train", texts),
+            self._prompts,
             label_texts=texts["label_text"].tolist(),
         )
         parts = self._parts(beginning, texts["report"].tolist())
@@ -187,10 +185,15 @@ class Arm:
             "watch": build_watch(
                 self._watched, settings.training, prompt=self._asked(SPLIT, self._watched), **look
             ),
-            "rollouts": RolloutWatch(own, **shown, prompts=self._prompts()) if shown else None,
+            "rollouts": RolloutWatch(own, **shown, prompts=self._prompt_of()) if shown else None,
         }
 
-    def _prompts(self) -> dict[str, str]:
+    @cached_property
+    def _prompts(self) -> str | list[str]:
+        """The instructions of the films that it trains on."""
+        return self._asked("train", self._texts)
+
+    def _prompt_of(self) -> dict[str, str]:
         """What the policy is asked, by sample_id."""
         ids = self._texts["sample_id"].tolist()
-        return dict(zip(ids, of_each(self._asked("train", self._texts), len(ids)), strict=True))
+        return dict(zip(ids, of_each(self._prompts, len(ids)), strict=True))
