@@ -13,10 +13,10 @@ import pandas as pd
 import pyarrow.dataset as ds
 import pytest
 
+from radrl import readers
 from radrl.observations import OBSERVATIONS
 from radrl.pipelines.ceilings import read_labels
 from radrl.pipelines.label import label_reports
-from radrl.readers import base
 
 LABELER = {"name": "rules", "rules": {"alternatives": "uncertain", "other_findings": True}}
 NETWORK = {
@@ -93,13 +93,13 @@ def test_thresholds_are_chosen_on_the_films_that_were_learned_from(
     run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []
-    own = base.best_f1
+    own = readers.best_f1
 
     def best_f1(probabilities: Any, targets: Any) -> Any:
         seen.append(targets)
         return own(probabilities, targets)
 
-    monkeypatch.setattr(base, "best_f1", best_f1)
+    monkeypatch.setattr(readers, "best_f1", best_f1)
     run(probe=None, network=NETWORK | {"splits": ["train"], "films": 100})
     # the fixtures' reports: effusion, cardiomegaly and edema, none, hedged, atelectasis, a pacemaker
     (targets,) = seen
