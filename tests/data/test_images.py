@@ -13,8 +13,9 @@ from PIL import Image
 from PIL.JpegImagePlugin import JpegImageFile
 
 from radrl.data import images
-from radrl.data.images import check, decode, encode_png, fit, locate
+from radrl.data.images import check, decode, encode_png, fit, fit_box, locate
 from radrl.data.quarantine import Refused
+from radrl.data.study import Box
 
 RAMP = np.tile(np.arange(0, 240, 10, dtype=np.uint8), (20, 1))  # (20, 24)
 
@@ -278,6 +279,20 @@ class TestFit:
 
     def test_extreme_aspect_keeps_a_pixel(self, noise_film):
         assert fit(noise_film(height=1000, width=16), size=20, how="longest_side").shape == (20, 1)
+
+    @pytest.mark.parametrize("how", images.FITS)
+    @pytest.mark.parametrize("shape", [(80, 40), (40, 80), (64, 64)])
+    def test_a_box_goes_where_its_pixels_go(self, how, shape):
+        height, width = shape
+        film = np.zeros(shape, dtype=np.uint8)
+        film[height // 4 : height // 2, width // 8 : width // 2] = 255
+        fitted = fit(film, size=160, how=how)
+        box = fit_box(Box("Here.", 0.125, 0.25, 0.5, 0.5), shape, how)
+        rows, columns = (fitted > 127).any(1).nonzero()[0], (fitted > 127).any(0).nonzero()[0]
+        seen = [columns[0] / fitted.shape[1], rows[0] / fitted.shape[0]]
+        seen += [(columns[-1] + 1) / fitted.shape[1], (rows[-1] + 1) / fitted.shape[0]]
+        assert [*box[1:]] == pytest.approx(seen, abs=0.01)
+        assert box.sentence == "Here."
 
     def test_unknown_way_names_the_valid_ones(self):
         with pytest.raises(ValueError, match=r"'crop'.*pad, stretch, longest_side"):

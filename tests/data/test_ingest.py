@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from radrl.data.admission import CORPUS, corpus_schema, row_digest
 from radrl.data.ingest import ingest
 from radrl.data.prepare import Rules, prepare
 from radrl.data.quarantine import REASONS, PatientInTwoSplits, Quarantine, Refusal, TooManyQuarantined
-from radrl.data.study import SPLITS, Record
+from radrl.data.study import SPLITS, Box, Record
 
 SHARES = {"pretrain": 0.25, "train": 0.25, "val": 0.25, "test": 0.25}
 OPTIONS = {
@@ -91,6 +92,18 @@ def test_context_has_columns_where_it_is_asked_for(make):
     assert corpus_schema([]) == CORPUS
     (bare,), _ = run([make(4)], context=["age"])
     assert bare["age"] is None
+
+
+def test_boxes_are_those_of_the_fitted_film(make):
+    tall = np.random.default_rng(0).integers(0, 256, (64, 32), dtype=np.uint8)
+    record = make(5, image=tall, boxes=(Box("Left effusion.", 0.0, 0.5, 0.5, 1.0),))
+    (found,), _ = run([record], context=["boxes"])
+    assert found["boxes"] == [
+        {"sentence": "Left effusion.", "left": 0.25, "top": 0.5, "right": 0.5, "bottom": 1.0}
+    ]
+    assert pa.Table.from_pylist([found], corpus_schema(["boxes"])).to_pylist() == [found]
+    (none,), _ = run([make(6)], context=["boxes"])
+    assert none["boxes"] is None
 
 
 def test_films_of_a_study_are_numbered(make):

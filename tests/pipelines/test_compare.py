@@ -1213,6 +1213,18 @@ class TestPage:
         assert re.fullmatch(r"runs/[0-9a-f]{16}\.js", beside[0])  # it stands without
         assert not re.search(r"<(link|iframe|object)\b|@import", text)
 
+    def test_boxes_of_the_corpus_are_drawn_on_the_film_with_what_they_show(
+        self, comparison: pd.DataFrame, sft: pd.DataFrame, grpo: pd.DataFrame, corpus: ds.Dataset, text: str
+    ) -> None:
+        box = {"sentence": "Small <left> effusion.", "left": 0.5, "top": 0.25, "right": 0.75, "bottom": 1.0}
+        rows = [row | {"boxes": [box]} for row in corpus.to_table().to_pylist()]
+        shown = page(comparison, {"sft": sft, "grpo": grpo}, ds.dataset(pa.Table.from_pylist(rows)))
+        styles = re.findall(r'class="box" [^>]*style="([^"]*)"', shown)
+        assert len(styles) == shown.count('<article class="film"') > 0
+        assert {*styles} == {"left:50.0%;top:25.0%;width:25.0%;height:75.0%"}
+        assert "<li>Small &lt;left&gt; effusion.</li>" in shown
+        assert 'class="box"' not in text
+
     def test_it_says_which_data_it_speaks_of(self, text: str) -> None:
         assert "They say nothing about patients." in text
         assert "not comparable" in text

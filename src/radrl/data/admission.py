@@ -46,8 +46,18 @@ CONTEXT: Final[Mapping[str, pa.Field]] = {
     "indication": pa.field("indication", pa.string()),
     "age": pa.field("age", pa.int16()),  # years
     "prior": pa.field("taken", pa.int64()),  # grows from one study of a patient to the next
+    "boxes": pa.field(
+        "boxes",
+        pa.list_(
+            pa.struct(
+                [("sentence", pa.string())]
+                + [(side, pa.float32()) for side in ("left", "top", "right", "bottom")]  # shares of the film
+            )
+        ),
+    ),
 }
-"""By place of a prompt (`radrl.reports.prompts.PLACES`) the column that it needs besides."""
+"""By what `ingest.context` names the column besides: by place of a prompt (`radrl.reports.prompts.PLACES`),
+and the boxes on a sample's first film, which pages draw."""
 
 
 def corpus_schema(context: Sequence[str]) -> pa.Schema:
@@ -78,6 +88,7 @@ class CorpusRow(TypedDict):
     indication: NotRequired[str | None]
     age: NotRequired[int | None]
     taken: NotRequired[int | None]
+    boxes: NotRequired[list[dict[str, Any]] | None]
 
 
 def row_digest(row: Mapping[str, Any]) -> bytes:
@@ -354,7 +365,12 @@ def row(films: Sequence[Admitted], sample_id: str, context: Sequence[str] = ()) 
         source_keys=[film.seen.key for film in films],
         digest=b"",
     )
-    more = {"indication": tidy(record.indication) or None, "age": record.age, "taken": record.taken}
+    more = {
+        "indication": tidy(record.indication) or None,
+        "age": record.age,
+        "taken": record.taken,
+        "boxes": None if record.boxes is None else [box._asdict() for box in record.boxes],
+    }
     columns = [CONTEXT[name].name for name in context]
     made = cast(CorpusRow, made | {name: more[name] for name in columns})
     made["digest"] = row_digest(made)

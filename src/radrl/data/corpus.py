@@ -196,3 +196,20 @@ def pictures(corpus: ds.Dataset, sample_ids: Sequence[str]) -> dict[str, tuple[b
         Films as PNG by sample_id, in the given order.
     """
     return dict(zip(sample_ids, Films(corpus, sample_ids=sample_ids), strict=True))
+
+
+def boxes(corpus: ds.Dataset, sample_ids: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """The places on the first films of a few samples that their references speak of.
+
+    Args:
+        corpus: the shards.
+        sample_ids: which samples.
+
+    Returns:
+        By sample_id its boxes (`radrl.data.study.Box`); nothing of a corpus that was not asked for them.
+    """
+    if "boxes" not in corpus.schema.names:
+        return {}
+    asked = pc.field("sample_id").isin(list(sample_ids))
+    rows = corpus.to_table(columns=["sample_id", "boxes"], filter=asked).to_pylist()
+    return {row["sample_id"]: row["boxes"] or [] for row in rows}

@@ -25,6 +25,7 @@ from PIL.PngImagePlugin import PngImageFile
 
 from radrl.data import dicom
 from radrl.data.quarantine import Refused
+from radrl.data.study import Box
 from radrl.data.study import Film as Film
 from radrl.parts.choices import require_one_of
 
@@ -260,6 +261,31 @@ def fit(film: Film, *, size: int, how: Fit) -> Film:
     scale = size / max(height, width)
     resized = _resize(film, max(1, round(height * scale)), max(1, round(width * scale)))
     return resized if how == "longest_side" else _centre(resized, size)
+
+
+def fit_box(box: Box, shape: tuple[int, ...], how: Fit) -> Box:
+    """Where a box lies on a film that was fitted (`fit`).
+
+    Args:
+        box: on the film as it was.
+        shape: of that film, (H, W).
+        how: one of `FITS`.
+
+    Returns:
+        The box as shares of the fitted film.
+    """
+    if how != "pad":
+        return box
+    height, width = shape
+    side = max(shape)
+    across, down = (side - width) / 2, (side - height) / 2  # the black edges
+    return Box(
+        box.sentence,
+        (across + box.left * width) / side,
+        (down + box.top * height) / side,
+        (across + box.right * width) / side,
+        (down + box.bottom * height) / side,
+    )
 
 
 def _resize(film: Film, height: int, width: int) -> Film:

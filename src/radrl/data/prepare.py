@@ -74,7 +74,7 @@ class Prepared:
     """A record that is sound by itself.
 
     Args:
-        record: as the source gave it, without its pixels.
+        record: as the source gave it, without its pixels; its boxes are those of the fitted film.
         image_name: path as the source gives it, or nothing for pixels.
         study_id: the source's, else the film's path, else the record's key.
         split: one of `radrl.data.study.SPLITS`, or nothing when the source states none.
@@ -121,7 +121,7 @@ def prepare(record: Record | Refusal, rules: Rules) -> Prepared | Refusal:
     except Refused as refused:
         return Refusal(record.key, refused.reason, refused.detail, record.study_id, name)
     return Prepared(
-        record=_without_pixels(record),
+        record=_kept(record, film.shape, rules.image_fit),
         image_name=name,
         study_id=record.study_id or name or record.key,
         split=split,
@@ -201,6 +201,7 @@ def _film(record: Record, rules: Rules) -> Film:
     return images.decode(images.locate(record.image, root))
 
 
-def _without_pixels(record: Record) -> Record:
-    drawn = record.image is not None and not isinstance(record.image, Path)
-    return replace(record, image=None) if drawn else record
+def _kept(record: Record, shape: tuple[int, ...], how: images.Fit) -> Record:
+    drawn = not isinstance(record.image, Path)
+    boxes = record.boxes and tuple(images.fit_box(box, shape, how) for box in record.boxes)
+    return replace(record, image=None if drawn else record.image, boxes=boxes)

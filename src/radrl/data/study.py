@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,24 @@ VIEW_WORDS: Final[Mapping[str, str]] = {
 _OLDEST: Final = 120
 
 
+class Box(NamedTuple):
+    """A place on a film, and what a reference says of it.
+
+    Args:
+        sentence: of the reference.
+        left: where the box begins, as a share of the film's width.
+        top: as a share of its height.
+        right: where it ends.
+        bottom: the same.
+    """
+
+    sentence: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One film with its report text, as a source found it.
@@ -83,6 +101,7 @@ class Record:
         indication: why the study was asked for, or nothing.
         age: the patient's, in whole years, or nothing.
         taken: a number that grows from one study of the patient to the next, such as a date, or nothing.
+        boxes: where on this film the reference's sentences look, or nothing.
     """
 
     key: str
@@ -98,6 +117,7 @@ class Record:
     indication: str | None = None
     age: int | None = None
     taken: int | None = None
+    boxes: tuple[Box, ...] | None = None
 
 
 def years(text: str) -> int | None:

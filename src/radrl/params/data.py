@@ -92,7 +92,7 @@ class Ingest(Parts):
     workers: PositiveInt | None
     seed: Annotated[int, Field(ge=0)] | None = None
     away: Away | None = None
-    context: list[Literal["indication", "age", "prior"]] = Field(default_factory=list)
+    context: list[Literal["indication", "age", "prior", "boxes"]] = Field(default_factory=list)
 
     @classmethod
     def name_fields(cls, valid: tuple[str, ...]) -> dict[str, Any]:

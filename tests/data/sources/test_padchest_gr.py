@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from radrl.data.quarantine import Refusal
 from radrl.data.sources import open_source
 from radrl.data.sources.padchest_gr import PadchestGrSection, padchest_gr
-from radrl.data.study import Record
+from radrl.data.study import Box, Record
 from radrl.data.tables import SourceError
 
 
@@ -77,7 +77,9 @@ def test_studies_become_records(tmp_path):
         view="frontal",
         split="train",
         findings="With formation of an air-fluid level. No pleural effusion.",
+        boxes=(Box("With formation of an air-fluid level.", 0.52, 0.55, 0.8, 0.83),),
     )
+    assert found[1].boxes == ()
     assert (found[1].study_id, found[1].patient_id, found[1].split) == ("4473", "4494", "validation")
 
 
@@ -105,6 +107,23 @@ def test_entries_that_cannot_be_read(tmp_path, changed, reason):
     found = read(lay(tmp_path, [ONE | changed, TWO]))
     assert told(found)[0][:2] == (reason, "grounded_reports_20240819.json entry 1")
     assert [r.study_id for r in found if isinstance(r, Record)] == ["4473"]
+
+
+@pytest.mark.parametrize(
+    "box", [[0.1, 0.2, 0.3], [0.3, 0.1, 0.2, 0.4], [0.1, 0.1, 0.2, 12.0], ["0.1", 0.1, 0.2, 0.2], "all", None]
+)
+def test_a_box_that_is_none_is_left_out_and_its_study_kept(tmp_path, caplog, box):
+    caplog.set_level(logging.WARNING)
+    sentences = [finding("Nodule.", "Nódulo.", boxes=[box, [0.1, 0.1, 0.2, 0.2]])]
+    found = read(lay(tmp_path, [ONE | {"findings": sentences}, TWO]))
+    assert found[0].boxes == (Box("Nodule.", 0.1, 0.1, 0.2, 0.2),)
+    assert "grounded_reports_20240819.json entry 1: a box is no left, top, right, bottom" in caplog.text
+
+
+def test_boxes_that_are_no_list_are_left_out(tmp_path, caplog):
+    found = read(lay(tmp_path, [ONE | {"findings": [finding("Nodule.", "Nódulo.", boxes=7)]}, TWO]))
+    assert found[0].boxes == ()
+    assert "a box is no left, top, right, bottom" in caplog.text
 
 
 def test_an_entry_without_sentences_is_ingests_to_refuse(tmp_path):

@@ -6,13 +6,14 @@ See docs/data/padchest_gr.md.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from radrl.data.quarantine import Refusal, Refused
 from radrl.data.sources import Source
-from radrl.data.study import Record
+from radrl.data.study import Box, Record
 from radrl.data.tables import BrokenRow, SourceError, open_table
 from radrl.parts.section import LocalPath, Section, takes
 from radrl.storage import json_files
@@ -38,7 +39,8 @@ class PadchestGrSection(Section):
 def padchest_gr(*, reports: str, table: str, images: str, language: Language, split: Split) -> Source:
     """PadChest-GR as BIMCV ships it: 4,555 studies of one frontal film, sentence by sentence.
 
-    docs/data/padchest_gr.md describes the files. The boxes of the sentences are not read.
+    docs/data/padchest_gr.md describes the files. A box that is no four shares of the film is left out, with a
+    warning, and its study kept.
 
     Args:
         reports: `grounded_reports_20240819.json`.
@@ -127,12 +129,14 @@ def _read(
             raise Refused("missing_id", "no row of the table has this study, so its patient is unknown")
         if isinstance(row, Refused):
             raise row
-        findings = _sentences(entry.get("findings"), f"sentence_{language}")
+        sentences = _sentences(entry.get("findings"), f"sentence_{language}")
     except Refused as refused:
         return Refusal(key, refused.reason, refused.detail, study, image)
     patient, stated = row
     own = stated if split == "release" else None
-    return Record(key, study, patient, images / image, "frontal", own, findings=findings)
+    boxes = tuple(_boxes(key, entry["findings"], sentences))
+    findings = " ".join(sentences) or None
+    return Record(key, study, patient, images / image, "frontal", own, findings=findings, boxes=boxes)
 
 
 def _text(entry: Mapping[str, Any], key: str) -> str:
@@ -144,8 +148,8 @@ def _text(entry: Mapping[str, Any], key: str) -> str:
     return value.strip()
 
 
-def _sentences(findings: Any, key: str) -> str | None:
-    """The sentences in their order, present and absent findings alike; nothing where there is none."""
+def _sentences(findings: Any, key: str) -> list[str]:
+    """The sentences in their order, present and absent findings alike."""
     if not isinstance(findings, list):
         raise Refused("missing_report", "findings is no list of sentences")
     sentences = []
@@ -154,4 +158,25 @@ def _sentences(findings: Any, key: str) -> str | None:
         if not isinstance(sentence, str) or not sentence.strip():
             raise Refused("malformed_report", f"a finding has no text in {key}")
         sentences.append(" ".join(sentence.split()))
-    return " ".join(sentences) or None
+    return sentences
+
+
+def _boxes(key: str, findings: Sequence[Mapping[str, Any]], sentences: Sequence[str]) -> Iterator[Box]:
+    for finding, sentence in zip(findings, sentences, strict=True):
+        boxes = finding.get("boxes") or []
+        for sides in boxes if isinstance(boxes, list) else [boxes]:
+            if _is_box(sides):
+                yield Box(sentence, *map(float, sides))
+            else:
+                _log.warning(
+                    "padchest_gr: %s: a box is no left, top, right, bottom from 0 to 1: left out", key
+                )
+
+
+def _is_box(sides: Any) -> bool:
+    if not isinstance(sides, list) or len(sides) != 4:
+        return False
+    if not all(isinstance(side, int | float) and math.isfinite(side) and 0 <= side <= 1 for side in sides):
+        return False
+    left, top, right, bottom = sides
+    return bool(left < right and top < bottom)

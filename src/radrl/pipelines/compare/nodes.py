@@ -375,6 +375,7 @@ def write_page(
         curves=curves if arm_histories else None,
         told=diagnose_histories(arm_histories, settings.arms),
         films=corpora.pictures(corpus, shown),
+        boxes=corpora.boxes(corpus, shown),
         rollout_pages=list(arm_rollouts),
         context=context,
         settings=settings,

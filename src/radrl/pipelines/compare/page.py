@@ -71,6 +71,7 @@ def render(
     curves: str | None,
     told: Mapping[str, Diagnosis],
     films: Mapping[str, Sequence[bytes]],
+    boxes: Mapping[str, Sequence[Mapping[str, Any]]],
     rollout_pages: Sequence[str],
     context: PageContext,
     settings: ComparisonSettings,
@@ -87,6 +88,7 @@ def render(
         curves: training curves as an SVG element; nothing where no arm trained.
         told: what the histories of the arms that trained say.
         films: the films to show, as PNG, by sample_id: one, or all of a study.
+        boxes: by sample_id the places on the first film that its reference speaks of, as the corpus has them.
         rollout_pages: arms that have a page of their rollouts (`radrl.pipelines.compare.arm_pages`).
         context: what is told beside the arms' own results.
         settings: what the arms were compared by.
@@ -125,6 +127,7 @@ def render(
             )
             for sample_id, own in films.items()
         ],
+        boxes=boxes,
         weighed=weigh_findings(arm_reports, list(films)),
         verdicts=examples.VERDICTS,
         contents=CONTENTS | {"against": f"Each arm against {settings.reference}"},
