@@ -69,12 +69,13 @@ def through_folder(model: Any, work: Path) -> None:
     shutil.rmtree(target)
 
 
-def through_memory(model: Any, read: Reads, names: dict[str, str]) -> None:
-    """Lay weight by weight, and read."""
+def through_memory(
+    model: Any, read: Reads, names: dict[str, str], memory: weight_transfer.WeightMemory
+) -> None:
+    """Lay weight by weight where those before lay, and read."""
     bare = shared_prefill.bare(model)
     weights = weight_transfer.published(bare, tuning.plain_weights(model), names)
-    with weight_transfer.in_memory(weights, torch.float32, mend="") as told:
-        take(read(told))
+    take(read(memory.lay(weights, mend="")))
 
 
 def take(weights: Iterable[tuple[str, torch.Tensor]]) -> None:
@@ -105,13 +106,14 @@ def page(given: argparse.Namespace) -> str:
     model, read = random_policy(given.hidden, given.layers), worker_reads()
     size = sum(weight.nbytes for weight in model.state_dict().values()) / 2**20
     names: dict[str, str] = {}
+    memory = weight_transfer.WeightMemory(torch.float32)
     spent: dict[str, list[tuple[float, float]]] = {way: [] for way in WAYS}
     with tempfile.TemporaryDirectory() as work:
         for _ in range(given.rounds + 1):
             with timed(spent["folder"]):
                 through_folder(model, Path(work))
             with timed(spent["memory"]):
-                through_memory(model, read, names)
+                through_memory(model, read, names, memory)
     rows = []
     for number, measure in enumerate(("wall", "CPU")):
         one, other = ([taken[number] for taken in spent[way][1:]] for way in WAYS)

@@ -15,6 +15,7 @@ from peft import get_peft_model
 from safetensors.torch import load_file
 
 from radrl.policy import folder, shared_prefill, vllm_writer, weight_transfer
+from radrl.policy.weight_transfer import WeightMemory
 from radrl.storage.complete_weights import WeightsError
 from radrl.training import tuning
 
@@ -66,8 +67,9 @@ def test_what_arrives_is_what_a_folder_would_hold(
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
     tuning.finished(copy.deepcopy(model)).save_pretrained(tmp_path)
     expected = load_file(tmp_path / "model.safetensors")
-    with weight_transfer.in_memory(sent(model), folder.DTYPES[dtype], mend=MEND) as told:
-        found = dict(read(told))
+    memory = WeightMemory(folder.DTYPES[dtype])
+    for _ in range(2):  # the second time where the first one lay
+        found = dict(read(memory.lay(sent(model), mend=MEND)))
     assert found.keys() == expected.keys()
     for name, weight in found.items():
         wanted = expected[name].to(folder.DTYPES[dtype])
@@ -77,22 +79,40 @@ def test_what_arrives_is_what_a_folder_would_hold(
     assert all(torch.equal(after[name], weight) for name, weight in before.items())
 
 
-def test_nothing_stays(policy_folder: Path) -> None:
+def test_memory_is_kept_from_one_time_to_the_next_and_nothing_stays_behind(
+    policy_folder: Path, read: Callable[[Any], Any]
+) -> None:
     model, before = folder.load(policy_folder).model, set(MEMORY.iterdir())
-    with weight_transfer.in_memory(sent(model), torch.float32, mend=MEND) as told:
-        held = sum(weight.numel() for weight in model.parameters()) * 4
-        assert Path(told["file"]).stat().st_size == held
-        assert set(MEMORY.iterdir()) <= before
+    memory = WeightMemory(torch.float32)
+    told = memory.lay(sent(model), mend=MEND)
+    size = Path(told["file"]).stat().st_size
+    weights = [*model.parameters()]
+    assert 0 <= size - sum(weight.numel() for weight in weights) * 4 < len(weights) * 4096  # whole pages
+    with torch.no_grad():
+        for weight in weights:
+            weight += 1
+    assert memory.lay(sent(model), mend=MEND) == told
+    assert Path(told["file"]).stat().st_size == size
+    found = dict(read(told))
+    assert all(torch.equal(found[name], weight) for name, weight in sent(model))
+    assert set(MEMORY.iterdir()) <= before
+    memory.close()
     assert not Path(told["file"]).exists()
+
+
+def test_a_weight_that_is_laid_down_may_still_be_freed_where_it_trains() -> None:
+    """As FSDP2 frees what it gathered for a pass: exporting it to numpy would forbid it."""
+    weight = torch.ones(3)
+    WeightMemory(torch.float32).lay([("weight", weight)], mend=MEND)
+    weight.untyped_storage().resize_(0)
 
 
 def test_weights_that_are_no_numbers_are_named(policy_folder: Path) -> None:
     model = folder.load(policy_folder).model
     with torch.no_grad():
         model.model.visual.patch_embed.proj.weight.view(-1)[3] = torch.nan
-    sending = weight_transfer.in_memory(sent(model), torch.float32, mend=MEND)
     with pytest.raises(WeightsError, match=rf"NaN or infinity in \S*patch_embed\.proj\.weight.*{MEND}"):
-        sending.__enter__()
+        WeightMemory(torch.float32).lay(sent(model), mend=MEND)
 
 
 def test_a_weight_that_a_checkpoint_has_in_pieces_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,9 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from radrl.policy import folder, weight_transfer
+from radrl.policy import folder
 from radrl.policy.encoding import Films, prompt_text
-from radrl.policy.weight_transfer import Weights
+from radrl.policy.weight_transfer import WeightMemory, Weights
 from radrl.policy.writer import Drawn, Prompt, Vllm, Written, of_each
 from radrl.process.devices import DeviceError, place
 from radrl.process.isolated.talk import SCRIPTS, Talk, interpreter
@@ -73,6 +73,7 @@ class VllmWriter:
             timeout=compute.timeout,
             variables=_variables(where, threads, compute.cpu_cache) | (variables or {}),
         )
+        self._memory = WeightMemory(self.dtype)
         self._talk.__enter__()
         about = self._talk.ask(
             {
@@ -165,13 +166,12 @@ class VllmWriter:
 
         Args:
             weights: all of them, under the names that transformers publishes.
-            mend: as `radrl.policy.weight_transfer.in_memory` takes it.
+            mend: as `radrl.policy.weight_transfer.WeightMemory.lay` takes it.
 
         Raises:
             radrl.storage.complete_weights.WeightsError: when one holds what is no number.
         """
-        with weight_transfer.in_memory(weights, self.dtype, mend=mend) as told:
-            self._talk.ask({"load": told}, 0)
+        self._talk.ask({"load": self._memory.lay(weights, mend=mend)}, 0)
 
     def _ask(
         self, films: Sequence[Films], prompt: Prompt, seeds: Sequence[int], **sampling: Any
@@ -192,6 +192,7 @@ class VllmWriter:
     def close(self) -> None:
         """See `radrl.policy.writer.Writer`: the process ends."""
         self._talk.__exit__(None, None, None)
+        self._memory.close()
 
     def _ids(self, prompt: str, films: int) -> list[int]:
         """The request for a report, with one mark a film: vLLM puts as many tokens there as the film has."""

@@ -1,15 +1,15 @@
 """A policy's weights on their way to an engine in another process, through memory that both see.
 
-Weights are laid end to end into a file without a name (`memfd_create`), one after another, so that no second
-copy of the model is made where it trains. The engine maps the file by the number that it has in this process.
+Weights are laid into a file without a name (`memfd_create`), one after another, so that no second copy of the
+model is made where it trains. The engine maps the file by the number that it has in this process.
 Linux frees it with the last process that has it open: whoever is killed leaves nothing behind.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -50,35 +50,55 @@ def _published(model: Any, name: str) -> str:
     return found[0]
 
 
-@contextmanager
-def in_memory(weights: Weights, dtype: torch.dtype, *, mend: str) -> Iterator[Mapping[str, Any]]:
-    """A block in which another process of this user can read weights from memory.
+class WeightMemory:
+    """Memory that another process of this user reads weights from.
+
+    It is kept from one time to the next: the system takes longer to find pages than to fill them.
 
     Args:
-        weights: by name. Where processes hold parts of them they are gathered, so all must ask.
-        dtype: in which they are laid down.
-        mend: what the message about weights that are no numbers ends with.
-
-    Yields:
-        What the other process is told, as JSON holds it: the `file`, and of each of the `weights` its name,
-        dtype, shape and first byte.
-
-    Raises:
-        WeightsError: naming the first weight that holds what is no number.
+        dtype: in which weights are laid down.
     """
-    with os.fdopen(os.memfd_create("weights"), "wb") as file:
-        index = [_lay(file, name, weight, dtype, mend) for name, weight in weights]
-        file.flush()
-        yield {"file": f"/proc/{os.getpid()}/fd/{file.fileno()}", "weights": index}
 
+    def __init__(self, dtype: torch.dtype) -> None:
+        self.dtype = dtype
+        self._file = os.memfd_create("weights")
+        self._places: dict[str, torch.Tensor] = {}
+        self._index: list[list[Any]] = []
 
-@torch.no_grad()
-def _lay(file: Any, name: str, weight: torch.Tensor, dtype: torch.dtype, mend: str) -> list[Any]:
-    """Append a weight, and say where it is."""
-    whole = weight.full_tensor() if hasattr(weight, "full_tensor") else weight
-    if bad := not_finite([(name, whole)]):
-        raise WeightsError(f"the policy that trains has NaN or infinity in {listed(bad)}. {mend}")
-    numbers = whole.to(dtype).cpu().contiguous()
-    start = file.tell()
-    file.write(memoryview(numbers.reshape(-1).view(torch.uint8).numpy()))
-    return [name, str(dtype).removeprefix("torch."), list(numbers.shape), start]
+    @torch.no_grad()
+    def lay(self, weights: Weights, *, mend: str) -> Mapping[str, Any]:
+        """Lay weights down, where those of the same names lay before.
+
+        Args:
+            weights: by name, the same names and shapes each time. Where processes hold parts of them they are
+                gathered, so all must ask.
+            mend: what the message about weights that are no numbers ends with.
+
+        Returns:
+            What the other process is told, as JSON holds it: the `file`, and of each of the `weights` its
+            name, dtype, shape and first byte. They lie there until `lay` is called again, or `close`.
+
+        Raises:
+            WeightsError: naming the first weight that holds what is no number.
+        """
+        for name, weight in weights:
+            whole = weight.full_tensor() if hasattr(weight, "full_tensor") else weight
+            if bad := not_finite([(name, whole)]):
+                raise WeightsError(f"the policy that trains has NaN or infinity in {listed(bad)}. {mend}")
+            self._place(name, whole.shape).copy_(whole)
+        return {"file": f"/proc/{os.getpid()}/fd/{self._file}", "weights": self._index}
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._places.clear()
+        os.close(self._file)
+
+    def _place(self, name: str, shape: torch.Size) -> torch.Tensor:
+        """Where a weight lies, from a page's first byte on."""
+        if name not in self._places:
+            start, size = os.fstat(self._file).st_size, shape.numel() * self.dtype.itemsize
+            os.ftruncate(self._file, start - -size // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY)
+            pages = mmap.mmap(self._file, size, offset=start)
+            self._places[name] = torch.frombuffer(pages, dtype=self.dtype).view(shape)
+            self._index.append([name, str(self.dtype).removeprefix("torch."), list(shape), start])
+        return self._places[name]

@@ -6,6 +6,7 @@ of `processes.engines`.
 
 from __future__ import annotations
 
+import json
 import math
 import runpy
 import sys
@@ -19,13 +20,14 @@ from accelerate.utils import gather_object
 
 from radrl.credit.build import build
 from radrl.labelers import build as build_labeler
-from radrl.policy import folder
+from radrl.policy import folder, hf_writer, token_draws, weight_transfer
+from radrl.policy.encoding import decode_films
 from radrl.process import importing
 from radrl.rewards.base import Part, RewardSum
 from radrl.training.reinforcement import grpo
 from radrl.training.reinforcement.grpo import prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
-from radrl.training.reinforcement.samplers import RoundedSampler
+from radrl.training.reinforcement.samplers import RoundedSampler, VllmSampler
 from radrl.training.watching.watch import Watch
 
 importing.go_offline()
@@ -131,7 +133,7 @@ def train(job: dict[str, Any], case: dict[str, Any], workspace: Path) -> dict[st
         workspace=workspace,
         watch=watched(job, films) if case["writes"] else None,
         oracle=Oracle(policy.processor.tokenizer, **case["oracle"]) if case["oracle"] else None,
-        sampler=copying(job, case, settings) if settings["engine"] == "hf_bfloat16" else None,
+        sampler=SAMPLERS[settings["engine"]](job, case, settings),
     )
     (own,) = made
     kept = ("gradients", "rollouts", "references", "asked_for", "shared")
@@ -142,6 +144,42 @@ def copying(job: dict[str, Any], case: dict[str, Any], settings: dict[str, Any])
     """A copy that writes; in float32, for sums of bfloat16 depend on how many rows share them."""
     own = folder.load(job["policies"][case["family"]])
     return RoundedSampler(own, settings, seed=3)
+
+
+class Reader:
+    """In an engine's place: a copy of the policy that reads its weights out of the memory they lie in."""
+
+    def __init__(self, path: Path) -> None:
+        self.policy = folder.load(path)
+        self.weights = dict(self.policy.model.named_parameters())
+        self.memory = weight_transfer.WeightMemory(torch.float32)
+
+    @torch.no_grad()
+    def load(self, weights: weight_transfer.Weights, *, mend: str) -> None:
+        names = weight_transfer.published(self.policy.model, self.weights.items())
+        into = dict(names)
+        told = json.loads(json.dumps(self.memory.lay(weights, mend=mend)))
+        laid = np.memmap(told["file"], np.uint8, "r")
+        assert {name for name, *_ in told["weights"]} == into.keys()
+        for name, _, shape, start in told["weights"]:
+            own = laid[start : start + 4 * math.prod(shape)].view(np.float32).reshape(shape)
+            into[name].copy_(torch.tensor(own))
+
+    def draw(self, films: Any, prompts: Any, *, seeds: Sequence[int], **how: Any) -> list[Any]:
+        rows = [
+            token_draws.numbers(seed, [0], 1, how["max_new_tokens"], self.policy.model.device)
+            for seed in seeds
+        ]
+        shown = [decode_films(own) for own in films]
+        return hf_writer.draw(self.policy, shown, prompts, numbers=torch.cat(rows), **how)
+
+
+def handing_over(job: dict[str, Any], case: dict[str, Any], settings: dict[str, Any]) -> VllmSampler:
+    """What hands the weights to an engine, which is only pretended."""
+    return VllmSampler(Reader(job["policies"][case["family"]]), settings, seed=3)  # type: ignore[arg-type]
+
+
+SAMPLERS: dict[str, Any] = {"hf": lambda *_: None, "hf_bfloat16": copying, "vllm": handing_over}
 
 
 def watched(job: dict[str, Any], films: Sequence[tuple[bytes, ...]]) -> Watch:

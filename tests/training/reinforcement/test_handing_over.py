@@ -124,7 +124,6 @@ def test_checks_come_before_an_engine(tmp_path: Path, monkeypatch: pytest.Monkey
         pytest.fail("it was opened")
     ((python, *_),) = asked
     assert str(python).endswith("absent")
-    monkeypatch.setenv("ACCELERATE_USE_FSDP", "false")
     monkeypatch.setattr(samplers, "place_of", asked.append)
     samplers.check(settings("cuda"), {"python": "absent"})
     assert asked[-1] == "cuda"

@@ -27,7 +27,6 @@ from radrl.policy.writer import Drawn, Vllm
 from radrl.process.devices import DeviceError
 from radrl.process.isolated.talk import WorkerError
 from radrl.rewards.base import Part, RewardSum
-from radrl.training.preflight import SettingsError
 from radrl.training.reinforcement import ArmSettings, grpo, samplers
 from radrl.training.reinforcement.grpo import optimise, prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
@@ -276,11 +275,6 @@ class TestRefusals:
     def test_an_interpreter_that_is_not_there(self) -> None:
         with pytest.raises(WorkerError, match=r"no interpreter at .*`make engines`.*compute\.vllm\.python"):
             samplers.check(settings("vllm"), {"python": "absent/bin/python"})
-
-    def test_parted_weights(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
-        with pytest.raises(SettingsError, match=r"training\.engine is vllm.*set training\.engine to hf"):
-            samplers.check(settings("vllm"), {})
 
     def test_a_device_that_vllm_does_not_know(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(vllm_writer, "place", lambda _: torch.device("mps"))

@@ -63,6 +63,7 @@ CASES = {
     "written, groups across, in parts": case(RULE, writes=True, rollouts_at_once=1, **ACROSS),
     "written from a nucleus with adapters": case(GRADIENT, writes=True, top_p=0.9, **ADAPTERS),
     "written by a copy, groups across": case(RULE, writes=True, engine="hf_bfloat16", **ACROSS),
+    "handed over, groups across": case(RULE, writes=True, engine="vllm", **ACROSS),
     ROUNDED: case(oracle=MIXING, writes=True, bf16=True),
     "qwen3_vl, oracle, groups across": case(oracle=MIXING, family="qwen3_vl", writes=True, **ACROSS),
     UNEVEN: case(oracle=MIXING, family="gemma3", rollouts_at_once=1, **ACROSS),
@@ -77,6 +78,7 @@ SHARDED = (
     "oracle and checkpointing",
     "written and resumed",
     "written, groups across, in parts",
+    "handed over, groups across",
     ROUNDED,
     *(name for name in CASES if CASES[name]["family"] != "tiny"),
 )

@@ -5,7 +5,7 @@ processes hold parts of the weights, each has the whole copy, so they gather the
 
 vLLM stands in a process of its own, which each process of a training has for its share of the rollouts.
 Before a batch is drawn each process lays the policy's weights into memory that its engine reads them from,
-one after another, those of adapters merged.
+one after another, those of adapters merged, those of which it holds a part gathered.
 
 A rollout's draws follow from the seed, the step and its place among the step's rollouts: not from a generator
 that a resumed training would have to find again, nor from how many processes there are.
@@ -14,7 +14,6 @@ that a resumed training would have to find again, nor from how many processes th
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -30,7 +29,6 @@ from radrl.policy.vllm_writer import MEND, NAME, VllmWriter, place_of, seed_of
 from radrl.policy.writer import Drawn, Vllm
 from radrl.process.devices import local_rank, place, processes
 from radrl.process.isolated.talk import interpreter
-from radrl.training.preflight import SettingsError
 from radrl.training.reinforcement import ArmSettings
 from radrl.training.tuning import plain_weights
 from radrl.training.watching.history_rows import DIVERGED
@@ -170,17 +168,11 @@ def check(settings: ArmSettings, vllm: Mapping[str, Any]) -> None:
         vllm: the section `compute.vllm`.
 
     Raises:
-        SettingsError: when weights would be parted among processes.
         radrl.process.isolated.talk.WorkerError: when there is no such interpreter.
         radrl.process.devices.DeviceError: when the device is none that vLLM knows.
     """
     if settings.training["engine"] != "vllm":
         return
-    if os.environ.get("ACCELERATE_USE_FSDP") == "true":
-        raise SettingsError(
-            "training.engine is vllm, which gets whole weights, but compute.config asks for FSDP, which "
-            "parts them; set training.engine to hf, or compute.config to conf/accelerate/ddp.yaml"
-        )
     interpreter(Vllm.model_validate(vllm).python, NAME, MEND)
     place_of(settings.device)
 
