@@ -49,15 +49,14 @@ def command(
     there; a run that was stopped left OUTPUT_JSON.unfinished, and the same command goes on from there.
 
     An arm that was trained on single films (ingest.sample: image) sees the frontal film that ReXrank names,
-    key_image_path; one that was trained on studies sees all films of ingest.views. Age, indication and prior
-    reports, which ReXrank gives as context, are not read: no policy here takes them.
+    key_image_path; one that was trained on studies sees all films of ingest.views. Where the arm's prompt has
+    places for age and indication, those of INPUT_JSON stand there; it has no prior report.
 
     Research software: its reports are for benchmarks and not for the care of a patient.
     """
     from radrl.reporting import Reporter, find_arm
-    from radrl.rexrank.arm import ArmWriter, about
     from radrl.rexrank.form import films, located, read
-    from radrl.rexrank.predictions import fill
+    from radrl.rexrank.predictions import ArmWriter, about, fill
     from radrl.storage.digests import sha256
 
     require_outputs({"OUTPUT_JSON": output_json}, force=force)

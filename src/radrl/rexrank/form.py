@@ -30,6 +30,9 @@ _CONTEXT: Final = {
 _NOTHING: Final = ("", "nan", "None", "None.")
 Entry = Mapping[str, Any]
 
+PREDICTION: Final = "model_prediction"
+"""The key under which ReXrank reads a report."""
+
 
 class FormError(ValueError):
     """A file that is not in ReXrank's form; the message names file, study and the mend."""

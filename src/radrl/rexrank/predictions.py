@@ -6,12 +6,15 @@ import fcntl
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Final, Protocol
+from typing import IO, Any, Protocol
 
-from radrl.rexrank.form import FormError, Study
+from radrl.reporting import Asked, Reporter, TrainedArm, film_as_seen
+from radrl.rexrank.form import PREDICTION, FormError, Study, context
 from radrl.storage import json_files
+from radrl.storage.digests import sha256
 from radrl.storage.whole_files import whole_file
 
 
@@ -114,10 +117,6 @@ def _line(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True).encode() + b"\n"
 
 
-PREDICTION: Final = "model_prediction"
-"""The key under which ReXrank reads a report."""
-
-
 class Writer(Protocol):
     """Writes reports."""
 
@@ -134,6 +133,45 @@ class Writer(Protocol):
     ) -> Sequence[str]:
         """Reports of some studies by their pictures; `first` is the place of the first among all."""
         ...
+
+
+class ArmWriter:
+    """See `Writer`.
+
+    Args:
+        reporter: the arm's policy, open.
+        asked: how it is asked.
+    """
+
+    def __init__(self, reporter: Reporter, asked: Asked) -> None:
+        self._reporter, self._asked = reporter, asked
+
+    def picture(self, film: Path) -> bytes:
+        """See `Writer`: as ingest brings films into the corpus."""
+        return film_as_seen(film, self._asked)
+
+    def write(self, studies: Sequence[Study], pictures: Sequence[tuple[bytes, ...]], first: int) -> list[str]:
+        """See `Writer`: as generate lets the policy write."""
+        known = [context(study.entry) for study in studies]
+        return [report.text for report in self._reporter.write(pictures, first=first, known=known)]
+
+
+def about(arm: TrainedArm, asked: Asked) -> dict[str, str]:
+    """What an arm's reports depend on.
+
+    Args:
+        arm: the arm.
+        asked: how it is asked.
+
+    Returns:
+        Digests of its policy's files, and how it is asked and about which films.
+    """
+    files = sorted(file for file in arm.folder.rglob("*") if file.is_file())
+    settings = asdict(asked) | {"views": list(arm.params.ingest.views)}
+    return {
+        "policy": " ".join(sha256(file) for file in files),
+        "asked": json.dumps(settings, sort_keys=True),
+    }
 
 
 def unfinished_path(output: Path) -> Path:

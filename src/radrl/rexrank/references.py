@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from radrl.rexrank.form import Entry, FormError, absent, entries, listed
-from radrl.rexrank.predictions import PREDICTION
+from radrl.rexrank.form import PREDICTION, Entry, FormError, absent, entries, listed
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,7 @@ from radrl.data.tables import SourceError
 from radrl.labelers import says_nothing
 from radrl.parts.choices import near
 from radrl.reports.sections import Target, compose
-from radrl.rexrank.form import FormError, absent, entries, listed
-from radrl.rexrank.predictions import PREDICTION
+from radrl.rexrank.form import PREDICTION, FormError, absent, entries, listed
 
 COLUMNS: Final[Mapping[str, str]] = {
     "study": "study_id",
