@@ -3,10 +3,11 @@
     python bench/engines.py --python .venv-vllm/bin/python            # the table
     python bench/engines.py --python .venv-vllm/bin/python --rounds 5 --write docs/bench/engines.md
 
-The shipped policy writes on drawn films as rollouts are drawn (K = 10, nucleus 0.9) and as the stage generate
-does (greedy). The engines take turns, so what else the machine does falls on both. Counted is CPU time, of
-this process and of vLLM's, and the wall's clock beside it; one thread each. Sampled reports differ between
-the engines, so a token's cost is compared, ends included.
+The shipped policy writes on drawn films as rollouts are drawn (K = 10, nucleus 0.9), as the stage generate
+does (greedy), and as a training's step draws its own, for which vLLM is handed the weights first. The engines
+take turns, so what else the machine does falls on both. Counted is CPU time, of this process and of vLLM's,
+and the wall's clock beside it; one thread each. Sampled reports differ between the engines, so a token's cost
+is compared, ends included.
 """
 
 from __future__ import annotations
@@ -16,21 +17,28 @@ import io
 import os
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
+from types import SimpleNamespace
 from typing import Any, Final
 
 import psutil
+import torch
 import yaml
 from PIL import Image
 
 from radrl.data.sources import phantom
-from radrl.policy.writer import Writer, open_writer
+from radrl.policy import hf_writer, token_draws
+from radrl.policy.encoding import decode_films
+from radrl.policy.hf_writer import HfWriter
+from radrl.policy.vllm_writer import VllmWriter
+from radrl.policy.writer import Vllm, Writer
 from radrl.process import importing
+from radrl.training.reinforcement.samplers import VllmSampler
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 CASES: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -38,6 +46,12 @@ CASES: Final[Mapping[str, Mapping[str, Any]]] = {
     "generate, greedy": {"max_new_tokens": 128},
 }
 ENGINES: Final = ("hf", "vllm")
+STEP: Final = {"max_new_tokens": 96, "temperature": 1.0, "top_p": 1.0}
+GROUP: Final = 8
+"""Rollouts of a film in a step."""
+Films = Sequence[tuple[bytes, ...]]
+Works = Mapping[str, Callable[[], int]]
+"""By engine what it does in a case; it says how many tokens came of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +63,39 @@ class Spent:
     tokens: int
 
 
-def spend(writer: Writer, films: Sequence[tuple[bytes, ...]], prompt: str, how: Mapping[str, Any]) -> Spent:
-    """Let an engine write on a batch."""
+def spend(work: Callable[[], int]) -> Spent:
+    """Let an engine write."""
     cpu, wall = cpu_seconds(), time.perf_counter()
-    written = writer.write(films, prompt, **how)
-    spent = cpu_seconds() - cpu, time.perf_counter() - wall
-    return Spent(*spent, sum(one.tokens + one.ended for own in written for one in own))
+    tokens = work()
+    return Spent(cpu_seconds() - cpu, time.perf_counter() - wall, tokens)
+
+
+def writing(writer: Writer, films: Films, prompt: str, how: Mapping[str, Any]) -> Callable[[], int]:
+    """Reports on a batch."""
+
+    def work() -> int:
+        written = writer.write(films, prompt, **how)
+        return sum(one.tokens + one.ended for own in written for one in own)
+
+    return work
+
+
+def drawing(hf: HfWriter, vllm: VllmWriter, films: Films, prompt: str) -> Works:
+    """A step's rollouts as a training draws them, by its own loop and by vLLM with the training's weights."""
+    shown = [pictures for own in films[: len(films) // 4] for pictures in [decode_films(own)] * GROUP]
+    prompts, policy, sampler = [prompt] * len(shown), hf.policy, VllmSampler(vllm, STEP, seed=0)
+    numbers = token_draws.numbers(0, range(len(shown)), 1, STEP["max_new_tokens"], torch.device("cpu"))
+
+    def loop() -> int:
+        drawn = hf_writer.draw(policy, shown, prompts, numbers=numbers, **STEP)
+        return sum(len(one.ids) for one in drawn)
+
+    def handed_over() -> int:
+        alone: Any = SimpleNamespace(process_index=0)
+        drawn = sampler.draw(policy.model, shown, prompts, accelerator=alone, step=0)
+        return sum(len(one.ids) for one in drawn)
+
+    return {"hf": loop, "vllm": handed_over}
 
 
 def cpu_seconds() -> float:
@@ -64,8 +105,9 @@ def cpu_seconds() -> float:
     return sum(each.user + each.system for each in times)
 
 
-def row(case: str, rounds: Sequence[Mapping[str, Spent]]) -> str:
-    """A case's line: milliseconds a token, and hf's over vLLM's of each round."""
+def row(case: str, works: Works, count: int) -> str:
+    """A case's line: milliseconds a token, and hf's over vLLM's of each round after one to warm up."""
+    rounds = [{engine: spend(work) for engine, work in works.items()} for _ in range(count + 1)][1:]
     cells = [case, f"{median(own['hf'].tokens for own in rounds):,.0f}"]
     for measure in ("cpu", "wall"):
         cost = {
@@ -78,21 +120,24 @@ def row(case: str, rounds: Sequence[Mapping[str, Spent]]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def page(given: argparse.Namespace, writers: Mapping[str, Writer], prompt: str) -> str:
+def page(given: argparse.Namespace, hf: HfWriter, vllm: VllmWriter, prompt: str) -> str:
     """The table under its head."""
     films = [(drawn,) for drawn in drawn_films(given.films)]
-    lines = []
-    for case, how in CASES.items():
-        rounds = [
-            {engine: spend(writer, films, prompt, how) for engine, writer in writers.items()}
-            for _ in range(given.rounds + 1)
-        ]
-        lines.append(row(case, rounds[1:]))
+    lines = [
+        row(
+            case,
+            {"hf": writing(hf, films, prompt, how), "vllm": writing(vllm, films, prompt, how)},
+            given.rounds,
+        )
+        for case, how in CASES.items()
+    ]
+    name = f"a step's {len(films) // 4} x {GROUP} rollouts, weights handed over first"
+    lines.append(row(name, drawing(hf, vllm, films, prompt), given.rounds))
     ours = ", ".join(f"{name} {version(name)}" for name in ("transformers", "torch"))
     return "\n".join(
         [
             f"Made by `python bench/engines.py --python PYTHON --films {given.films} --rounds {given.rounds} "
-            f"--write docs/bench/engines.md`: hf is {ours}; vllm is {writers['vllm'].device}. Python "
+            f"--write docs/bench/engines.md`: hf is {ours}; vllm is {vllm.device}. Python "
             f"{platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores, one thread each; "
             f"{given.films} drawn films of 112 pixels a batch, {given.rounds} rounds after one to warm up.",
             "",
@@ -131,13 +176,13 @@ def main() -> None:
     given = parser.parse_args()
     importing.go_offline()
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
-    how = {"dtype": "float32", "device": "cpu", "threads": 1, "compute": {"vllm": {"python": given.python}}}
+    how = {"dtype": "float32", "device": "cpu", "threads": 1}
     base = ROOT / params["policy"]["path"]
     with (
-        closing(open_writer("hf", base, **how)) as hf,
-        closing(open_writer("vllm", base, **how)) as vllm,
+        closing(HfWriter.open(base, **how)) as hf,
+        closing(VllmWriter(base, **how, compute=Vllm(python=given.python), draws=True)) as vllm,
     ):
-        text = page(given, {"hf": hf, "vllm": vllm}, params["prompts"]["plain"])
+        text = page(given, hf, vllm, params["prompts"]["plain"])
     print(text)
     if given.write:
         given.write.write_text("# bench/engines\n\n" + text)

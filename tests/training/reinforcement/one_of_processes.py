@@ -22,9 +22,11 @@ from radrl.credit.build import build
 from radrl.labelers import build as build_labeler
 from radrl.policy import folder, hf_writer, token_draws, weight_transfer
 from radrl.policy.encoding import decode_films
+from radrl.policy.vllm_writer import VllmWriter
+from radrl.policy.writer import Vllm
 from radrl.process import importing
 from radrl.rewards.base import Part, RewardSum
-from radrl.training.reinforcement import grpo
+from radrl.training.reinforcement import grpo, samplers
 from radrl.training.reinforcement.grpo import prompt_dataset
 from radrl.training.reinforcement.oracle import Oracle
 from radrl.training.reinforcement.samplers import RoundedSampler, VllmSampler
@@ -175,8 +177,13 @@ class Reader:
 
 
 def handing_over(job: dict[str, Any], case: dict[str, Any], settings: dict[str, Any]) -> VllmSampler:
-    """What hands the weights to an engine, which is only pretended."""
-    return VllmSampler(Reader(job["policies"][case["family"]]), settings, seed=3)  # type: ignore[arg-type]
+    """What hands the weights to vLLM, or to what stands in its place."""
+    path = job["policies"][case["family"]]
+    if case["vllm"] is None:
+        return VllmSampler(Reader(path), settings, seed=3)  # type: ignore[arg-type]
+    alone = {"variables": samplers._ALONE, "compute": Vllm(python=case["vllm"])}
+    own = VllmWriter(path, dtype="float32", device="cpu", threads=1, draws=True, **alone)
+    return VllmSampler(own, settings, seed=3)
 
 
 SAMPLERS: dict[str, Any] = {"hf": lambda *_: None, "hf_bfloat16": copying, "vllm": handing_over}

@@ -11,6 +11,7 @@ import torch
 from processes import check_parted, check_updates, check_weights, engines
 from small_arms import GRADIENT, MIXING, RULE
 from small_families import make
+from vllm_interpreter import PYTHON
 
 SCRIPT = Path(__file__).with_name("one_of_processes.py")
 REFERENCES = ["The heart is big.", "a", "big", "is", "Is the heart big?", "b a"]
@@ -28,13 +29,14 @@ def case(
     writes: bool = False,
     resumes: bool = False,
     alike: bool = False,
+    vllm: str | None = None,
     **settings: Any,
 ) -> dict[str, Any]:
     """Rollouts are a film's own whatever the policy, or it `writes` them, and is watched; it may resume.
 
-    Rewards may be `alike` on every other film.
+    Rewards may be `alike` on every other film. vLLM is that of an interpreter, else only pretended.
     """
-    asked = {"family": family, "writes": writes, "resumes": resumes, "alike": alike}
+    asked = {"family": family, "writes": writes, "resumes": resumes, "alike": alike, "vllm": vllm}
     return {"credit": credit, "oracle": oracle, "settings": settings, **asked}
 
 
@@ -71,6 +73,9 @@ CASES = {
         RULE, MIXING, family="gemma3", writes=True, gradient_checkpointing=True
     ),
 }
+BY_VLLM = "written by vLLM, groups across"
+if PYTHON:
+    CASES[BY_VLLM] = case(RULE, writes=True, engine="vllm", vllm=PYTHON, **ACROSS)
 SHARDED = (
     "uniform, groups across",
     "oracle, groups across",
@@ -80,6 +85,7 @@ SHARDED = (
     "written, groups across, in parts",
     "handed over, groups across",
     ROUNDED,
+    *([BY_VLLM] if PYTHON else []),
     *(name for name in CASES if CASES[name]["family"] != "tiny"),
 )
 """Those that two processes with parts of the weights run too (FSDP2, on the CPU)."""
