@@ -1,6 +1,8 @@
 """`radrl study` from the command line."""
 
+import json
 import shutil
+import zipfile
 
 import analyses_tables
 import pytest
@@ -205,6 +207,24 @@ def test_a_file_of_other_parameters_is_refused_by_their_names(radrl, file, proje
     said = " ".join(result.output.split())
     assert "few, seed 0 ran with other parameters (training.steps)" in said
     assert "or run that seed here" in said
+
+
+def test_a_file_of_an_older_release_fits_where_it_means_the_same(radrl, file, project, tmp_path, monkeypatch):
+    """Neither a key that came since and changes no number, nor how work was shared, is a reason to refuse."""
+    monkeypatch.setattr(module.clones, "commit", lambda root: "0123456789abcdef")
+    radrl("study", file, "--pack", tmp_path / "all.zip", "--out", tmp_path / "page.md")
+    with zipfile.ZipFile(tmp_path / "all.zip") as packed:
+        members = {name: packed.read(name) for name in packed.namelist()}
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as older:
+        for name, content in members.items():
+            if name.endswith("about.json"):
+                about = json.loads(content)
+                about["params"]["compute"]["workers"] = 2
+                del about["params"]["training"]["watch"]["rollouts"]  # a page to look at
+                content = json.dumps(about)
+            older.writestr(name, content)
+    result = radrl("study", file, "--packed", tmp_path / "all.zip", "--out", tmp_path / "page.md")
+    assert result.exit_code == 0, result.output
 
 
 def test_a_file_that_holds_no_seed_of_the_study_or_is_none(radrl, file, project, tmp_path, monkeypatch):

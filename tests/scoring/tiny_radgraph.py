@@ -1,8 +1,9 @@
 """Make a RadGraph model of random weights, in the format of the published ones.
 
-python tiny_radgraph.py FOLDER, in an environment with `radgraph`, or with RadEval, which holds a copy of it.
-FOLDER is named after the type of the model and gets config.json, weights.th and vocabulary. Its encoder, a
-BERT of two layers over words and letters, is ``tiny/encoder`` in the same folder.
+python tiny_radgraph.py FOLDER [WORDS], in an environment with `radgraph`, or with RadEval, which holds a copy
+of it. FOLDER is named after the type of the model and gets config.json, weights.th and vocabulary. Its
+encoder is ``tiny/encoder`` in the same folder: a BERT of two layers over a few words and letters; or, where
+WORDS is a file of words, one over these of the published models' size, below heads of theirs.
 """
 
 import json
@@ -42,7 +43,12 @@ WORDS = [
     ",",
 ]
 PIECES = [*string.ascii_lowercase, *string.digits]
+SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
 LENGTH = 64  # shorter than some reports of the test, which the package then folds
+SPAN, FEATURES, WIDTH = 3, 8, 16
+if len(sys.argv) > 2:
+    WORDS, SMALL, LENGTH = Path(sys.argv[2]).read_text().split(), {}, 512  # BERT's own size
+    SPAN, FEATURES, WIDTH = 12, 20, 600
 
 folder = Path(sys.argv[1]).absolute()
 encoder = folder / "tiny" / "encoder"
@@ -50,14 +56,7 @@ encoder.mkdir(parents=True)
 tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *PIECES, *(f"##{piece}" for piece in PIECES)]
 (encoder / "vocab.txt").write_text("\n".join(tokens) + "\n")
 BertTokenizerFast(str(encoder / "vocab.txt"), do_lower_case=True).save_pretrained(encoder)
-BertConfig(
-    vocab_size=len(tokens),
-    hidden_size=32,
-    num_hidden_layers=2,
-    num_attention_heads=2,
-    intermediate_size=64,
-    max_position_embeddings=LENGTH,
-).save_pretrained(encoder)
+BertConfig(vocab_size=len(tokens), max_position_embeddings=LENGTH, **SMALL).save_pretrained(encoder)
 
 vocabulary = folder / "vocabulary"
 vocabulary.mkdir()
@@ -73,16 +72,16 @@ labels = [
 
 bert = {"type": "pretrained_transformer_mismatched", "model_name": "tiny/encoder", "max_length": LENGTH}
 config = {
-    "dataset_reader": {"type": "dygie", "max_span_width": 3, "token_indexers": {"bert": bert}},
+    "dataset_reader": {"type": "dygie", "max_span_width": SPAN, "token_indexers": {"bert": bert}},
     "model": {
         "type": "dygie",
         "embedder": {"token_embedders": {"bert": bert}},
         "initializer": {},
         "module_initializer": {},
-        "feature_size": 8,
-        "max_span_width": 3,
+        "feature_size": FEATURES,
+        "max_span_width": SPAN,
         "target_task": "relation",
-        "feedforward_params": {"num_layers": 2, "hidden_dims": 16, "dropout": 0.4},
+        "feedforward_params": {"num_layers": 2, "hidden_dims": WIDTH, "dropout": 0.4},
         "loss_weights": {"ner": 0.2, "relation": 1.0, "coref": 0.0, "events": 0.0},
         "modules": {
             "ner": {},

@@ -17,6 +17,9 @@ from typing import Any, Final
 from radrl.data.archives import DamagedMember, ZipMembers
 from radrl.data.sources import is_drawn
 from radrl.data.tables import SourceError
+from radrl.params.messages import ParamsError
+from radrl.params.schema import validate
+from radrl.params.section_digest import stated_values
 from radrl.storage.whole_files import replacing, whole_file
 from radrl.studies.curves import HISTORIES, LABELS
 from radrl.studies.execution import GIVES, PAIRS, Experiment
@@ -25,6 +28,8 @@ ABOUT: Final = "about.json"
 """Of each experiment: its commit and its parameters."""
 
 _DATE: Final = (1980, 1, 1, 0, 0, 0)  # so that equal tables are equal bytes
+_WITHOUT_RESULT: Final = ("compute.", "training.watch.rollouts")
+"""Keys by which no number of a page changes: how work is shared, and rollouts to look at."""
 _MOST: Final = 1 << 26  # bytes of a table
 
 
@@ -106,7 +111,7 @@ def _held(one: Experiment, members: ZipMembers) -> bool:
 def _laid_out(one: Experiment, members: ZipMembers, path: Path, folder: Path) -> Finished:
     name = one.clone.name
     about = json.loads(members.read(f"{name}/{ABOUT}", _MOST))
-    if keys := list(_differing(about["params"], json.loads(json.dumps(one.params)))):
+    if keys := _differing(_stated(about["params"], f"{path}: {one.title}"), _stated(one.params, one.title)):
         raise PackError(
             f"{path}: {one.title} ran with other parameters ({', '.join(keys[:4])}); take a file of this "
             "study as it is now, or run that seed here"
@@ -126,14 +131,18 @@ def _listed(members: ZipMembers, name: str) -> Iterator[Path]:
             yield table
 
 
-def _differing(one: Mapping[str, Any], other: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    """The dotted keys under which two mappings differ."""
-    for key in one.keys() | other.keys():
-        left, right = one.get(key), other.get(key)
-        if isinstance(left, dict) and isinstance(right, dict):
-            yield from _differing(left, right, f"{above}{key}.")
-        elif left != right:
-            yield f"{above}{key}"
+def _stated(params: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """What results depend on, by dotted key; a new key at what was so before it is none."""
+    try:
+        stated = stated_values(validate(dict(params), source=source))
+    except ParamsError as error:
+        raise PackError(f"{error}\nThese are not of this release's parameters; run that seed here") from error
+    return {key: value for key, value in stated.items() if not key.startswith(_WITHOUT_RESULT)}
+
+
+def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """The keys under which two mappings differ, in the order of their names."""
+    return sorted(key for key in one.keys() | other.keys() if one.get(key) != other.get(key))
 
 
 def _tables(one: Experiment) -> Iterator[Path]:
