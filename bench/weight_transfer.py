@@ -5,10 +5,10 @@
 
 A Qwen2.5-VL of random weights, the shipped one's shape but for width and depth, is handed over once a batch
 of rollouts, as `training.engine: vllm` does. The folder is the way of before: `save_pretrained`, read as
-vLLM's loader reads it, and removed. The memory is `radrl.policy.weight_transfer`, kept from batch to batch and
-read as the worker does. Both look for what is no number first. Both ends are in this process and take turns;
-each weight is copied at the end, as an engine copies it into its own. The folder's bytes reach the disk besides, whenever the system
-writes them out, which no column here counts.
+vLLM's loader reads it, and removed. The memory is `radrl.policy.weight_transfer`, kept from batch to batch
+and read as the worker does. Both look for what is no number first. Both ends are in this process and take
+turns; each weight is copied at the end, as an engine copies it into its own. The folder's bytes reach the
+disk besides, whenever the system writes them out, which no column here counts.
 """
 
 from __future__ import annotations
@@ -134,10 +134,10 @@ def page(given: argparse.Namespace) -> str:
             "|---|---|---|---|",
             *rows,
             "",
-            "Above 1 memory is faster. It is kept from one time to the next, so that its pages are found "
-            "once; the system's cache takes the folder whole here. The memory's way is there so that nothing of a "
-            "policy lies on the disk, no second model is made, and processes need no folder that all of them "
-            "see.",
+            "Above 1 memory is faster. It is kept from one time to the next, so that its pages are "
+            "found once; the system's cache takes the folder whole here. The memory's way is there so "
+            "that nothing of a policy lies on the disk, no second model is made, and processes need no "
+            "folder that all of them see.",
             "",
             "Not counted: the bytes that the folder puts on the disk; adapters, for which the folder's way "
             "copied the model first; and what vLLM does with what it has read.",
