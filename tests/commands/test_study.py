@@ -227,6 +227,47 @@ def test_a_file_of_an_older_release_fits_where_it_means_the_same(radrl, file, pr
     assert result.exit_code == 0, result.output
 
 
+@pytest.fixture
+def across(file, monkeypatch):
+    """The trial asks what its runs differ by."""
+    monkeypatch.setattr(module, "Repro", StillRising)
+    monkeypatch.setattr(module.clones, "commit", lambda root: "0123456789abcdef")
+    claim = {"says": "More films help", "where": "a trial", "arm": "all.grpo", "over": "few.grpo"}
+    given = yaml.safe_load(file.read_text()) | {"claims": [claim | {"metrics": ["ce_rules_sample14_f1"]}]}
+    file.write_text(yaml.safe_dump(given, sort_keys=False))
+    return file
+
+
+def rewritten(path, keep):
+    """A zip file with some of its members."""
+    with zipfile.ZipFile(path) as packed:
+        members = {name: packed.read(name) for name in packed.namelist() if keep(name)}
+    with zipfile.ZipFile(path, "w") as packed:
+        for name, content in members.items():
+            packed.writestr(name, content)
+
+
+def test_a_study_of_differences_between_runs_is_made_of_files_too(radrl, across, tmp_path):
+    whole = radrl("study", across, "--pack", tmp_path / "all.zip", "--out", tmp_path / "whole.md")
+    assert whole.exit_code == 0, whole.output
+    result = radrl("study", across, "--packed", tmp_path / "all.zip", "--out", tmp_path / "parted.md")
+    assert result.exit_code == 0, result.output
+    names = ("whole-claims.csv", "parted-claims.csv")
+    assert len({(tmp_path / name).read_bytes() for name in names}) == 1
+
+
+def test_runs_of_a_seed_go_together_where_they_are_compared(radrl, across, tmp_path):
+    for keep, says in (
+        (lambda name: not name.startswith("few-seed-1"), "holds all, seed 1, and not few, seed 1"),
+        (lambda name: not name.endswith("across_runs.csv"), "lacks across_runs.csv"),
+    ):
+        radrl("study", across, "--pack", tmp_path / "all.zip")
+        rewritten(tmp_path / "all.zip", keep)
+        result = radrl("study", across, "--packed", tmp_path / "all.zip")
+        assert result.exit_code == 1
+        assert says in " ".join(result.output.split())
+
+
 def test_a_file_that_holds_no_seed_of_the_study_or_is_none(radrl, file, project, tmp_path, monkeypatch):
     monkeypatch.setattr(module.clones, "commit", lambda root: "0123456789abcdef")
     radrl("study", file, "--seeds", 0, "--pack", tmp_path / "0.zip")

@@ -1,12 +1,14 @@
 """The error over patients of a difference between arms of two runs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from radrl.evaluation import mean_metrics
 from radrl.evaluation.bootstrap import patient_groups, replicates
-from radrl.studies.claims.across_runs import SCORED, errors
+from radrl.studies.claims.across_runs import KEPT, SCORED, errors
 from radrl.studies.claims.stated import Claim, hypotheses
 from radrl.studies.claims.verdict import judge
 from radrl.studies.execution import Experiment
@@ -79,6 +81,16 @@ def test_it_is_the_spread_of_the_difference_over_the_same_resamples_of_patients(
     assert line == {
         "run": "all", "seed": 0, "metric": METRIC, "arm": "grpo", "other_run": "few", "other": "grpo",
     }  # fmt: skip
+
+
+def test_runs_that_ran_elsewhere_have_their_lines_with_them(study, tmp_path):
+    planned = study(few={"grpo": scored(values(0))}, all={"grpo": scored(values(1))})
+    found = errors(asked(), planned)
+    there = [replace(one, clone=tmp_path / "packed" / one.run) for one in planned]
+    for one in there:
+        one.clone.mkdir(parents=True)
+        found[found["run"] == one.run].to_csv(one.clone / KEPT, index=False)
+    pd.testing.assert_frame_equal(errors(asked(), there), found)
 
 
 def test_the_order_in_which_a_run_lists_its_films_is_no_matter(study):

@@ -155,7 +155,9 @@ def command(
         except (KeyboardInterrupt, SystemExit) as end:
             raise stopped(end) from None
         if pack:
-            finished_seeds.pack(here, clones.commit(root), pack)
+            asked = study.hypotheses
+            errors = across_runs.errors(asked, here) if across_runs.any_asked(asked) else None
+            finished_seeds.pack(here, clones.commit(root), pack, errors)
         run = [
             elsewhere[one.clone.name].experiment if one.clone.name in elsewhere else one for one in planned
         ]
@@ -196,13 +198,10 @@ def _elsewhere(
     study: Study, planned: Sequence[Experiment], packed: Sequence[Path], folder: Path
 ) -> dict[str, finished_seeds.Finished]:
     """The experiments that files of finished seeds hold, by their titles."""
-    if packed and any(one.arm[0] != one.over[0] for one in study.hypotheses):
-        raise click.UsageError(
-            f"{study.name} asks for differences between arms of two runs, which need single reports; "
-            "--packed has none: run its seeds on one machine"
-        )
     try:
         found = [one for path in packed for one in finished_seeds.unpack(planned, path, folder)]
+        if across_runs.any_asked(study.hypotheses):
+            finished_seeds.require_whole_seeds(planned, found)
     except finished_seeds.PackError as error:
         raise click.ClickException(str(error)) from None
     return {one.experiment.title: one for one in found}

@@ -1,8 +1,8 @@
 """Finished experiments in a zip file, so that the seeds of one study may run on several machines.
 
 It holds what a study's page is made of, tables of numbers: no report, no film, no weights, and the labels of
-drawn studies alone. A difference between arms of two runs is also asked of single reports
-(`radrl.studies.claims.across_runs`), which it lacks.
+drawn studies alone. A difference between arms of two runs is also asked of single reports, which it lacks, so
+that what they say is worked out before (`radrl.studies.claims.across_runs`): the runs of a seed go together.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+import pandas as pd
+
 from radrl.data.archives import DamagedMember, ZipMembers
 from radrl.data.sources import is_drawn
 from radrl.data.tables import SourceError
@@ -21,6 +23,7 @@ from radrl.params.messages import ParamsError
 from radrl.params.schema import validate
 from radrl.params.section_digest import stated_values
 from radrl.storage.whole_files import replacing, whole_file
+from radrl.studies.claims.across_runs import KEPT
 from radrl.studies.curves import HISTORIES, LABELS
 from radrl.studies.execution import GIVES, PAIRS, Experiment
 
@@ -44,19 +47,22 @@ class Finished:
     Args:
         experiment: with the folder of its tables in place of a clone.
         commit: whose code ran.
+        file: that holds it.
     """
 
     experiment: Experiment
     commit: str
+    file: Path
 
 
-def pack(given: Sequence[Experiment], commit: str, path: Path) -> None:
+def pack(given: Sequence[Experiment], commit: str, path: Path, errors: pd.DataFrame | None = None) -> None:
     """Write what experiments gave.
 
     Args:
         given: experiments that have run.
         commit: whose code ran.
         path: the zip file, replaced when it exists.
+        errors: of `radrl.studies.claims.across_runs.errors`, where a study asks what runs differ by.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as file:
@@ -65,6 +71,9 @@ def pack(given: Sequence[Experiment], commit: str, path: Path) -> None:
             _put(file, f"{one.clone.name}/{ABOUT}", about.encode())
             for table in _tables(one):
                 _put(file, f"{one.clone.name}/{table.as_posix()}", (one.clone / table).read_bytes())
+            if errors is not None:
+                own = errors[(errors["run"] == one.run) & (errors["seed"] == one.seed)]
+                _put(file, f"{one.clone.name}/{KEPT}", own.to_csv(index=False).encode())
 
 
 def unpack(given: Sequence[Experiment], path: Path, folder: Path) -> list[Finished]:
@@ -90,6 +99,31 @@ def unpack(given: Sequence[Experiment], path: Path, folder: Path) -> list[Finish
         named = ", ".join(sorted({name.split("/")[0] for name in members.names})) or "nothing"
         raise PackError(f"{path} holds {named}, and none of the study's: {_names(given)}")
     return found
+
+
+def require_whole_seeds(planned: Sequence[Experiment], found: Collection[Finished]) -> None:
+    """Refuse files that hold one run of a seed and not the others, for a study that asks what runs differ by.
+
+    Args:
+        planned: the study's experiments.
+        found: those that files hold.
+
+    Raises:
+        PackError: naming the seed, or a file without what it needs.
+    """
+    files = {one.experiment.title: one.file for one in found}
+    for one in found:
+        if not (one.experiment.clone / KEPT).is_file():
+            raise PackError(f"{one.file} lacks {KEPT}, which a newer release writes: run its seeds here")
+        other = next(
+            (own for own in planned if own.seed == one.experiment.seed and files.get(own.title) != one.file),
+            None,
+        )
+        if other is not None:
+            raise PackError(
+                f"{one.file} holds {one.experiment.title}, and not {other.title}: the study asks what "
+                "runs of a seed differ by, so that they run on one machine"
+            )
 
 
 def by_commit(given: Collection[Finished]) -> dict[str, list[str]]:
@@ -120,7 +154,7 @@ def _laid_out(one: Experiment, members: ZipMembers, path: Path, folder: Path) ->
         for table in _listed(members, name):
             (target / table).parent.mkdir(parents=True, exist_ok=True)
             (target / table).write_bytes(members.read(f"{name}/{table.as_posix()}", _MOST))
-    return Finished(replace(one, clone=folder / name), about["commit"])
+    return Finished(replace(one, clone=folder / name), about["commit"], path)
 
 
 def _listed(members: ZipMembers, name: str) -> Iterator[Path]:

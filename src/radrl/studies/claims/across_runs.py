@@ -25,7 +25,16 @@ SCORED: Final = "data/08_reporting/eval/{arm}/per_report.parquet"
 
 LABELERS: Final = Path("data/06_models/labeler")
 
+KEPT: Final = Path("across_runs.csv")
+"""Beside the tables of an experiment that ran elsewhere, its lines of `errors`: it has no single reports."""
+COLUMNS: Final = ("run", "seed", "metric", "arm", "other_run", "other", "error")
+
 Runs = tuple[str, str]
+
+
+def any_asked(asked: Sequence[Hypothesis]) -> bool:
+    """Whether a hypothesis is of arms of two runs."""
+    return any(one.arm[0] != one.over[0] for one in asked)
 
 
 def errors(asked: Sequence[Hypothesis], planned: Sequence[Experiment]) -> pd.DataFrame:
@@ -36,7 +45,7 @@ def errors(asked: Sequence[Hypothesis], planned: Sequence[Experiment]) -> pd.Dat
         planned: its experiments, all of which have run.
 
     Returns:
-        A line a seed, metric and pair: run, seed, metric, arm, other_run, other, error.
+        A line a seed, metric and pair, with `COLUMNS`.
     """
     wanted: dict[Runs, list[Hypothesis]] = {}
     for one in asked:
@@ -49,13 +58,17 @@ def errors(asked: Sequence[Hypothesis], planned: Sequence[Experiment]) -> pd.Dat
         for seed in sorted({one.seed for one in planned})
         for line in _of_seed(own, *(known[run, seed] for run in runs))
     ]
-    return pd.DataFrame(lines)
+    return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
 def _of_seed(
     asked: Sequence[Hypothesis], first: Experiment, second: Experiment
 ) -> Iterator[Mapping[str, Any]]:
     """The lines of one seed; none where the runs have no two arms on the same films."""
+    if (kept := first.clone / KEPT).is_file():
+        lines = table_files.read_csv(kept, mend=AGAIN)
+        yield from lines[lines["other_run"] == second.run].to_dict("records")
+        return
     from radrl.evaluation.comparison import pair_errors
     from radrl.pipelines.compare.inputs import gather_reports
 
