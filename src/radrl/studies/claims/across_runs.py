@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pandas as pd
 
@@ -67,7 +67,7 @@ def _of_seed(
     """The lines of one seed; none where the runs have no two arms on the same films."""
     if (kept := first.clone / KEPT).is_file():
         lines = table_files.read_csv(kept, mend=AGAIN)
-        yield from lines[lines["other_run"] == second.run].to_dict("records")
+        yield from cast(list[dict[str, Any]], lines[lines["other_run"] == second.run].to_dict("records"))
         return
     from radrl.evaluation.comparison import pair_errors
     from radrl.pipelines.compare.inputs import gather_reports
