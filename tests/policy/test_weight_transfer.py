@@ -97,6 +97,7 @@ def test_memory_is_kept_from_one_time_to_the_next_and_nothing_stays_behind(
     assert all(torch.equal(found[name], weight) for name, weight in sent(model))
     assert set(MEMORY.iterdir()) <= before
     memory.close()
+    memory.close()
     assert not Path(told["file"]).exists()
 
 

@@ -61,7 +61,7 @@ class WeightMemory:
 
     def __init__(self, dtype: torch.dtype) -> None:
         self.dtype = dtype
-        self._file = os.memfd_create("weights")
+        self._file = os.fdopen(os.memfd_create("weights"), "wb")
         self._places: dict[str, torch.Tensor] = {}
         self._index: list[list[Any]] = []
 
@@ -86,19 +86,20 @@ class WeightMemory:
             if bad := not_finite([(name, whole)]):
                 raise WeightsError(f"the policy that trains has NaN or infinity in {listed(bad)}. {mend}")
             self._place(name, whole.shape).copy_(whole)
-        return {"file": f"/proc/{os.getpid()}/fd/{self._file}", "weights": self._index}
+        return {"file": f"/proc/{os.getpid()}/fd/{self._file.fileno()}", "weights": self._index}
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Give the memory back; a second time does nothing."""
         self._places.clear()
-        os.close(self._file)
+        self._file.close()
 
     def _place(self, name: str, shape: torch.Size) -> torch.Tensor:
         """Where a weight lies, from a page's first byte on."""
         if name not in self._places:
-            start, size = os.fstat(self._file).st_size, shape.numel() * self.dtype.itemsize
-            os.ftruncate(self._file, start - -size // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY)
-            pages = mmap.mmap(self._file, size, offset=start)
+            file, size = self._file.fileno(), shape.numel() * self.dtype.itemsize
+            start = os.fstat(file).st_size
+            os.ftruncate(file, start - -size // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY)
+            pages = mmap.mmap(file, size, offset=start)
             self._places[name] = torch.frombuffer(pages, dtype=self.dtype).view(shape)
             self._index.append([name, str(self.dtype).removeprefix("torch."), list(shape), start])
         return self._places[name]
