@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -203,7 +204,8 @@ class TestRequests:
         assert opened["open"]["logprobs_mode"] == "processed_logprobs"
         for handed in (load, again):
             last = handed["load"]["weights"][-1]
-            assert handed["load"]["bytes"] == last[3] + 4 * np.prod(last[2])
+            end = last[3] + 4 * np.prod(last[2])
+            assert end <= handed["load"]["bytes"] < end + mmap.ALLOCATIONGRANULARITY  # whole pages
         assert draw["sampling"] == {
             "n": 1, "temperature": 1.0, "top_p": 1.0, "max_tokens": 6, "logprobs": 0,
             "stop_token_ids": folder.ends(policy),
