@@ -82,7 +82,7 @@ def writing(writer: Writer, films: Films, prompt: str, how: Mapping[str, Any]) -
 
 def drawing(hf: HfWriter, vllm: VllmWriter, films: Films, prompt: str) -> Works:
     """A step's rollouts as a training draws them, by its own loop and by vLLM with the training's weights."""
-    shown = [pictures for own in films[: len(films) // 4] for pictures in [decode_films(own)] * GROUP]
+    shown = [pictures for own in films for pictures in [decode_films(own)] * GROUP]
     prompts, policy, sampler = [prompt] * len(shown), hf.policy, VllmSampler(vllm, STEP, seed=0)
     numbers = token_draws.numbers(0, range(len(shown)), 1, STEP["max_new_tokens"], torch.device("cpu"))
 
@@ -131,8 +131,9 @@ def page(given: argparse.Namespace, hf: HfWriter, vllm: VllmWriter, prompt: str)
         )
         for case, how in CASES.items()
     ]
-    name = f"a step's {len(films) // 4} x {GROUP} rollouts, weights handed over first"
-    lines.append(row(name, drawing(hf, vllm, films, prompt), given.rounds))
+    step = films[: len(films) // 4]
+    name = f"a step's {len(step)} x {GROUP} rollouts, weights handed over first"
+    lines.append(row(name, drawing(hf, vllm, step, prompt), given.rounds))
     ours = ", ".join(f"{name} {version(name)}" for name in ("transformers", "torch"))
     return "\n".join(
         [

@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from scipy import stats
+
+from radrl.evaluation.pooling import pool_differences
 
 Scores = dict[str, dict[int, Mapping[str, float]]]
 """By arm and seed what eval measured."""
@@ -35,10 +36,9 @@ def read(clones: Sequence[Path], run: str) -> Scores:
 
 def line(arm: str, figure: str, one: Sequence[float], other: Sequence[float]) -> str:
     """A row of the table."""
-    test = stats.ttest_rel(other, one)
-    low, high = test.confidence_interval(0.95)
+    found = pool_differences(np.subtract(other, one).tolist(), [0.0] * len(one))
     cells = [f"{np.mean(own):.3f} ± {np.std(own, ddof=1):.3f}" for own in (one, other)]
-    difference = f"{np.subtract(other, one).mean():+.3f} ({low:+.3f} to {high:+.3f}), p {test.pvalue:.1g}"
+    difference = f"{found.difference:+.3f} ({found.low:+.3f} to {found.high:+.3f}), p {found.p:.1g}"
     return f"| {arm} | `{figure}` | {cells[0]} | {cells[1]} | {difference} |"
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-import runpy
-import sys
+import mmap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,9 @@ import pytest
 import torch
 from peft import get_peft_model
 from safetensors.torch import load_file
+from vllm_worker_reads import worker_reads
 
-from radrl.policy import folder, shared_prefill, vllm_writer, weight_transfer
+from radrl.policy import folder, shared_prefill, weight_transfer
 from radrl.policy.weight_transfer import WeightMemory
 from radrl.storage.complete_weights import WeightsError
 from radrl.training import tuning
@@ -24,12 +24,9 @@ MEND = "Mend it."
 MEMORY = Path("/dev/shm")
 
 
-@pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Any]:
-    """The worker's reading, in this process."""
-    monkeypatch.setattr(sys, "path", [str(vllm_writer.SCRIPT.parent), *sys.path])
-    found: Callable[[Any], Any] = runpy.run_path(str(vllm_writer.SCRIPT))["read"]
-    return found
+@pytest.fixture(name="read")
+def _read() -> Callable[[Any], Any]:
+    return worker_reads()
 
 
 def test_names_that_are_known_are_not_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +84,8 @@ def test_memory_is_kept_from_one_time_to_the_next_and_nothing_stays_behind(
     told = memory.lay(sent(model), mend=MEND)
     size = Path(told["file"]).stat().st_size
     weights = [*model.parameters()]
-    assert 0 <= size - sum(weight.numel() for weight in weights) * 4 < len(weights) * 4096  # whole pages
+    page = mmap.ALLOCATIONGRANULARITY
+    assert size == sum(-(-4 * weight.numel() // page) * page for weight in weights)
     with torch.no_grad():
         for weight in weights:
             weight += 1
@@ -106,6 +104,7 @@ def test_a_weight_that_is_laid_down_may_still_be_freed_where_it_trains() -> None
     weight = torch.ones(3)
     WeightMemory(torch.float32).lay([("weight", weight)], mend=MEND)
     weight.untyped_storage().resize_(0)
+    assert weight.untyped_storage().nbytes() == 0
 
 
 def test_weights_that_are_no_numbers_are_named(policy_folder: Path) -> None:

@@ -154,14 +154,15 @@ def command(
             )
         except (KeyboardInterrupt, SystemExit) as end:
             raise stopped(end) from None
-        if pack:
-            asked = study.hypotheses
-            errors = across_runs.errors(asked, here) if across_runs.any_asked(asked) else None
-            finished_seeds.pack(here, clones.commit(root), pack, errors)
         run = [
             elsewhere[one.clone.name].experiment if one.clone.name in elsewhere else one for one in planned
         ]
-        _write(study, run, out, root, pictures=pictures, elsewhere=elsewhere.values())
+        several = len({one.seed for one in run}) > 1  # a seed alone has nothing to be held against
+        across = across_runs.errors(study.hypotheses, run) if pack or several else DataFrame()
+        if pack:
+            errors = across if across_runs.any_asked(study.hypotheses) else None
+            finished_seeds.pack(here, clones.commit(root), pack, errors)
+        _write(study, run, out, root, across, pictures=pictures, elsewhere=elsewhere.values())
 
 
 def describe(study: Study, command: str) -> Described:
@@ -219,6 +220,7 @@ def _write(
     planned: list[Experiment],
     out: Path,
     root: Path,
+    across: DataFrame,
     *,
     pictures: bool,
     elsewhere: Collection[finished_seeds.Finished],
@@ -230,7 +232,7 @@ def _write(
 
     comparisons, curves, drawn = _comparisons(study, planned), DataFrame(), list[Picture]()
     ended = levelling.over_seeds(histories(planned), said.metrics)
-    pairs = _pairs(study, comparisons, planned, said.level)
+    pairs = _pairs(study, comparisons, planned, across, said.level)
     claims = _claims(study, comparisons, pairs, said, ended)
     taken_apart = _spread(study, comparisons, pairs, said)
     if study.stage != ANALYSES:
@@ -264,14 +266,16 @@ def _comparisons(study: Study, planned: list[Experiment]) -> DataFrame:
     return collect(planned, COMPARISON)
 
 
-def _pairs(study: Study, comparisons: DataFrame, planned: list[Experiment], level: float) -> DataFrame:
+def _pairs(
+    study: Study, comparisons: DataFrame, planned: list[Experiment], across: DataFrame, level: float
+) -> DataFrame:
     """The errors over patients of any two rows; none of one seed, nor of a study that has not kept them."""
     kept = study.stage == ANALYSES or all((one.clone / PAIRS).is_file() for one in planned)
     if len({one.seed for one in planned}) == 1 or not (study.hypotheses or kept):
         return DataFrame()
     if study.stage == ANALYSES:
         return analyses.errors(comparisons, study.compared.reference, level=level)
-    return concat([collect(planned, PAIRS), across_runs.errors(study.hypotheses, planned)])
+    return concat([collect(planned, PAIRS), across])
 
 
 def _claims(

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from radrl.data.prepare import Prepared
 from radrl.data.quarantine import PatientInTwoSplits, Refusal, Refused
-from radrl.data.study import SPLITS
+from radrl.data.study import SPLITS, Box
 from radrl.parts.choices import require_one_of
 from radrl.reports.sections import tidy
 
@@ -48,12 +48,7 @@ CONTEXT: Final[Mapping[str, pa.Field]] = {
     "prior": pa.field("taken", pa.int64()),  # grows from one study of a patient to the next
     "boxes": pa.field(
         "boxes",
-        pa.list_(
-            pa.struct(
-                [("sentence", pa.string())]
-                + [(side, pa.float32()) for side in ("left", "top", "right", "bottom")]  # shares of the film
-            )
-        ),
+        pa.list_(pa.struct([("sentence", pa.string()), *((side, pa.float32()) for side in Box._fields[1:])])),
     ),
 }
 """By what `ingest.context` names the column besides: by place of a prompt (`radrl.reports.prompts.PLACES`),

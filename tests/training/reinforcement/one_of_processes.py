@@ -36,6 +36,7 @@ importing.go_offline()
 HELPERS = Path(__file__).parents[2] / "helpers"
 sys.path.insert(0, str(HELPERS))
 from processes import Gradients, found, run  # noqa: E402
+from vllm_worker_reads import worker_reads  # noqa: E402
 
 LABELER = runpy.run_path(str(Path(__file__).parents[1] / "conftest.py"))["energy_labeler"]
 
@@ -158,14 +159,11 @@ class Reader:
 
     @torch.no_grad()
     def load(self, weights: weight_transfer.Weights, *, mend: str) -> None:
-        names = weight_transfer.published(self.policy.model, self.weights.items())
-        into = dict(names)
-        told = json.loads(json.dumps(self.memory.lay(weights, mend=mend)))
-        laid = np.memmap(told["file"], np.uint8, "r")
-        assert {name for name, *_ in told["weights"]} == into.keys()
-        for name, _, shape, start in told["weights"]:
-            own = laid[start : start + 4 * math.prod(shape)].view(np.float32).reshape(shape)
-            into[name].copy_(torch.tensor(own))
+        into = dict(weight_transfer.published(self.policy.model, self.weights.items()))
+        laid = dict(worker_reads()(json.loads(json.dumps(self.memory.lay(weights, mend=mend)))))
+        assert laid.keys() == into.keys()
+        for name, weight in laid.items():
+            into[name].copy_(weight)
 
     def draw(self, films: Any, prompts: Any, *, seeds: Sequence[int], **how: Any) -> list[Any]:
         rows = [

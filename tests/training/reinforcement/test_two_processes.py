@@ -197,8 +197,9 @@ def test_processes_write_the_curve_of_one(done: dict[str, Any], kind: str, name:
     for alone, shared in zip(one, several, strict=True):
         assert shared.keys() == alone.keys()
         for number in alone:
-            # log-probabilities of two engines, whose sums have other rows beside them, differ by rounding
-            least = 1e-4 if "logp_difference" in number else 1e-5
+            # TRL's is the mean of the processes' means: tokens of the one with fewer of them count for more
+            uneven = CASES[name]["settings"].get("engine") == "vllm" and number.endswith("difference/mean")
+            least = 3e-5 if uneven else 1e-5
             assert shared[number] == pytest.approx(alone[number], rel=1e-3, abs=least), number
 
 
