@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from importlib.metadata import version
+from typing import Any
 
 import psutil
 import torch
@@ -19,10 +20,26 @@ def measure(setup: Setup, keep: Keep) -> None:
     found = {"card": card(setup), "memory_gib": memory_gib(setup), **versions()}
     keep(found)
     seconds = 1.0 if setup.twin else 10.0
-    found["peak_tflops"] = calibration.matrix_peak(setup.device, seconds) / 1e12
+    found["peak_tflops"] = matrix_peak(setup.device, seconds) / 1e12
     keep(found)
     found["bandwidth_tbs"] = calibration.bandwidth(setup.device, seconds) / 1e12
     keep(found)
+
+
+def matrix_peak(device: torch.device, seconds: float) -> float:
+    """Operations a second of the fastest of some square products, bfloat16 on an accelerator."""
+    dtype, sizes = (torch.float32, (512, 1024)) if device.type == "cpu" else (torch.bfloat16, (4096, 8192))
+    found = []
+    for size in sizes:
+        one, other = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
+        product = torch.empty_like(one)
+
+        def work(pair: tuple[Any, ...] = (one, other), out: Any = product) -> None:
+            for _ in range(10):
+                torch.mm(*pair, out=out)
+
+        found.append(10 * 2 * size**3 / calibration.timed(work, device, seconds / len(sizes)))
+    return max(found)
 
 
 def card(setup: Setup) -> str:

@@ -9,7 +9,7 @@ import io
 import logging
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,6 +75,22 @@ class Table:
     encoding: str
     delimiter: str
     columns: tuple[str, ...]
+
+    def require(self, columns: Iterable[str], mend: str = "") -> None:
+        """Refuse a table that lacks a column.
+
+        Args:
+            columns: their names.
+            mend: follows the columns that are there.
+
+        Raises:
+            SourceError: with those that are missing and those that are there.
+        """
+        if missing := [name for name in columns if name not in self.columns]:
+            raise SourceError(
+                f"{self.path} has no column {', '.join(map(repr, missing))}; "
+                f"it has: {', '.join(self.columns)}{mend}"
+            )
 
     def rows(self) -> Iterator[Row | BrokenRow]:
         """Read the rows below the header; blank lines are none, but count in the numbering.

@@ -87,24 +87,6 @@ def timed(work: Callable[[], Any], device: torch.device, seconds: float, *, leas
     return median(taken)
 
 
-def matrix_peak(device: torch.device, seconds: float = SECONDS) -> float:
-    """Operations a second of the fastest of some square products, bfloat16 on an accelerator."""
-    import torch
-
-    dtype, sizes = (torch.float32, (512, 1024)) if device.type == "cpu" else (torch.bfloat16, (4096, 8192))
-    found = []
-    for size in sizes:
-        one, other = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
-        product = torch.empty_like(one)
-
-        def work(pair: tuple[Any, ...] = (one, other), out: Any = product) -> None:
-            for _ in range(10):
-                torch.mm(*pair, out=out)
-
-        found.append(10 * 2 * size**3 / timed(work, device, seconds / len(sizes)))
-    return max(found)
-
-
 def bandwidth(device: torch.device, seconds: float = SECONDS) -> float:
     """Bytes a second that a copy reads and writes."""
     import torch

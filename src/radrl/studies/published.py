@@ -192,8 +192,7 @@ def _lines(table: PaperTable, results: Path, where: str, other: str | None = Non
 def _read(results: Path) -> list[dict[str, str]]:
     """All lines of the papers' numbers, of which none is passed over."""
     table = open_table(results, encoding="utf-8", delimiter=",")
-    if lacking := [name for name in _COLUMNS if name not in table.columns]:
-        raise SourceError(f"{results} has no column {', '.join(lacking)}; mend its first line")
+    table.require(_COLUMNS, "; mend its first line")
     lines = []
     for row in table.rows():
         if isinstance(row, BrokenRow):

@@ -336,7 +336,10 @@ def test_a_release_goes_through_ingest(release, valid_csv, tmp_path, noise_film)
 
 def test_other_tables_are_refused_with_what_is_missing(release, tmp_path):
     (tmp_path / NAME).write_text("path_to_image,split\nx,train\n")
-    with pytest.raises(SourceError, match=r"lacks frontal_lateral, ap_pa.*It has: path_to_image, split"):
+    missing = (
+        r"no column .frontal_lateral., .ap_pa..*it has: path_to_image, split; this is no table of CheXpert"
+    )
+    with pytest.raises(SourceError, match=missing):
         release()
 
 

@@ -153,7 +153,7 @@ def test_tables_that_contradict_lack_or_break(tmp_path):
         ("reports", "{}", "holds dict where a list of studies is expected"),
         ("reports", "[{", r"cannot be read: .*fetch it again"),
         ("reports", None, "is no file; set reports"),
-        ("table", "StudyID,split\n1,train\n", "has no column PatientID"),
+        ("table", "StudyID,split\n1,train\n", "has no column 'PatientID'"),
         ("table", None, "is no file"),
         ("images", None, "is no folder; set images"),
     ],

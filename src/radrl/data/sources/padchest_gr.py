@@ -78,8 +78,7 @@ def padchest_gr(*, reports: str, table: str, images: str, language: Language, sp
 def _studies(path: Path) -> tuple[dict[str, tuple[str, str] | Refused], list[Record | Refusal]]:
     """Patient and split of each study; the table has a row a label, so a study has several."""
     table = open_table(path)
-    if missing := [name for name in _COLUMNS if name not in table.columns]:
-        raise SourceError(f"{path} has no column {', '.join(missing)}; it has: {', '.join(table.columns)}")
+    table.require(_COLUMNS)
     studies: dict[str, tuple[str, str] | Refused] = {}
     refusals: list[Record | Refusal] = []
     for row in table.rows():

@@ -75,11 +75,7 @@ def open_rows(path: Path, columns: tuple[str, ...]) -> Table:
             f"{path} is compressed; unpack it, since its rows are read by their place in the file"
         )
     table = open_table(path, delimiter=",")
-    if missing := [name for name in columns if name not in table.columns]:
-        raise SourceError(
-            f"{path} lacks {', '.join(missing)}; this is no table of CheXpert Plus "
-            f"(df_chexpert_plus_240401.csv). It has: {', '.join(table.columns)}"
-        )
+    table.require(columns, "; this is no table of CheXpert Plus (df_chexpert_plus_240401.csv)")
     return table
 
 

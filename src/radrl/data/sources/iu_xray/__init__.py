@@ -30,7 +30,6 @@ from radrl.data.sources.iu_xray.reports import (
     Study,
     check_reports,
     open_reports,
-    open_with,
     read_archive,
     read_folder,
     read_projections,
@@ -40,7 +39,7 @@ from radrl.data.sources.iu_xray.reports import (
     study_id,
 )
 from radrl.data.study import Record
-from radrl.data.tables import BrokenRow, Row, SourceError
+from radrl.data.tables import BrokenRow, Row, SourceError, open_table
 from radrl.parts.choices import require_one_of
 from radrl.parts.section import LocalPath, Section, takes
 
@@ -96,7 +95,8 @@ def read_labels(path: Path) -> tuple[dict[str, frozenset[str]], list[Refusal]]:
         SourceError: it cannot be read or lacks a column.
     """
     columns = (*COLUMNS, "normal")
-    table = open_with(path, ("filename", *columns))
+    table = open_table(path)
+    table.require(("filename", *columns))
     positive: dict[str, frozenset[str]] = {}
     refusals = []
     for row in table.rows():

@@ -6,7 +6,7 @@ import html
 import logging
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal, get_args
@@ -113,27 +113,15 @@ def section(text: str | None, *, xxxx: Removed) -> str | None:
     return tidy.strip() or None
 
 
-def open_with(path: Path, columns: Iterable[str]) -> Table:
-    """Open a table that must have these columns.
-
-    Raises:
-        SourceError: it cannot be read or lacks one.
-    """
-    table = open_table(path)
-    if missing := [column for column in columns if column not in table.columns]:
-        raise SourceError(
-            f"{path} has no column {', '.join(map(repr, missing))}; it has: {', '.join(table.columns)}"
-        )
-    return table
-
-
 def open_reports(path: Path) -> Table:
     """Open `indiana_reports.csv`.
 
     Raises:
         SourceError: it cannot be read or lacks a column.
     """
-    return open_with(path, ("uid", "findings", "impression"))
+    table = open_table(path)
+    table.require(("uid", "findings", "impression"))
+    return table
 
 
 def read_reports(table: Table, *, xxxx: Removed) -> Iterator[Study | Refusal]:
@@ -197,7 +185,8 @@ def read_projections(path: Path) -> Projections:
     Raises:
         SourceError: it cannot be read or lacks a column.
     """
-    table, words = open_with(path, ("uid", "filename", "projection")), view_table()
+    table, words = open_table(path), view_table()
+    table.require(("uid", "filename", "projection"))
     found, unmapped = Projections(), set[str]()
     for row in table.rows():
         key = row_key(table, row)

@@ -23,7 +23,6 @@ from radrl.data.sources.mimic_cxr.reports import open_reports
 from radrl.data.sources.mimic_cxr.tables import (
     Films,
     Index,
-    check_columns,
     check_films,
     find_table,
     need_table,
@@ -111,7 +110,7 @@ def read_gold(path: Path) -> dict[int, tuple[int, ...]]:
         _OTHER_NAMES[name] if name not in table.columns and name in _OTHER_NAMES else name
         for name in OBSERVATIONS
     ]
-    check_columns(table, ("study_id", *columns))
+    table.require(("study_id", *columns))
     gold: dict[int, tuple[int, ...]] = {}
     for row in table.rows():
         if isinstance(row, BrokenRow):

@@ -48,7 +48,7 @@ def find_table(kind: Kind, folders: Iterable[Path]) -> Table | None:
         for path in (folder / f"{stem}.csv{end}" for stem in _STEMS[kind] for end in (".gz", "")):
             if path.is_file():
                 table = open_table(path)
-                check_columns(table, _COLUMNS[kind])
+                table.require(_COLUMNS[kind])
                 return table
     return None
 
@@ -63,18 +63,6 @@ def need_table(kind: Kind, folders: Sequence[Path], why: str) -> Table:
         names = " or ".join(f"{stem}.csv(.gz)" for stem in _STEMS[kind])
         raise SourceError(f"no {names} in {' or '.join(map(str, folders))}, which {why} needs; set tables")
     return table
-
-
-def check_columns(table: Table, needed: Iterable[str]) -> None:
-    """Refuse a table without its columns.
-
-    Raises:
-        SourceError: with those that are missing and those that are there.
-    """
-    if missing := [name for name in needed if name not in table.columns]:
-        raise SourceError(
-            f"{table.path} has no column {', '.join(map(repr, missing))}; it has: {', '.join(table.columns)}"
-        )
 
 
 def number(row: Row, column: str) -> int:
