@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,11 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("plain") / "encoder")
 
 
-def layered(encoder: Path, folder: Path, *, pooling: str = "cls_token", step: str = "Normalize") -> Path:
+FLAGS: dict[str, Any] = {"pooling_mode_cls_token": True, "pooling_mode_max_tokens": False}
+"""How the encoder of `layered` pools, as releases before 5.4 write it."""
+
+
+def layered(encoder: Path, folder: Path, *, pooling: dict[str, Any] = FLAGS, step: str = "Normalize") -> Path:
     """The same encoder as sentence-transformers lays it out."""
     kinds = {"": "Transformer", "1_Pooling": "Pooling", "2_Last": step}
     modules = [
@@ -56,8 +61,7 @@ def layered(encoder: Path, folder: Path, *, pooling: str = "cls_token", step: st
         (folder / file.name).write_bytes(file.read_bytes())
     (folder / "modules.json").write_text(json.dumps(modules))
     (folder / "1_Pooling").mkdir()
-    said = {"word_embedding_dimension": 16, f"pooling_mode_{pooling}": True, "pooling_mode_max_tokens": False}
-    (folder / "1_Pooling" / "config.json").write_text(json.dumps(said))
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"embedding_dimension": 16, **pooling}))
     (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 5}))
     return folder
 
@@ -115,8 +119,9 @@ def test_laws(encoder: Path, worth: Worth, distance: str) -> None:
     assert list(reward([], [], [])) == []
 
 
-def test_the_folders_own_pooling_and_length(encoder: Path, tmp_path: Path) -> None:
-    own = Encoder(layered(encoder, tmp_path), pooling=None, batch_size=8, device="cpu")
+@pytest.mark.parametrize("pooling", [FLAGS, {"pooling_mode": "cls"}, {"pooling_mode": ["cls"]}])
+def test_the_folders_own_pooling_and_length(encoder: Path, tmp_path: Path, pooling: dict[str, Any]) -> None:
+    own = Encoder(layered(encoder, tmp_path, pooling=pooling), pooling=None, batch_size=8, device="cpu")
     plain = Encoder(encoder, pooling="cls", batch_size=8, device="cpu")
     long = "the heart is normal small left effusion"
     # five tokens, two of them marks
@@ -137,7 +142,15 @@ def test_what_is_no_encoder_is_refused(encoder: Path, tmp_path: Path) -> None:
     (tmp_path / "dense").mkdir()
     refused(layered(encoder, tmp_path / "dense", step="Dense"), "has a step Dense; known are Transformer")
     (tmp_path / "max").mkdir()
-    refused(layered(encoder, tmp_path / "max", pooling="weightedmean"), "pools by pooling_mode_weightedmean")
+    flag = "pooling_mode_weightedmean"
+    refused(layered(encoder, tmp_path / "max", pooling={flag: True}), f"pools by {flag}")
+    for name, pooling, told in (
+        ("last", {"pooling_mode": "lasttoken"}, "pools by lasttoken"),
+        ("two", {"pooling_mode": ["cls", "mean"]}, "pools by cls, mean"),
+        ("none", {"pooling_mode_cls_token": False}, "no pooling_mode is set"),
+    ):
+        (tmp_path / name).mkdir()
+        refused(layered(encoder, tmp_path / name, pooling=pooling), told)
 
 
 def test_weights_are_tried_before_training_begins(tmp_path: Path) -> None:

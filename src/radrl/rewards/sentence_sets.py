@@ -36,7 +36,13 @@ from radrl.storage.digests import sha256
 Unit = Literal["sentence", "report"]
 Pooling = Literal["mean", "cls"]
 _END: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
-_POOLINGS: Final[dict[str, Pooling]] = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
+_POOLINGS: Final[dict[str, Pooling]] = {
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_cls_token": "cls",
+    "mean": "mean",
+    "cls": "cls",
+}
+"""As sentence-transformers writes them: a flag a mode or, in newer releases, the name of the mode."""
 _STEPS: Final = ("Transformer", "Pooling", "Normalize")
 
 
@@ -190,15 +196,25 @@ def layout(folder: Path) -> Layout:
         raise RewardError(
             f"{modules} has a step {unknown[0]}; known are {', '.join(_STEPS)}. Take another encoder"
         )
-    own = _json(steps["Pooling"] / "config.json") if "Pooling" in steps else {}
-    named = [mode for mode, on in own.items() if mode.startswith("pooling_mode_") and on is True]
-    if unknown := [mode for mode in named if mode not in _POOLINGS] or named[1:]:
+    named = _named_poolings(steps["Pooling"] / "config.json") if "Pooling" in steps else []
+    if any(mode not in _POOLINGS for mode in named) or named[1:]:
         raise RewardError(
             f"{folder} pools by {', '.join(named)}; known are {', '.join(_POOLINGS)}, one of them"
         )
     settings = steps["Transformer"] / "sentence_bert_config.json"
     told = _json(settings) if settings.is_file() else {}
     return Layout(steps["Transformer"], _POOLINGS[named[0]] if named else None, told.get("max_seq_length"))
+
+
+def _named_poolings(file: Path) -> list[str]:
+    """The modes that a pooling step's file names, at least one."""
+    own = _json(file)
+    listed = own.get("pooling_mode", [])
+    named = [listed] if isinstance(listed, str) else [str(mode) for mode in listed]
+    named += [mode for mode, on in own.items() if mode.startswith("pooling_mode_") and on is True]
+    if not named:
+        raise RewardError(f"{file} does not say how tokens become one vector: no pooling_mode is set in it")
+    return named
 
 
 class Encoder:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ import pyarrow.dataset as ds
 import pytest
 import torch
 from datasets import Dataset
+from peft import LoraConfig, get_peft_model
 from small_arms import Letters
 
 from radrl.credit.uniform import Uniform
 from radrl.evaluation.baselines import NORMAL_REPORT
 from radrl.observations import INDEX, OBSERVATIONS, POSITIVE
-from radrl.policy import folder
+from radrl.policy import decoding, fixed_shapes, folder
 from radrl.policy.folder import Policy
 from radrl.policy.writer import Written
 from radrl.rewards.base import Part, RewardSum
@@ -275,3 +277,20 @@ class TestTraining:
         assert policy.model.training
         assert not policy.model.lm_head.training
         assert watch(batch_size=3).measure(policy) == first
+
+    @pytest.mark.parametrize("adapted", [False, True])
+    def test_the_memory_of_its_steps_is_given_back(
+        self, policy: Policy, watch: Any, adapted: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        kept: list[int] = []
+        monkeypatch.setattr(decoding, "fixes", lambda device: True)
+        monkeypatch.setattr(fixed_shapes, "_failed", [])
+        forget = fixed_shapes.forget
+        monkeypatch.setattr(
+            fixed_shapes, "forget", lambda model: (kept.append(len(fixed_shapes._steps)), forget(model))
+        )
+        model = (
+            get_peft_model(policy.model, LoraConfig(target_modules=["q_proj"])) if adapted else policy.model
+        )
+        watch().measure(replace(policy, model=model))
+        assert (kept, len(fixed_shapes._steps)) == ([1], 0)

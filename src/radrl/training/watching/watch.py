@@ -46,6 +46,7 @@ from radrl.policy import fixed_shapes
 from radrl.policy.encoding import Films
 from radrl.policy.folder import Policy
 from radrl.policy.hf_writer import HfWriter
+from radrl.policy.shared_prefill import bare
 from radrl.policy.writer import Prompt, Written, of_part
 from radrl.process.devices import undisturbed
 from radrl.reports.output import parse, report_of
@@ -136,7 +137,9 @@ class Watch:
         """
         with _undisturbed(policy.model):
             written = self._write(policy)
-        fixed_shapes.forget(policy.model)  # an update wants the memory
+        fixed_shapes.forget(
+            bare(policy.model)
+        )  # an update wants the memory; steps are of what lies below adapters
         return {f"{PREFIX}{name}": value for name, value in self.read(written).items()}
 
     def read(self, written: Sequence[Written]) -> dict[str, float]:
