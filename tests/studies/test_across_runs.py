@@ -56,12 +56,11 @@ def study(tmp_path):
     return written
 
 
-def asked(arm="all.grpo", over="few.grpo"):
+def asked(arm="all.grpo", over="few.grpo", runs=("few", "all")):
     claim = Claim.model_validate(
         {"says": "More films help", "where": "a trial", "arm": arm, "over": over, "metrics": [METRIC]}
     )
-    runs = {"few": ["sft", "grpo"], "all": ["sft", "grpo"]}
-    return hypotheses([claim], runs, [METRIC], {}, where="study.yaml")
+    return hypotheses([claim], {run: ["sft", "grpo"] for run in runs}, [METRIC], {}, where="study.yaml")
 
 
 def values(seed):
@@ -83,14 +82,18 @@ def test_it_is_the_spread_of_the_difference_over_the_same_resamples_of_patients(
     }  # fmt: skip
 
 
-def test_runs_that_ran_elsewhere_have_their_lines_with_them(study, tmp_path):
-    planned = study(few={"grpo": scored(values(0))}, all={"grpo": scored(values(1))})
-    found = errors(asked(), planned)
+@pytest.mark.parametrize("names", [("few", "all"), ("5", "20")])
+def test_runs_that_ran_elsewhere_have_their_lines_with_them(study, tmp_path, names):
+    few, every = names
+    planned = study(**{few: {"grpo": scored(values(0))}, every: {"grpo": scored(values(1))}})
+    question = asked(f"{every}.grpo", f"{few}.grpo", runs=names)
+    found = errors(question, planned)
+    assert len(found) == 1
     there = [replace(one, clone=tmp_path / "packed" / one.run) for one in planned]
     for one in there:
         one.clone.mkdir(parents=True)
         found[found["run"] == one.run].to_csv(one.clone / KEPT, index=False)
-    pd.testing.assert_frame_equal(errors(asked(), there), found)
+    pd.testing.assert_frame_equal(errors(question, there), found)
 
 
 def test_the_order_in_which_a_run_lists_its_films_is_no_matter(study):
@@ -102,12 +105,20 @@ def test_the_order_in_which_a_run_lists_its_films_is_no_matter(study):
 
 def test_other_films_or_other_references_are_no_pair(study):
     other = scored(values(1), reference="A mass.")
-    assert errors(asked(), study(few={"grpo": scored(values(0))}, all={"grpo": other})).empty
+    found = errors(asked(), study(few={"grpo": scored(values(0))}, all={"grpo": other}))
+    assert found["error"].isna().tolist() == [True]
+
+
+def test_damaged_tables_are_not_taken_for_other_films(study):
+    twice = scored(values(1)).assign(sample_id=["film-0", *FILMS[:-1]])
+    with pytest.raises(ValueError, match="has film film-0 twice"):
+        errors(asked(), study(few={"grpo": scored(values(0))}, all={"grpo": twice}))
 
 
 def test_a_row_without_a_model_has_no_reports_of_its_own(study):
     own = study(few={"sft": scored(values(0))}, all={"grpo": scored(values(1))})
-    assert errors(asked(over="few.nearest_training_film"), own).empty
+    found = errors(asked(over="few.nearest_training_film"), own)
+    assert found["error"].isna().tolist() == [True]
 
 
 def test_claims_within_a_run_need_none(study):
@@ -115,20 +126,31 @@ def test_claims_within_a_run_need_none(study):
     assert errors(asked(over="all.sft"), own).empty
 
 
-def test_a_claim_is_no_surer_than_the_patients_of_two_runs_allow():
-    comparisons = pd.DataFrame(
-        [
-            {"run": run, "seed": seed, "arm": "grpo", "metric": METRIC, "value": value}
-            for run, value in (("few", 0.5), ("all", 0.6))
-            for seed in range(4)
-        ]
-    )
-    pairs = pd.DataFrame(
+COMPARISONS = pd.DataFrame(
+    [
+        {"run": run, "seed": seed, "arm": "grpo", "metric": METRIC, "value": value}
+        for run, value in (("few", 0.5), ("all", 0.6))
+        for seed in range(4)
+    ]
+)
+
+
+def across(error):
+    return pd.DataFrame(
         [
             {"run": "all", "seed": seed, "metric": METRIC, "arm": "grpo", "other_run": "few", "other": "grpo"}
-            | {"error": 0.08}
+            | {"error": error}
             for seed in range(4)
         ]
     )
-    (one,) = judge(asked(), comparisons, pairs, level=0.95)
-    assert one.answer.pooled.error == pytest.approx(0.04)  # 0.08 over the root of four seeds
+
+
+@pytest.mark.parametrize(("of_patients", "error"), [(0.08, 0.04), (float("nan"), 0.0)])
+def test_a_claim_is_no_surer_than_the_patients_of_two_runs_allow(of_patients, error):
+    (one,) = judge(asked(), COMPARISONS, across(of_patients), level=0.95)
+    assert one.answer.pooled.error == pytest.approx(error)  # of one seed over the root of four
+
+
+def test_a_file_that_was_packed_for_other_claims_is_no_proof():
+    with pytest.raises(ValueError, match=r"seed 0 has no error .* of all.grpo over few.grpo .*pack it again"):
+        judge(asked(), COMPARISONS, across(0.08).assign(arm="sft"), level=0.95)

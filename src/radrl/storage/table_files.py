@@ -5,7 +5,7 @@ Tables of users' reports are read by `radrl.data.tables`, row by row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,12 +60,13 @@ def read_parquet(path: Path, refuse: Callable[[str], Exception] = NoTable, *, me
         return pq.read_table(path)
 
 
-def read_csv(path: Path, *, mend: str) -> pd.DataFrame:
+def read_csv(path: Path, *, mend: str, text: Sequence[str] = ()) -> pd.DataFrame:
     """A CSV file as a table with the types that pandas finds.
 
     Args:
         path: the file.
         mend: ends the message.
+        text: columns that hold text, even where it looks like numbers.
 
     Raises:
         NoTable: there is no such file, no text, no column, or rows of unequal length.
@@ -73,7 +74,7 @@ def read_csv(path: Path, *, mend: str) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        return pd.read_csv(path)
+        return pd.read_csv(path, dtype=dict.fromkeys(text, str))
     except OSError as error:
         raise NoTable(f"{path} cannot be read: {error.strerror}; {refused.mend(error) or mend}") from error
     except (ValueError, OverflowError) as error:  # pandas's own are ValueErrors, as is UnicodeDecodeError

@@ -22,6 +22,8 @@ from radrl.data.tables import SourceError
 from radrl.params.messages import ParamsError
 from radrl.params.schema import validate
 from radrl.params.section_digest import stated_values
+from radrl.storage import json_files
+from radrl.storage.json_files import NoJson
 from radrl.storage.whole_files import replacing, whole_file
 from radrl.studies.claims.across_runs import KEPT
 from radrl.studies.curves import HISTORIES, LABELS
@@ -93,12 +95,28 @@ def unpack(given: Sequence[Experiment], path: Path, folder: Path) -> list[Finish
     try:
         members = ZipMembers(path)
         found = [_laid_out(one, members, path, folder) for one in given if _held(one, members)]
-    except (SourceError, DamagedMember) as error:
-        raise PackError(f"{path}: {error}") from error
+    except (SourceError, DamagedMember, NoJson) as error:
+        raise PackError(f"{path}: {error}; pack its seeds again") from error
     if not found:
         named = ", ".join(sorted({name.split("/")[0] for name in members.names})) or "nothing"
         raise PackError(f"{path} holds {named}, and none of the study's: {_names(given)}")
     return found
+
+
+def require_once(found: Sequence[Finished]) -> None:
+    """Refuse files of which two hold the same run and seed.
+
+    Args:
+        found: what the files hold.
+
+    Raises:
+        PackError: naming both.
+    """
+    files: dict[str, Path] = {}
+    for one in found:
+        first = files.setdefault(one.experiment.title, one.file)
+        if first is not one.file:
+            raise PackError(f"{first} and {one.file} both hold {one.experiment.title}; give one of them")
 
 
 def require_whole_seeds(planned: Sequence[Experiment], found: Collection[Finished]) -> None:
@@ -144,7 +162,7 @@ def _held(one: Experiment, members: ZipMembers) -> bool:
 
 def _laid_out(one: Experiment, members: ZipMembers, path: Path, folder: Path) -> Finished:
     name = one.clone.name
-    about = json.loads(members.read(f"{name}/{ABOUT}", _MOST))
+    about = _about(members, name)
     if keys := _differing(_stated(about["params"], f"{path}: {one.title}"), _stated(one.params, one.title)):
         raise PackError(
             f"{path}: {one.title} ran with other parameters ({', '.join(keys[:4])}); take a file of this "
@@ -153,8 +171,23 @@ def _laid_out(one: Experiment, members: ZipMembers, path: Path, folder: Path) ->
     with replacing(folder / name) as target:
         for table in _listed(members, name):
             (target / table).parent.mkdir(parents=True, exist_ok=True)
-            (target / table).write_bytes(members.read(f"{name}/{table.as_posix()}", _MOST))
+            (target / table).write_bytes(_whole(members, f"{name}/{table.as_posix()}"))
     return Finished(replace(one, clone=folder / name), about["commit"], path)
+
+
+def _about(members: ZipMembers, name: str) -> dict[str, Any]:
+    about = json_files.parsed(_whole(members, f"{name}/{ABOUT}"))
+    if not isinstance(about, dict) or not isinstance(about.get("params"), dict) or "commit" not in about:
+        raise NoJson(f"{name}/{ABOUT} does not say commit and params")
+    return about
+
+
+def _whole(members: ZipMembers, member: str) -> bytes:
+    """A member, which may not be larger than a table of numbers is."""
+    content = members.read(member, _MOST + 1)
+    if len(content) > _MOST:
+        raise DamagedMember(f"{member} has more than {_MOST >> 20} MiB")
+    return content
 
 
 def _listed(members: ZipMembers, name: str) -> Iterator[Path]:

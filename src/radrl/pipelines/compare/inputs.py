@@ -24,6 +24,10 @@ ArmTables = dict[str, pd.DataFrame]
 """A table by arm."""
 
 
+class OtherFilms(ValueError):
+    """Tables of reports are of other films, or hold other references for them."""
+
+
 def gather_reports(**per_report: pd.DataFrame) -> ArmTables:
     """Put the arms' reports side by side, in the same order of films.
 
@@ -34,7 +38,8 @@ def gather_reports(**per_report: pd.DataFrame) -> ArmTables:
         The same, each in the order of the first arm's films.
 
     Raises:
-        ValueError: when an arm has other films or other references than the first one, naming a film.
+        OtherFilms: when an arm has other films or other references than the first one, naming a film.
+        ValueError: when an arm has a film twice.
     """
     first, base = next(iter(per_report.items()))
     together: ArmTables = {}
@@ -44,7 +49,7 @@ def gather_reports(**per_report: pd.DataFrame) -> ArmTables:
         changed = ordered["reference"] != base["reference"].reset_index(drop=True)
         if changed.any():
             film = ordered.loc[changed, "sample_id"].iloc[0]
-            raise ValueError(
+            raise OtherFilms(
                 f"arms {first!r} and {arm!r} have other references for film {film}; run eval again for both"
             )
         together[arm] = ordered
@@ -86,7 +91,7 @@ def _require_same_films(first: str, known: pd.Series, arm: str, films: pd.Series
         )
     lacking, extra = sorted({*known} - {*films}), sorted({*films} - {*known})
     if lacking or extra:
-        raise ValueError(
+        raise OtherFilms(
             f"arms {first!r} and {arm!r} were scored on other films: {arm!r} lacks {len(lacking)} "
             f"and has {len(extra)} more, such as {(lacking or extra)[0]}; run generate and eval for both"
         )

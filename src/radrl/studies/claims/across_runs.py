@@ -1,12 +1,13 @@
 """The error over patients of a difference between arms of two runs, which no run's own comparison holds.
 
 Runs of a study that score the same films hold the same patients: resampled together, as one comparison would
-(`radrl.evaluation.comparison`). Where their films or references differ there is no pair, and the spread
-between seeds alone decides.
+(`radrl.evaluation.comparison`). Where their films or references differ, or a row has no reports of its own,
+the line of a pair has no error, and the spread between seeds alone decides.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -28,8 +29,11 @@ LABELERS: Final = Path("data/06_models/labeler")
 KEPT: Final = Path("across_runs.csv")
 """Beside the tables of an experiment that ran elsewhere, its lines of `errors`: it has no single reports."""
 COLUMNS: Final = ("run", "seed", "metric", "arm", "other_run", "other", "error")
+_NAMES: Final = ("run", "metric", "arm", "other_run", "other")
 
 Runs = tuple[str, str]
+Pair = tuple[str, str, str]
+"""A metric and two rows, each ``run.arm``, in the order of the alphabet."""
 
 
 def any_asked(asked: Sequence[Hypothesis]) -> bool:
@@ -45,7 +49,7 @@ def errors(asked: Sequence[Hypothesis], planned: Sequence[Experiment]) -> pd.Dat
         planned: its experiments, all of which have run.
 
     Returns:
-        A line a seed, metric and pair, with `COLUMNS`.
+        A line a seed, metric and pair, with `COLUMNS`; of what ran elsewhere those that its file holds.
     """
     wanted: dict[Runs, list[Hypothesis]] = {}
     for one in asked:
@@ -64,40 +68,50 @@ def errors(asked: Sequence[Hypothesis], planned: Sequence[Experiment]) -> pd.Dat
 def _of_seed(
     asked: Sequence[Hypothesis], first: Experiment, second: Experiment
 ) -> Iterator[Mapping[str, Any]]:
-    """The lines of one seed; none where the runs have no two arms on the same films."""
+    """The lines of one seed."""
     if (kept := first.clone / KEPT).is_file():
-        lines = table_files.read_csv(kept, mend=AGAIN)
+        lines = table_files.read_csv(kept, mend=AGAIN, text=_NAMES)
         yield from cast(list[dict[str, Any]], lines[lines["other_run"] == second.run].to_dict("records"))
         return
+    found = _found(asked, first, second)
+    for one in asked:
+        yield {
+            "run": one.arm[0],
+            "seed": first.seed,
+            "metric": one.metric,
+            "arm": one.arm[1],
+            "other_run": one.over[0],
+            "other": one.over[1],
+            "error": found.get(_pair(one.metric, ".".join(one.arm), ".".join(one.over)), math.nan),
+        }
+
+
+def _found(asked: Sequence[Hypothesis], first: Experiment, second: Experiment) -> dict[Pair, float]:
+    """The errors of one seed; none where the runs have no two arms on the same films."""
     from radrl.evaluation.comparison import pair_errors
-    from radrl.pipelines.compare.inputs import gather_reports
+    from radrl.pipelines.compare.inputs import OtherFilms, gather_reports
 
     places = {one.arm for one in asked} | {one.over for one in asked}
     files = {f"{run}.{arm}": _scored(first if run == first.run else second, arm) for run, arm in places}
     # a row that needs no model has no file
     there = {name: file for name, file in sorted(files.items()) if file.is_file()}
     if len(there) < 2:
-        return
+        return {}
     reports = {name: table_files.read_parquet(file, mend=AGAIN).to_pandas() for name, file in there.items()}
     try:
         tables = gather_reports(**reports)
-    except ValueError:  # other films or other references
-        return
+    except OtherFilms:
+        return {}
     metrics = list(dict.fromkeys(one.metric for one in asked))
-    for drawn in _replicates(tables, metrics, first):
-        found = {(pair.metric, *sorted((pair.arm, pair.other))): pair.error for pair in pair_errors(drawn)}
-        for one in asked:
-            rows = sorted((".".join(one.arm), ".".join(one.over)))
-            if (one.metric, *rows) in found:
-                yield {
-                    "run": one.arm[0],
-                    "seed": first.seed,
-                    "metric": one.metric,
-                    "arm": one.arm[1],
-                    "other_run": one.over[0],
-                    "other": one.over[1],
-                    "error": found[one.metric, *rows],
-                }
+    return {
+        _pair(pair.metric, pair.arm, pair.other): pair.error
+        for drawn in _replicates(tables, metrics, first)
+        for pair in pair_errors(drawn)
+    }
+
+
+def _pair(metric: str, one: str, other: str) -> Pair:
+    return (metric, min(one, other), max(one, other))
 
 
 def _replicates(

@@ -252,7 +252,7 @@ def judge(
         The hypotheses in their order; none where the study has one seed, which says nothing of training.
 
     Raises:
-        ValueError: when a seed lacks a value that a claim is about.
+        ValueError: when a seed lacks a value that a claim is about, or the error of a pair of two runs.
     """
     seeds = tuple(sorted(int(seed) for seed in comparisons["seed"].unique()))
     if len(seeds) < 2 or not given:
@@ -311,9 +311,21 @@ def _of_pair(
     ]
     if run in sharing:  # on the same films in each seed what is asked is of training alone
         return differences, [0.0] * len(seeds)
-    pairs = [(seed, metric, run, arm, other_run, row) for seed, row in zip(seeds, others, strict=True)]
-    # two runs may have scored other films, and then have no error together: seeds alone decide
-    return differences, [errors[pair] if run == other_run else errors.get(pair, 0.0) for pair in pairs]
+    if run == other_run:
+        pairs = [(seed, metric, run, arm, run, row) for seed, row in zip(seeds, others, strict=True)]
+        return differences, [errors[pair] for pair in pairs]
+    return differences, [_across(errors, (seed, metric, run, arm, other_run, other)) for seed in seeds]
+
+
+def _across(errors: dict[tuple[object, ...], float], pair: tuple[int, str, str, str, str, str]) -> float:
+    """The error over patients of arms of two runs; 0 where they scored other films: seeds alone decide."""
+    if pair not in errors:
+        seed, metric, run, arm, other_run, other = pair
+        raise ValueError(
+            f"seed {seed} has no error over patients of {run}.{arm} over {other_run}.{other} on {metric}: "
+            "its file of finished seeds was packed for other claims; pack it again, or run that seed here"
+        )
+    return 0.0 if math.isnan(errors[pair]) else errors[pair]
 
 
 def _row(values: pd.Series, run: str, row: str, metric: str, seed: int) -> str:
