@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 LAPTOP = "conf/recipes/phantom-laptop.yaml"
 DEER = "conf/recipes/deer-mimic_cxr.yaml"
 ORAPO = "conf/recipes/orapo-mimic_cxr.yaml"
@@ -79,6 +81,13 @@ def test_what_is_asked_wrongly_ends_with_2(radrl, root, monkeypatch):
         ["--card", "tpu"],
     ):
         assert radrl("plan", DEER, *arguments).exit_code == 2, arguments
+
+
+@pytest.mark.parametrize("devices", ["none", "0", "1,0", "-1"])
+def test_devices_are_numbers_above_0(radrl, root, monkeypatch, devices):
+    monkeypatch.chdir(root)
+    said = radrl("plan", DEER, "--devices", devices).stderr
+    assert f"{devices!r} is no list of numbers above 0, such as 1,8,64" in said
 
 
 def test_the_page_is_what_the_command_writes(radrl, root, monkeypatch):

@@ -79,7 +79,7 @@ def test_intervals_are_those_of_the_bootstrap(radrl, table, patients):
     )
     ce, nlg, *_ = directly()
     expected = bootstrap_intervals(
-        [join(ce.summed, nlg.summed)], patients or list("123456"), resamples=50, level=0.9, seed=3
+        join(ce.summed, nlg.summed), patients or list("123456"), resamples=50, level=0.9, seed=3
     )
     for name, interval in expected.items():
         assert said["metrics"][name]["low"] == pytest.approx(interval.low, nan_ok=True)

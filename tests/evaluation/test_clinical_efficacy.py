@@ -265,7 +265,7 @@ def test_intervals_and_tests_are_had_of_the_patients_with_gold_labels():
     right, wrong = np.array([row("Edema")] * count), np.array([row("Fracture")] * count)
     half = np.where((np.arange(count) < 30)[:, None], right, wrong)
     patients = [f"p{i}" for i in range(count) if i % 2]
-    arms = {name: [gold_efficacy_sums(gold, one, labeler="x")] for name, one in (("a", half), ("b", wrong))}
+    arms = {name: gold_efficacy_sums(gold, one, labeler="x") for name, one in (("a", half), ("b", wrong))}
     interval = bootstrap_intervals(arms["a"], patients, resamples=300, seed=0)["ce_x_gold_sample14_f1"]
     assert interval.estimate == 0.5
     assert 0.2 < interval.low < 0.5 < interval.high < 0.8

@@ -181,7 +181,7 @@ def test_whole_studies_from_reports_to_the_pooled_verdict():
         for _ in range(3):
             difficulty, luck = 3 * rng.normal(size=60), 0.3 * rng.normal()
             ours, theirs = (
-                [mean_metrics({"m": difficulty + shift + np.repeat(rng.normal(size=30), 2)})]
+                mean_metrics({"m": difficulty + shift + np.repeat(rng.normal(size=30), 2)})
                 for shift in (luck, 0.0)
             )
             found = paired_differences(ours, theirs, patients, resamples=100, seed=sim)["m"]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from radrl.evaluation import SummedMetrics, join, mean_metrics, mean_of_runs, restricted
+from radrl.evaluation import SummedMetrics, join, mean_metrics, restricted
 
 
 def test_means_by_hand():
@@ -29,14 +29,6 @@ def test_join_keeps_every_metric_and_refuses_a_name_twice():
 def test_join_refuses_other_numbers_of_studies():
     with pytest.raises(ValueError, match=r"\[2, 3\] studies"):
         join(mean_metrics({"a": [1.0, 3.0]}), mean_metrics({"b": [1.0, 2.0, 3.0]}))
-
-
-def test_runs_are_averaged_by_metric_and_not_pooled():
-    def share(sums):  # a ratio of sums, where pooling reports would give another number
-        return {"share": sums[..., 0] / sums[..., 1]}
-
-    runs = [SummedMetrics(np.array([[1.0, 1.0]]), share), SummedMetrics(np.array([[0.0, 3.0]]), share)]
-    assert mean_of_runs(runs).values() == {"share": 0.5}  # pooled: 1/4
 
 
 def test_no_study_is_refused():

@@ -1175,8 +1175,10 @@ class TestExamples:
         said = dict.fromkeys(OBSERVATIONS, BLANK) | {
             "Edema": POSITIVE, "Atelectasis": POSITIVE, "Pneumonia": UNCERTAIN, "Pneumothorax": NEGATIVE,
         }  # fmt: skip
-        chips = examples.compare_labels(list(known.values()), list(said.values()))
-        verdicts = {chip.observation: chip.verdict for chip in chips}
+        texts = {"sample_id": "f0", "reference": "", "report": ""}
+        labels = {"reference_labels": list(known.values()), "labels": list(said.values())}
+        _, answer = examples.show("f0", [], {"sft": pd.DataFrame([texts | labels])}).answers
+        verdicts = {chip.observation: chip.verdict for chip in answer.chips}
         expected = {"Edema": "right", "Fracture": "missed", "Atelectasis": "hedged", "Pneumonia": "wrong"}
         assert verdicts == expected
 

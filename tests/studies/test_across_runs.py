@@ -73,7 +73,7 @@ def test_it_is_the_spread_of_the_difference_over_the_same_resamples_of_patients(
         "records"
     )
     by_hand = replicates(
-        [mean_metrics({METRIC: every - few})], patient_groups(PATIENTS), resamples=200, seed=0
+        mean_metrics({METRIC: every - few}), patient_groups(PATIENTS), resamples=200, seed=0
     )[METRIC]
     assert line["error"] == pytest.approx(np.std(by_hand, ddof=1))
     del line["error"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 import pyarrow as pa
@@ -21,8 +21,10 @@ from radrl.data.records import BadRow, Record, Records
 from radrl.data.writing import RowWriter
 from radrl.scoring import Scorer
 from radrl.scoring.weighted_findings.explain import COLUMNS, lines, rows
-from radrl.scoring.weighted_findings.matching import Comparison
 from radrl.storage.whole_files import whole_file
+
+if TYPE_CHECKING:
+    from radrl.scoring.weighted_findings.score import WeightedFindings
 
 FAMILY: Final = "weighted_findings"
 WORDS: Final = ".txt"
@@ -33,15 +35,7 @@ _NUMBERS: Final = ("weight", "cost")
 Take = Callable[[Pairs], None]
 
 
-class Explains(Protocol):
-    """A scorer that can say what a score comes from."""
-
-    def compare(self, reference: str, hypothesis: str) -> Comparison:
-        """Compare two reports."""
-        ...
-
-
-def explaining(scorers: Mapping[str, Scorer]) -> Explains:
+def explaining(scorers: Mapping[str, Scorer]) -> WeightedFindings:
     """The scorer that explains.
 
     Args:
@@ -56,7 +50,7 @@ def explaining(scorers: Mapping[str, Scorer]) -> Explains:
     if FAMILY not in scorers:
         said = f"explains {FAMILY}, which --metrics or eval.families leave out; name it there too"
         raise click.BadParameter(said, param_hint="--explain")
-    return cast(Explains, scorers[FAMILY])
+    return cast("WeightedFindings", scorers[FAMILY])
 
 
 def is_table(path: Path | None) -> bool:
@@ -96,14 +90,14 @@ def explanation(
         yield lambda pairs: table.write([row for some in _rows(scorer, pairs) for row in some])
 
 
-def _rows(scorer: Explains, pairs: Pairs) -> Iterator[list[dict[str, Any]]]:
+def _rows(scorer: WeightedFindings, pairs: Pairs) -> Iterator[list[dict[str, Any]]]:
     for i, (reference, hypothesis) in enumerate(zip(pairs.references, pairs.hypotheses, strict=True)):
         found = scorer.compare(reference, hypothesis)
         own = {name: values[i] for name, values in pairs.own.items()} | {"score": round(found.score, 6)}
         yield [own | row for row in rows(found, reference, hypothesis)]
 
 
-def _text(scorer: Explains, pairs: Pairs) -> str:
+def _text(scorer: WeightedFindings, pairs: Pairs) -> str:
     said = []
     for i, (reference, hypothesis) in enumerate(zip(pairs.references, pairs.hypotheses, strict=True)):
         head = ", ".join(f"{name} {values[i]}" for name, values in pairs.own.items())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from radrl.commands.project import Numbers
 from radrl.pages.tables import Marks
 
 if TYPE_CHECKING:
@@ -27,20 +27,6 @@ Examples:
   radrl plan conf/recipes/*-mimic_cxr.yaml --card h100 --devices 1,8,64 --workers 0 --into docs/scale.md"""
 
 
-class _Counts(click.ParamType[tuple[int, ...]]):
-    """Numbers of devices with commas or blanks between them."""
-
-    name = "list"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, ...]:
-        parts = re.split(r"[,\s]+", str(value).strip())
-        if not all(part.isdecimal() and int(part) for part in parts):
-            self.fail(f"{value!r} is no list of numbers above 0, such as 1,8,64", param, ctx)
-        return tuple(map(int, parts))
-
-
 @click.command("plan", epilog=_EXAMPLES)
 @click.argument(
     "recipes",
@@ -51,7 +37,7 @@ class _Counts(click.ParamType[tuple[int, ...]]):
 )
 @click.option(
     "--devices",
-    type=_Counts(),
+    type=Numbers("numbers above 0, such as 1,8,64", least=1),
     help="That share a training; by commas, several.  [default: compute.processes]",
 )
 @click.option(

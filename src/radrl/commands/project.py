@@ -1,7 +1,8 @@
-"""What the commands that run the project share: its folder, how they end, names that a shell completes."""
+"""What the commands about the project share: its folder, how they end, lists of numbers, completed names."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -31,6 +32,32 @@ def project_folder(start: Path) -> Path:
         if (folder / "dvc.yaml").is_file() and (folder / "conf" / "recipes").is_dir():
             return folder
     raise click.UsageError(f"{start} is not within the project: change into the folder that holds dvc.yaml")
+
+
+class Numbers(click.ParamType[tuple[int, ...]]):
+    """Whole numbers with commas or blanks between them.
+
+    Args:
+        named: what they are, with an example, for who gives others.
+        least: the smallest that counts.
+        different: whether one may not stand twice.
+    """
+
+    name = "list"
+
+    def __init__(self, named: str, *, least: int = 0, different: bool = False) -> None:
+        self._named, self._least, self._different = named, least, different
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        """Read what the command line says; what is no such list is a usage error that says what would be."""
+        parts = re.split(r"[,\s]+", str(value).strip())
+        if not all(part.isdecimal() and int(part) >= self._least for part in parts) or (
+            self._different and len(set(parts)) != len(parts)
+        ):
+            self.fail(f"{value!r} is no list of {self._named}", param, ctx)
+        return tuple(map(int, parts))
 
 
 _ARMS = Path("data/06_models/arms")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
@@ -15,7 +14,7 @@ from pandas import DataFrame, concat
 
 from kedro_repro.locks import alone
 from kedro_repro.reproduce import stopped
-from radrl.commands.project import project_folder
+from radrl.commands.project import Numbers, project_folder
 from radrl.data.sources import is_drawn
 from radrl.params.rows import row_digests
 from radrl.params.schema import Params
@@ -52,23 +51,14 @@ Examples:
 FOLDER: Final = Path("data/.studies")
 
 
-class _Seeds(click.ParamType[tuple[int, ...]]):
-    """Numbers with commas or blanks between them."""
-
-    name = "list"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, ...]:
-        parts = re.split(r"[,\s]+", str(value).strip())
-        if not all(part.isdecimal() for part in parts) or len(set(parts)) != len(parts):
-            self.fail(f"{value!r} is no list of different seeds, such as 0,1,2", param, ctx)
-        return tuple(map(int, parts))
-
-
 @click.command("study", epilog=_EXAMPLES)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--seeds", type=_Seeds(), metavar="LIST", help="Run these, by commas.  [default: the file's]")
+@click.option(
+    "--seeds",
+    type=Numbers("different seeds, such as 0,1,2", different=True),
+    metavar="LIST",
+    help="Run these, by commas.  [default: the file's]",
+)
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -154,15 +144,12 @@ def command(
             )
         except (KeyboardInterrupt, SystemExit) as end:
             raise stopped(end) from None
-        run = [
-            elsewhere[one.clone.name].experiment if one.clone.name in elsewhere else one for one in planned
-        ]
-        several = len({one.seed for one in run}) > 1  # a seed alone has nothing to be held against
-        across = across_runs.errors(study.hypotheses, run) if pack or several else DataFrame()
+        several = len({one.seed for one in planned}) > 1  # a seed alone has nothing to be held against
+        across = across_runs.errors(study.hypotheses, planned) if pack or several else DataFrame()
         if pack:
             errors = across if across_runs.any_asked(study.hypotheses) else None
             finished_seeds.pack(here, clones.commit(root), pack, errors)
-        _write(study, run, out, root, across, pictures=pictures, elsewhere=elsewhere.values())
+        _write(study, planned, out, root, across, pictures=pictures, elsewhere=elsewhere.values())
 
 
 def describe(study: Study, command: str) -> Described:

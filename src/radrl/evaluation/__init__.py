@@ -146,29 +146,6 @@ def join(*families: SummedMetrics) -> SummedMetrics:
     return SummedMetrics(np.concatenate([family.per_study for family in families], axis=1), of_sums)
 
 
-def mean_of_runs(runs: Sequence[SummedMetrics]) -> SummedMetrics:
-    """The metrics' means over runs (training seeds) of one arm on the same studies.
-
-    Args:
-        runs: the same metrics over the same N studies, one family a run.
-
-    Returns:
-        One family; a metric is the mean of the runs' values, not the value of pooled reports.
-
-    Raises:
-        ValueError: when there is no run or the numbers of studies differ.
-    """
-    _require_same_studies(runs)
-    ends = np.cumsum([run.per_study.shape[1] for run in runs])
-
-    def of_sums(sums: FloatArray) -> Metrics:
-        parts = np.split(sums, ends[:-1], axis=-1)
-        found = [run.of_sums(part) for run, part in zip(runs, parts, strict=True)]
-        return {name: np.mean([one[name] for one in found], axis=0) for name in found[0]}
-
-    return SummedMetrics(np.concatenate([run.per_study for run in runs], axis=1), of_sums)
-
-
 def _require_same_studies(families: Sequence[SummedMetrics]) -> None:
     sizes = [len(family.per_study) for family in families]
     if len(set(sizes)) != 1:

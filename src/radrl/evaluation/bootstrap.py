@@ -2,15 +2,6 @@
 
 Studies of one patient resemble each other, so patients are drawn with replacement, each with all its
 studies (cluster bootstrap; Davison and Hinkley 1997, section 3.8).
-
-Several runs (training seeds) of an arm on the same studies are readers of the same cases. Drawing runs with
-replacement, as one draws patients, understates the variance between S runs by (S - 1) / S and knows nothing
-of how badly a few runs tell it: intervals of 95 % covered 64 % (S = 2), 78 % (3) and 87 % (5) where runs
-differ more than studies do. So the variance is taken apart as Obuchowski and Rockette (1995, Commun. Stat.
-24:285) do for readers and cases: what all runs share of the draw of patients comes from the bootstrap; the
-variance between runs, MS / S, which holds what each run has of that draw for itself, enters as a t variable
-with S - 1 degrees of freedom. Adding the two by simulation is a generalised interval (Weerahandi 1993, JASA
-88:899). In the same simulations it covers 94 to 98 %; with two runs it is wide, because two runs say little.
 """
 
 from __future__ import annotations
@@ -22,10 +13,10 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import ndtr, ndtri
 
 from radrl.algorithms.f_measure import ratio
-from radrl.evaluation import FloatArray, Metrics, SummedMetrics, mean_of_runs
+from radrl.evaluation import FloatArray, Metrics, SummedMetrics
 from radrl.evaluation.draws import Draw, generator
 
 Method = Literal["percentile", "bca"]
@@ -36,7 +27,7 @@ class Interval:
     """A metric and its confidence interval.
 
     Args:
-        estimate: the metric over all studies (mean over runs).
+        estimate: the metric over all studies.
         low: lower end.
         high: upper end.
     """
@@ -47,19 +38,19 @@ class Interval:
 
 
 def bootstrap_intervals(
-    runs: Sequence[SummedMetrics],
+    family: SummedMetrics,
     patients: Sequence[str],
     *,
     resamples: int = 1000,
     level: float = 0.95,
     method: Method = "bca",
     seed: int,
-    by_run: Metrics | None = None,
+    drawn: Metrics | None = None,
 ) -> dict[str, Interval]:
-    """Confidence intervals of every metric of an arm.
+    """Confidence intervals of every metric of a row.
 
     Args:
-        runs: the arm's metrics, one family a run, over the same N studies.
+        family: the metrics over N studies.
         patients: the patient of each study, N.
         resamples: number of bootstrap resamples.
         level: coverage aimed at.
@@ -68,7 +59,7 @@ def bootstrap_intervals(
             resamples, and a label without a case scores 0. Of a label with a case or two no interval tells
             the truth.
         seed: decides the resamples.
-        by_run: `replicates` of these runs, where they are known; else they are drawn.
+        drawn: `replicates` of the family, where they are known; else they are drawn.
 
     Returns:
         An interval by metric name. A metric that is undefined in some resample has NaN ends.
@@ -76,18 +67,16 @@ def bootstrap_intervals(
     Raises:
         ValueError: when an argument is out of range, a patient is empty or the lengths differ.
     """
-    _require_method(method)
-    groups = patient_groups(patients)
-    if by_run is None:
-        by_run = replicates(runs, groups, resamples=resamples, seed=seed)
-    pooled = mean_of_runs(runs)
-    estimates = pooled.values()
-    draws = {name: drawn.mean(axis=0) for name, drawn in by_run.items()}
-    if method == "bca":
-        by_patient = SummedMetrics(sums_by_patient(pooled.per_study, groups), pooled.of_sums)
-        draws = _moved(draws, estimates, by_patient)
-    spread = over_runs(draws, [(runs, by_run)], seed=seed)
-    return {name: Interval(estimates[name], *quantile_ends(spread[name], level)) for name in estimates}
+    by_patient = SummedMetrics(sums_by_patient(family.per_study, patient_groups(patients)), family.of_sums)
+    return patient_intervals(
+        by_patient,
+        family.values(),
+        resamples=resamples,
+        level=level,
+        method=method,
+        seed=seed,
+        drawn=drawn,
+    )
 
 
 def patient_intervals(
@@ -98,8 +87,9 @@ def patient_intervals(
     level: float = 0.95,
     method: Method = "bca",
     seed: int,
+    drawn: Metrics | None = None,
 ) -> dict[str, Interval]:
-    """`bootstrap_intervals` of one run of which nothing is held but sums over each patient's studies.
+    """`bootstrap_intervals` of metrics of which nothing is held but sums over each patient's studies.
 
     Args:
         by_patient: the metrics, a patient's sums where a study's numbers would stand, patients in the order
@@ -109,6 +99,7 @@ def patient_intervals(
         level: as there.
         method: as there.
         seed: as there.
+        drawn: as there.
 
     Returns:
         As there, to the last bit.
@@ -116,20 +107,13 @@ def patient_intervals(
     Raises:
         ValueError: as there.
     """
-    _require_method(method)
-    patients = np.arange(len(by_patient.per_study))
-    draws = {
-        name: drawn[0]
-        for name, drawn in replicates([by_patient], patients, resamples=resamples, seed=seed).items()
-    }
-    if method == "bca":
-        draws = _moved(draws, estimates, by_patient)
-    return {name: Interval(estimates[name], *quantile_ends(draws[name], level)) for name in estimates}
-
-
-def _require_method(method: str) -> None:
     if method not in get_args(Method):
         raise ValueError(f"unknown method {method!r}; valid: {', '.join(get_args(Method))}")
+    if drawn is None:
+        patients = np.arange(len(by_patient.per_study))
+        drawn = replicates(by_patient, patients, resamples=resamples, seed=seed)
+    draws = _moved(drawn, estimates, by_patient) if method == "bca" else drawn
+    return {name: Interval(estimates[name], *quantile_ends(draws[name], level)) for name in estimates}
 
 
 def patient_groups(patients: Sequence[str]) -> npt.NDArray[np.int64]:
@@ -171,30 +155,27 @@ def sums_by_patient(per_study: FloatArray, groups: npt.NDArray[np.int64]) -> Flo
     return sums
 
 
-def replicates(
-    runs: Sequence[SummedMetrics], groups: npt.NDArray[np.int64], *, resamples: int, seed: int
-) -> Metrics:
-    """The metrics of each run in each bootstrap resample of patients.
+def replicates(family: SummedMetrics, groups: npt.NDArray[np.int64], *, resamples: int, seed: int) -> Metrics:
+    """The metrics of a row in each bootstrap resample of patients.
 
-    The same seed draws the same patients whatever the arm and run, which is what pairs them.
+    The same seed draws the same patients whatever the row, which is what pairs rows.
 
     Args:
-        runs: the arm's metrics, one family a run.
+        family: the row's metrics.
         groups: patient numbers, shape (N,).
         resamples: B.
         seed: decides the patients drawn.
 
     Returns:
-        By metric name, shape (S, B).
+        By metric name, shape (B,).
 
     Raises:
-        ValueError: when there is no run, fewer than 1 resample, or the lengths differ.
+        ValueError: when there are fewer than 1 resample, or the lengths differ.
     """
-    if not runs or resamples < 1:
-        raise ValueError(f"{len(runs)} runs and {resamples} resamples; give at least one of each")
+    if resamples < 1:
+        raise ValueError(f"{resamples} resamples; give at least one")
     weights = _weights(int(groups.max()) + 1, resamples, seed)
-    by_run = [run.of_sums(weights @ sums_by_patient(run.per_study, groups)) for run in runs]
-    return {name: np.stack([one[name] for one in by_run]) for name in by_run[0]}
+    return family.of_sums(weights @ sums_by_patient(family.per_study, groups))
 
 
 @lru_cache(maxsize=2)  # every arm and metric of a comparison asks for the same ones
@@ -206,51 +187,6 @@ def _weights(patients: int, resamples: int, seed: int) -> FloatArray:
     weights = drawn.astype(np.float64)
     weights.flags.writeable = False
     return weights
-
-
-def over_runs(
-    draws: Metrics, arms: Sequence[tuple[Sequence[SummedMetrics], Metrics]], *, seed: int
-) -> Metrics:
-    """Replicates over patients, widened by what is unknown of the runs.
-
-    With x the replicates, m their mean and v their variance, the result is
-    m + sqrt(1 - I / v) (x - m) + sqrt(M) t. M is the sample variance of an arm's S runs, divided by S; I is
-    the part of v that one run has without the others, divided by S, which M holds already. Both are summed
-    over the arms. The t variable has S - 1 degrees of freedom, and for two arms Welch's (1947, Biometrika
-    34:28).
-
-    Args:
-        draws: by metric name, replicates of the mean over an arm's runs or of the difference of two arms'
-            means, shape (B,).
-        arms: of each of these arms its runs and their `replicates`.
-        seed: decides the order of the t variable's values.
-
-    Returns:
-        By metric name, shape (B,). Of an arm with a single run nothing is known of the spread between runs,
-        and nothing is added.
-    """
-    several = [(runs, by_run) for runs, by_run in arms if len(runs) > 1]
-    if not several:
-        return draws
-    resamples = len(next(iter(draws.values())))
-    # evenly spaced quantiles: with few degrees of freedom a random draw would leave the tails to chance
-    shares = (generator(seed, Draw.RUNS).permutation(resamples) + 0.5) / resamples
-    values = [[run.values() for run in runs] for runs, _ in several]
-    spread: Metrics = {}
-    for name, x in draws.items():
-        between = [np.var([run[name] for run in own], ddof=1) / len(own) for own in values]
-        explained = [_between_within_resamples(by_run[name]) / len(runs) for runs, by_run in several]
-        by_freedom = sum(part**2 / (len(own) - 1) for part, own in zip(between, values, strict=True))
-        t = stdtrit(ratio(sum(between) ** 2, by_freedom, 1.0), shares)
-        kept = np.sqrt(np.maximum(0.0, 1 - ratio(sum(explained), x.var(), 1.0)))
-        spread[name] = x.mean() + kept * (x - x.mean()) + np.sqrt(sum(between)) * t
-    return spread
-
-
-def _between_within_resamples(by_run: FloatArray) -> float:
-    """Variance between runs that comes from the patients drawn, from replicates of shape (S, B)."""
-    deviations = by_run - by_run.mean(axis=1, keepdims=True)
-    return float(deviations.var(axis=0, ddof=1).mean())
 
 
 def quantile_ends(draws: FloatArray, level: float) -> tuple[float, float]:

@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from radrl.algorithms.f_measure import Labels
 from radrl.evaluation import Metrics, SummedMetrics
 from radrl.evaluation.bootstrap import Interval, bootstrap_intervals, patient_groups, replicates
-from radrl.evaluation.clinical_efficacy import clinical_efficacy_sums
 from radrl.evaluation.paired import PairedDifference, holm_within, paired_differences
 
 
@@ -23,8 +21,7 @@ class ComparisonRow:
     Args:
         arm: its name.
         metric: the metric's name.
-        value: the estimate with its interval (mean over runs).
-        runs: number of runs (training seeds).
+        value: the estimate with its interval.
         trivial: whether the arm is one of the trivial rows.
         difference: paired difference from the reference arm; nothing for the reference arm itself.
         p_holm: the difference's bootstrap p corrected over the arms under study; nothing for the reference
@@ -35,7 +32,6 @@ class ComparisonRow:
     arm: str
     metric: str
     value: Interval
-    runs: int
     trivial: bool
     difference: PairedDifference | None
     p_holm: float | None
@@ -43,7 +39,7 @@ class ComparisonRow:
 
 
 def compare(
-    arms: Mapping[str, Sequence[SummedMetrics]],
+    arms: Mapping[str, SummedMetrics],
     patients: Sequence[str],
     *,
     reference: str,
@@ -51,12 +47,12 @@ def compare(
     resamples: int = 1000,
     level: float = 0.95,
     seed: int,
-    by_run: Mapping[str, Metrics] | None = None,
+    drawn: Mapping[str, Metrics] | None = None,
 ) -> list[ComparisonRow]:
     """Compare arms scored on the same studies with the same metrics, all of which are better when higher.
 
     Args:
-        arms: by name, the metrics of each run over the same N studies, in the same order.
+        arms: by name, their metrics over the same N studies, in the same order.
         patients: the patient of each study, N.
         reference: the arm the others are compared with.
         trivial: arms that need no model; an arm that one of them beats is marked. The reference reports
@@ -64,7 +60,7 @@ def compare(
         resamples: number of resamples of every interval and test.
         level: coverage of the intervals.
         seed: decides the resamples.
-        by_run: by arm, `radrl.evaluation.bootstrap.replicates`, where they are known; else they are drawn.
+        drawn: by arm, `radrl.evaluation.bootstrap.replicates`, where they are known; else they are drawn.
 
     Returns:
         A row per arm and metric, by arm in the given order.
@@ -76,14 +72,15 @@ def compare(
     if unknown:
         raise ValueError(f"no such arm: {', '.join(unknown)}; arms: {', '.join(arms)}")
     options: dict[str, Any] = {"resamples": resamples, "level": level, "seed": seed}
-    drawn = by_run or drawn_alike(arms, patients, resamples=resamples, seed=seed)
+    drawn = drawn or drawn_alike(arms, patients, resamples=resamples, seed=seed)
     values = {
-        arm: bootstrap_intervals(runs, patients, **options, by_run=drawn[arm]) for arm, runs in arms.items()
+        arm: bootstrap_intervals(family, patients, **options, drawn=drawn[arm])
+        for arm, family in arms.items()
     }
     against = arms[reference], drawn[reference]
     differences = {
-        arm: paired_differences(runs, against[0], patients, **options, by_run=(drawn[arm], against[1]))
-        for arm, runs in arms.items()
+        arm: paired_differences(family, against[0], patients, **options, drawn=(drawn[arm], against[1]))
+        for arm, family in arms.items()
         if arm != reference
     }
     rows = [
@@ -91,20 +88,19 @@ def compare(
             arm,
             metric,
             value,
-            len(runs),
             arm in trivial,
             differences[arm][metric] if arm in differences else None,
             None,
             tuple(t for t in trivial if t != arm and values[t][metric].estimate > value.estimate),
         )
-        for arm, runs in arms.items()
+        for arm in arms
         for metric, value in values[arm].items()
     ]
     return _with_holm(rows)
 
 
 def drawn_alike(
-    arms: Mapping[str, Sequence[SummedMetrics]], patients: Sequence[str], *, resamples: int, seed: int
+    arms: Mapping[str, SummedMetrics], patients: Sequence[str], *, resamples: int, seed: int
 ) -> dict[str, Metrics]:
     """Every arm's replicates over the same resamples of patients, for intervals and differences alike.
 
@@ -115,50 +111,10 @@ def drawn_alike(
         seed: decides them.
 
     Returns:
-        By arm and metric, shape (runs, B).
+        By arm and metric, shape (B,).
     """
     groups = patient_groups(patients)
-    return {arm: replicates(runs, groups, resamples=resamples, seed=seed) for arm, runs in arms.items()}
-
-
-def compare_labels(
-    reference_labels: Labels,
-    hypothesis_labels: Mapping[str, Sequence[Labels]],
-    patients: Sequence[str],
-    *,
-    labeler: str,
-    reference: str,
-    trivial: Collection[str] = (),
-    resamples: int = 1000,
-    level: float = 0.95,
-    seed: int,
-) -> list[ComparisonRow]:
-    """Compare arms by clinical efficacy alone, from label matrices.
-
-    Args:
-        reference_labels: class indices of the N reference reports, shape (N, 14).
-        hypothesis_labels: by arm, the class indices of each run's reports, shape (N, 14) each.
-        patients: the patient of each study, N.
-        labeler: name of the labeler that read all of them.
-        reference: as in `compare`.
-        trivial: as in `compare`.
-        resamples: as in `compare`.
-        level: as in `compare`.
-        seed: as in `compare`.
-
-    Returns:
-        A row per arm and metric.
-
-    Raises:
-        ValueError: as `compare` and `clinical_efficacy`.
-    """
-    arms = {
-        arm: [clinical_efficacy_sums(reference_labels, labels, labeler=labeler) for labels in runs]
-        for arm, runs in hypothesis_labels.items()
-    }
-    return compare(
-        arms, patients, reference=reference, trivial=trivial, resamples=resamples, level=level, seed=seed
-    )
+    return {arm: replicates(own, groups, resamples=resamples, seed=seed) for arm, own in arms.items()}
 
 
 def _with_holm(rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:
@@ -186,19 +142,18 @@ class Pair:
     error: float
 
 
-def pair_errors(by_run: Mapping[str, Metrics]) -> list[Pair]:
+def pair_errors(drawn: Mapping[str, Metrics]) -> list[Pair]:
     """The standard error over patients of the difference between any two arms.
 
     Args:
-        by_run: by arm, `radrl.evaluation.bootstrap.replicates` of the same resamples of patients, at least
-            two; of several runs the mean is taken.
+        drawn: by arm, `radrl.evaluation.bootstrap.replicates` of the same resamples of patients, at least
+            two.
 
     Returns:
         A line a metric and pair, A (A - 1) / 2 pairs for A arms.
     """
-    means = {arm: {name: x.mean(axis=0) for name, x in own.items()} for arm, own in by_run.items()}
     return [
-        Pair(metric, arm, other, float(np.std(means[arm][metric] - means[other][metric], ddof=1)))
-        for arm, other in itertools.combinations(means, 2)
-        for metric in means[arm]
+        Pair(metric, arm, other, float(np.std(drawn[arm][metric] - drawn[other][metric], ddof=1)))
+        for arm, other in itertools.combinations(drawn, 2)
+        for metric in drawn[arm]
     ]

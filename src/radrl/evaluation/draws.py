@@ -10,13 +10,12 @@ import numpy as np
 class Draw(IntEnum):
     """What is drawn; its number tells the streams of one seed apart.
 
-    A number that was used once stays: another one would change every result.
+    A number that was used once stays: another one would change every result. 1 was that of runs within an arm
+    and is not given again.
     """
 
     PATIENTS = 0
     """Those of a bootstrap resample."""
-    RUNS = 1
-    """What a resample adds for the spread between runs."""
     SWAPS = 2
     """Of approximate randomisation."""
     SHOWN_FILMS = 3

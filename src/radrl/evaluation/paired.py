@@ -10,10 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from radrl.evaluation import FloatArray, Metrics, SummedMetrics, mean_of_runs
+from radrl.evaluation import FloatArray, Metrics, SummedMetrics
 from radrl.evaluation.bootstrap import (
     bootstrap_intervals,
-    over_runs,
     patient_groups,
     quantile_ends,
     replicates,
@@ -45,12 +44,9 @@ class PairedDifference:
         high: upper end.
         p_bootstrap: two-sided, from the same resamples as the interval: under 1 - level where the interval
             leaves out 0, but for the +1 correction. NaN of fewer than `FEWEST_PATIENTS`.
-        p_randomisation: two-sided, from swapping the arms' reports patient by patient; NaN likewise, and
-            nothing when the arms have different numbers of runs, which leaves no pairs of runs to swap. It
-            asks whether these runs differ; whether the methods do, over trainings not seen, `p_bootstrap`
-            alone says, and only with several runs. By simulation of equal methods with 2, 3 and 5 runs an
-            arm, p under 0.05 comes in 1 to 4 % by the bootstrap, and by swaps in 4 to 6 % where runs have no
-            luck, in 80 % where luck is most of what they differ by.
+        p_randomisation: two-sided, from swapping the arms' reports patient by patient; NaN likewise.
+            Either asks whether these two trainings differ; whether the methods do, several seeds tell
+            (`radrl.evaluation.pooling`).
         patients: that it is over.
     """
 
@@ -58,30 +54,30 @@ class PairedDifference:
     low: float
     high: float
     p_bootstrap: float
-    p_randomisation: float | None
+    p_randomisation: float
     patients: int
 
 
 def paired_differences(
-    arm: Sequence[SummedMetrics],
-    reference: Sequence[SummedMetrics],
+    arm: SummedMetrics,
+    reference: SummedMetrics,
     patients: Sequence[str],
     *,
     resamples: int = 1000,
     level: float = 0.95,
     seed: int,
-    by_run: tuple[Metrics, Metrics] | None = None,
+    drawn: tuple[Metrics, Metrics] | None = None,
 ) -> dict[str, PairedDifference]:
     """Compare two arms scored on the same studies.
 
     Args:
-        arm: the arm's metrics, one family a run, over N studies.
+        arm: the arm's metrics over N studies.
         reference: the same metrics of the arm it is compared with, over the same studies in the same order.
         patients: the patient of each study, N.
         resamples: number of bootstrap resamples and of random swaps.
         level: coverage of the interval.
         seed: decides both.
-        by_run: `radrl.evaluation.bootstrap.replicates` of either, where they are known; else they are drawn.
+        drawn: `radrl.evaluation.bootstrap.replicates` of either, where they are known; else they are drawn.
 
     Returns:
         A paired difference by metric name.
@@ -90,28 +86,26 @@ def paired_differences(
         ValueError: when the arms do not carry the same metrics or the numbers of studies differ.
     """
     groups = patient_groups(patients)
-    ours, theirs = mean_of_runs(arm).values(), mean_of_runs(reference).values()
+    ours, theirs = arm.values(), reference.values()
     if ours.keys() != theirs.keys():
         raise ValueError(f"metrics of one arm only: {', '.join(sorted(ours.keys() ^ theirs.keys()))}")
-    if by_run is None:
-        own, other = (replicates(runs, groups, resamples=resamples, seed=seed) for runs in (arm, reference))
-        by_run = own, other
-    draws = _bootstrapped(arm, reference, by_run, seed=seed)
+    own, other = drawn or (
+        replicates(one, groups, resamples=resamples, seed=seed) for one in (arm, reference)
+    )
+    draws = _differences(own, other)
     counted = int(groups.max()) + 1
     p_drawn = {name: _two_sided(draws[name]) if enough(counted) else math.nan for name in ours}
-    p_swapped: dict[str, float] = {}
-    if len(arm) == len(reference):
-        p_swapped = (
-            randomisation_p(arm, reference, groups_of=patients, resamples=resamples, seed=seed)
-            if enough(counted)
-            else p_drawn
-        )
+    p_swapped = (
+        randomisation_p(arm, reference, groups_of=patients, resamples=resamples, seed=seed)
+        if enough(counted)
+        else p_drawn
+    )
     return {
         name: PairedDifference(
             ours[name] - theirs[name],
             *quantile_ends(draws[name], level),
             p_drawn[name],
-            p_swapped.get(name),
+            p_swapped[name],
             counted,
         )
         for name in ours
@@ -119,8 +113,8 @@ def paired_differences(
 
 
 def randomisation_p(
-    arm: Sequence[SummedMetrics],
-    reference: Sequence[SummedMetrics],
+    arm: SummedMetrics,
+    reference: SummedMetrics,
     *,
     groups_of: Sequence[str],
     resamples: int = 1000,
@@ -133,8 +127,8 @@ def randomisation_p(
     whose absolute difference is at least the observed one.
 
     Args:
-        arm: S runs over the same N studies.
-        reference: S runs over the same studies.
+        arm: metrics over N studies.
+        reference: the same metrics over the same studies.
         groups_of: the patient of each study, N.
         resamples: number of random swaps.
         seed: decides the swaps.
@@ -143,16 +137,13 @@ def randomisation_p(
         Two-sided p by metric name; NaN where the metric is undefined on a resample, as of the bootstrap.
 
     Raises:
-        ValueError: when the numbers of runs or studies differ.
+        ValueError: when the numbers of studies differ.
     """
-    if len(arm) != len(reference):
-        raise ValueError(f"{len(arm)} runs against {len(reference)}; the test swaps run for run")
     groups = patient_groups(groups_of)
-    ours, theirs = mean_of_runs(arm), mean_of_runs(reference)
-    own, other = sums_by_patient(ours.per_study, groups), sums_by_patient(theirs.per_study, groups)
+    own, other = sums_by_patient(arm.per_study, groups), sums_by_patient(reference.per_study, groups)
     moved = _swaps(len(own), resamples, seed) @ (other - own)
-    draws = _differences(ours.of_sums(own.sum(axis=0) + moved), theirs.of_sums(other.sum(axis=0) - moved))
-    observed = _differences(ours.of_sums(own.sum(axis=0)), theirs.of_sums(other.sum(axis=0)))
+    draws = _differences(arm.of_sums(own.sum(axis=0) + moved), reference.of_sums(other.sum(axis=0) - moved))
+    observed = _differences(arm.of_sums(own.sum(axis=0)), reference.of_sums(other.sum(axis=0)))
     return {name: _share_as_extreme(draws[name], float(observed[name])) for name in draws}
 
 
@@ -205,19 +196,6 @@ def holm_within(families: Sequence[Hashable], p_values: Sequence[float | None]) 
         for i, corrected in zip(tested, holm(list(tested.values())), strict=True):
             adjusted[i] = corrected
     return adjusted
-
-
-def _bootstrapped(
-    arm: Sequence[SummedMetrics],
-    reference: Sequence[SummedMetrics],
-    by_run: tuple[Metrics, Metrics],
-    *,
-    seed: int,
-) -> Metrics:
-    """Replicates of the difference over patients, by metric (S, B), and over runs where there are several."""
-    ours, theirs = by_run
-    means = _differences(*({name: x.mean(axis=0) for name, x in side.items()} for side in by_run))
-    return over_runs(means, [(arm, ours), (reference, theirs)], seed=seed)
 
 
 @lru_cache(maxsize=2)  # every pair of arms of a comparison asks for the same ones
@@ -274,19 +252,17 @@ def tabulate_with_tests(
         without a film, as it may where films are few.
     """
     options = {"resamples": bootstrap["resamples"], "level": bootstrap["confidence"], "seed": seed}
-    tests = {
-        name: paired_differences([rows[name]], [rows[reference]], patients, **options) for name in tested
-    }
+    tests = {name: paired_differences(rows[name], rows[reference], patients, **options) for name in tested}
     found: list[dict[str, Any]] = []
     for name, family in rows.items():
-        for metric, value in bootstrap_intervals([family], patients, **options).items():
+        for metric, value in bootstrap_intervals(family, patients, **options).items():
             line = {"row": name, "metric": metric, "value": value.estimate}
             line |= {"low": value.low, "high": value.high}
             found.append(line | (_test(name, {row: own[metric] for row, own in tests.items()})))
     return found
 
 
-def _test(name: str, tests: Mapping[str, PairedDifference]) -> dict[str, float | None]:
+def _test(name: str, tests: Mapping[str, PairedDifference]) -> dict[str, float]:
     """What one row's test says, beside those of the other rows on the same metric."""
     if name not in tests:
         return {}

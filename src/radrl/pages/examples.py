@@ -94,21 +94,9 @@ def show(
     answers = [Answer(None, any_row["reference"], stated)]
     for arm, row in rows.items():
         known = (facts or {}).get(arm, {}).get(sample_id, ())
-        answers.append(Answer(arm, row["report"], compare_labels(truth, row["labels"]), known))
+        chips = [Chip(name, verdict) for name, verdict in finding_verdicts(truth, row["labels"]).items()]
+        answers.append(Answer(arm, row["report"], chips, known))
     return Example(sample_id, [data_uri(film) for film in films], answers)
-
-
-def compare_labels(reference: Sequence[int], labels: Sequence[int]) -> list[Chip]:
-    """What a report got right, hedged, missed or made up.
-
-    Args:
-        reference: 14 class indices.
-        labels: 14 class indices of the report.
-
-    Returns:
-        A chip an observation that either asserts (`radrl.evaluation.label_agreement.finding_verdicts`).
-    """
-    return [Chip(name, verdict) for name, verdict in finding_verdicts(reference, labels).items()]
 
 
 def data_uri(film: bytes) -> str:

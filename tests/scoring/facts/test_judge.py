@@ -78,7 +78,6 @@ def test_scores_by_hand(judge):
     assert third.facts == ()
     assert third.outcomes == fourth.outcomes == {"Pleural Effusion": "missing"}
     assert found.scores == pytest.approx([0, 1, 0, 0])
-    assert found.unscored == 0
     assert facts(server.url).name == "facts"
     # two questions a report that is not empty
     assert sorted(map(is_extraction, server.prompts)) == [False] * 3 + [True] * 3

@@ -148,32 +148,29 @@ def tabulate(
 
     Returns:
         A line a row and metric: arm, kind (arm, system, trivial, reader or ceiling), metric, value with its
-        interval, number of runs, reports without a value, difference from the reference arm with interval, p
-        of the paired bootstrap and of approximate randomisation, Holm's correction of the former over the
-        arms (no p where patients are too few), the patients it is over, and the trivial rows that beat it.
-        Systems, readers and the ceiling are tested against nothing and beat nobody. With lines from
-        elsewhere, their source and what differs. And a line a metric and pair of arms or rows that need no
-        model: `radrl.evaluation.comparison.Pair`.
+        interval, reports without a value, difference from the reference arm with interval, p of the paired
+        bootstrap and of approximate randomisation, Holm's correction of the former over the arms (no p where
+        patients are too few), the patients it is over, and the trivial rows that beat it. Systems, readers
+        and the ceiling are tested against nothing and beat nobody. With lines from elsewhere, their source
+        and what differs. And a line a metric and pair of arms or rows that need no model:
+        `radrl.evaluation.comparison.Pair`.
     """
     lines: list[Mapping[str, Any]] = [*apart]
     pairs: list[Pair] = []
     options = {"resamples": bootstrap["resamples"], "level": bootstrap["confidence"], "seed": seed}
     for family in scores:
         untested = {name: "reader" for name in READERS if name in family} | {CEILING: "ceiling"}
-        own = {name: [row.summed] for name, row in family.items() if name not in untested}
+        own = {name: row.summed for name, row in family.items() if name not in untested}
         trivial = [name for name in TRIVIAL if name in own]
         who = _patients(family[reference], patients)
         drawn = drawn_alike(own, who, resamples=options["resamples"], seed=seed)
-        found = compare(own, who, reference=reference, trivial=trivial, **options, by_run=drawn)
+        found = compare(own, who, reference=reference, trivial=trivial, **options, drawn=drawn)
         pairs += pair_errors(drawn)
         lines += [_line(row, family[row.arm]) for row in found]
         # apart from `compare`, whose Holm correction would count each as one more hypothesis
         for name, kind in untested.items():
-            values = bootstrap_intervals([family[name].summed], who, **options)
-            lines += [
-                _value(name, kind, metric, value, runs=1, scores=family[name])
-                for metric, value in values.items()
-            ]
+            values = bootstrap_intervals(family[name].summed, who, **options)
+            lines += [_value(name, kind, metric, value, family[name]) for metric, value in values.items()]
     frame = pd.DataFrame(lines).assign(
         _row=lambda t: t["arm"].map(list(rows).index), _column=lambda t: t["metric"].map(list(metrics).index)
     )
@@ -205,7 +202,7 @@ def _patients(scores: RowScores, patients: Sequence[str]) -> Sequence[str]:
 
 def _line(row: ComparisonRow, scores: RowScores) -> dict[str, Any]:
     kind = "trivial" if row.trivial else "arm"
-    line = _value(row.arm, kind, row.metric, row.value, runs=row.runs, scores=scores)
+    line = _value(row.arm, kind, row.metric, row.value, scores)
     if row.difference is not None:
         line |= {
             "difference": row.difference.difference,
@@ -219,9 +216,7 @@ def _line(row: ComparisonRow, scores: RowScores) -> dict[str, Any]:
     return line | {"beaten_by": " ".join(row.beaten_by) or None}
 
 
-def _value(
-    arm: str, kind: str, metric: str, value: Interval, *, runs: int, scores: RowScores
-) -> dict[str, Any]:
+def _value(arm: str, kind: str, metric: str, value: Interval, scores: RowScores) -> dict[str, Any]:
     return {
         "arm": arm,
         "kind": kind,
@@ -229,7 +224,6 @@ def _value(
         "value": value.estimate,
         "low": value.low,
         "high": value.high,
-        "runs": runs,
         "missing": scores.missing.get(metric, 0),
     }
 
@@ -382,12 +376,7 @@ def system_lines(systems: Mapping[str, System], metrics: Sequence[str]) -> list[
     return [
         {"arm": name, "kind": SYSTEM, "metric": metric, "low": math.nan, "high": math.nan}
         | system.figures[metric]
-        | {
-            "runs": 1,
-            "missing": 0,
-            "source": quoted(system.origin),
-            "differs": "; ".join(system.differs) or None,
-        }
+        | {"missing": 0, "source": quoted(system.origin), "differs": "; ".join(system.differs) or None}
         for name, system in systems.items()
         for metric in metrics
         if metric in system.figures

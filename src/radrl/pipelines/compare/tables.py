@@ -265,13 +265,11 @@ class Place:
         line: of the comparison, of the metric that is drawn.
         over_seeds: what several seeds gave of the row; nothing where nobody trained it again.
         mark: whether these films decide that it is higher or lower than the reference arm.
-        mark_over_seeds: the same over seeds.
     """
 
     line: Mapping[Hashable, Any]
     over_seeds: Mapping[Hashable, Any] | None
     mark: str
-    mark_over_seeds: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,10 +313,7 @@ def rank_rows(
     metric, alpha = settings["metrics"][0], 1 - settings["bootstrap"]["confidence"]
     lines = comparison[comparison["metric"] == metric].sort_values("value", ascending=False, kind="stable")
     known = {line["arm"]: line for line in over_seeds}
-    places = [
-        Place(line, known.get(line["arm"]), _mark(line, alpha), _mark(known.get(line["arm"]), alpha))
-        for line in lines.to_dict("records")
-    ]
+    places = [Place(line, known.get(line["arm"]), _mark(line, alpha)) for line in lines.to_dict("records")]
     ends = [float(value) for name in ("low", "high", "value") for value in lines[name].dropna()]
     ends += [one["mean"] + side * one["sd"] for one in known.values() for side in (-1, 1)]
     ticks = _ticks(min(ends), max(ends))
@@ -327,9 +322,9 @@ def rank_rows(
     return Ranking(metric, seeds, ticks[0], ticks[-1], [f"{tick:.{decimals}f}" for tick in ticks], places)
 
 
-def _mark(line: Mapping[Hashable, Any] | None, alpha: float) -> str:
+def _mark(line: Mapping[Hashable, Any], alpha: float) -> str:
     """Of arms alone: what is no arm is tested against nothing here."""
-    if line is None or line["kind"] != "arm" or pd.isna(line["p_holm"]) or line["p_holm"] >= alpha:
+    if line["kind"] != "arm" or pd.isna(line["p_holm"]) or line["p_holm"] >= alpha:
         return ""
     return HIGHER if line["difference"] > 0 else LOWER
 

@@ -168,11 +168,6 @@ class FactScores:
     scores: FloatArray
     reports: list[ReportFacts]
 
-    @property
-    def unscored(self) -> int:
-        """How many reports have no score."""
-        return int(np.isnan(self.scores).sum())
-
 
 class FactS:
     """OraPO's reward by facts: F-beta of the labels that a report's facts entail.

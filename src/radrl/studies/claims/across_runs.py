@@ -139,7 +139,7 @@ def _replicates(
         scores = score_rows(rows, group, texts_of(films, "reference"))
         patients, kept = films["patient_id"], next(iter(scores.values())).kept
         yield drawn_alike(
-            {name: [own.summed] for name, own in scores.items()},
+            {name: own.summed for name, own in scores.items()},
             (patients if kept is None else patients[kept]).tolist(),
             resamples=params["compare"]["bootstrap"]["resamples"],
             seed=of.seed,

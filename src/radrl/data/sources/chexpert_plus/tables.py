@@ -298,9 +298,6 @@ class Gold:
     def __contains__(self, study: str) -> bool:
         return study in self._keys
 
-    def __len__(self) -> int:
-        return len(self._keys)
-
     def labels(self, study: str) -> Labels | None:
         """The labels of a study: 14 class indices in the order of `radrl.observations.OBSERVATIONS`.
 
