@@ -99,6 +99,12 @@ def test_broken_entries_are_refused_by_number(root, change, reason, detail):
     assert sum(isinstance(r, Record) for r in read) == 2
 
 
+def test_of_an_annotation_without_a_sound_entry_the_split_is_still_taken(root):
+    read = records(root, {"train": ["x"], "val": [], "test": []})
+    assert {reason for reason, *_ in refused(read)} == {"malformed_row", "left_out_split"}
+    assert not any(isinstance(r, Record) for r in read)
+
+
 def test_entry_that_is_no_object(root):
     assert refused(records(root, {**usual(), "val": ["x", []]}))[:2] == [
         ("malformed_row", "annotation.json val entry 1", "", "str where an object is expected"),
@@ -220,7 +226,7 @@ def test_any_chunk_gives_the_texts_that_json_gives(tmp_path_factory, chunk, text
         annotation = Annotation(path)
     finally:
         json_scanner._CHUNK = before
-    assert len(annotation) == len(texts)
+    assert not annotation.refusals
     for study, entry in zip(studies, json.loads(path.read_text("utf-8"))["train"], strict=True):
         packed = dicom_bytes(entry["id"])
         assert annotation.text(packed, study.study, study.subject) == entry["report"]

@@ -45,9 +45,6 @@ class Annotation:
             for split, number, start, length, entry in _entries(path, stream):
                 self._take(f"{path.name} {split} entry {number}", split, start, length, entry)
 
-    def __len__(self) -> int:
-        return len(self._places)
-
     def _take(self, key: str, split: str, start: int, length: int, entry: Any) -> None:
         try:
             packed = _film(entry)
