@@ -281,6 +281,30 @@ def test_a_file_that_holds_no_seed_of_the_study_or_is_none(radrl, file, project,
     assert "is no zip file, or damaged" in " ".join(result.output.split())
 
 
+def test_what_a_file_holds_is_read_whole_once_and_said(radrl, file, project, tmp_path, monkeypatch):
+    monkeypatch.setattr(module.clones, "commit", lambda root: "0123456789abcdef")
+    radrl("study", file, "--seeds", 0, "--pack", tmp_path / "0.zip")
+    shutil.copy(tmp_path / "0.zip", tmp_path / "again.zip")
+
+    def refused(*packs):
+        result = radrl("study", file, "--dry-run", *(part for pack in packs for part in ("--packed", pack)))
+        assert result.exit_code == 1
+        return " ".join(result.output.split())
+
+    twice = refused(tmp_path / "0.zip", tmp_path / "again.zip")
+    assert "0.zip and" in twice
+    assert "again.zip both hold few, seed 0; give one of them" in twice
+    for content, says in ((b"{", "at character 2"), (b"{}", "about.json does not say commit and params")):
+        shutil.copy(tmp_path / "0.zip", tmp_path / "torn.zip")
+        rewritten(
+            tmp_path / "torn.zip",
+            lambda name, own, content=content: content if name == "few-seed-0/about.json" else own,
+        )
+        assert says in refused(tmp_path / "torn.zip")
+    monkeypatch.setattr(module.finished_seeds, "_MOST", 10)
+    assert "about.json has more than 0 MiB; pack its seeds again" in refused(tmp_path / "0.zip")
+
+
 def test_without_out_the_page_lies_with_the_clones(radrl, file, project):
     assert radrl("study", file, "--seeds", "5").exit_code == 0
     folder = project / "data" / ".studies" / "study-trial"

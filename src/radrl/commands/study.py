@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import click
@@ -118,21 +119,21 @@ def command(
     """
     root = project_folder(Path.cwd())
     study = read(file, root)
-    chosen = seeds or study.seeds
     folder = root / FOLDER / study.name
-    planned = experiments(study.values, chosen, folder, study.stage)
-    elsewhere = _elsewhere(study, planned, packed, folder / "packed")
+    planned = experiments(study.values, seeds or study.seeds, folder, study.stage)
+    place = click.get_current_context().with_resource(TemporaryDirectory())
+    elsewhere = _elsewhere(study, planned, packed, Path(place))
     here = [one for one in planned if one.title not in elsewhere]
     planned = [elsewhere[one.title].experiment if one.title in elsewhere else one for one in planned]
     changed = clones.uncommitted(root) if here else []
+    pictures, out = out is not None, out or folder / "results.md"
     if dry_run:
-        _show(study, here, changed, root, out=out or folder / "results.md")
+        _show(study, here, changed, root, out=out)
         return
     if changed and not allow_dirty:
         raise click.ClickException(_dirty(changed))
     if changed:
         click.echo(f"note: {len(changed)} uncommitted files are taken along", err=True)
-    pictures, out = out is not None, out or folder / "results.md"
     with alone(folder, "radrl study"):
         try:
             run_all(
@@ -188,6 +189,7 @@ def _elsewhere(
     """The experiments that files of finished seeds hold, by their titles."""
     try:
         found = [one for path in packed for one in finished_seeds.unpack(planned, path, folder)]
+        finished_seeds.require_once(found)
         if across_runs.any_asked(study.hypotheses):
             finished_seeds.require_whole_seeds(planned, found)
     except finished_seeds.PackError as error:
