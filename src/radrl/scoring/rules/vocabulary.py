@@ -1,9 +1,9 @@
 """What the reading of a report knows by name: findings, organs, and attributes of findings.
 
-Phrases of findings and organs stand in vocabulary.yml, one a line, ``a|b`` for alternative words, matched on
-the rule labeler's folded tokens (no plurals). A finding that is not there goes by the name of its observation
-(`OBSERVATION_NAMES`). Phrases of attributes (sides, places, severities, changes, and little words) are
-matched on the words as they stand: "bases" says more than "base".
+Phrases of findings and organs stand in vocabulary.yml, one a line, as `radrl.labelers.rules.phrases` has
+them, matched on the rule labeler's folded tokens (no plurals). A finding that is not there goes by the name
+of its observation (`OBSERVATION_NAMES`). Phrases of attributes (sides, places, severities, changes, and
+little words) are matched on the words as they stand: "bases" says more than "base".
 """
 
 from __future__ import annotations

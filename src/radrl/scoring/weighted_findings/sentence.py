@@ -30,7 +30,7 @@ from radrl.labelers.rules import (
     fold,
 )
 from radrl.observations import NEGATIVE
-from radrl.scoring.weighted_findings import lexicon, vocabulary
+from radrl.scoring.weighted_findings import vocabulary
 from radrl.scoring.weighted_findings.assertions import (
     BEYOND_NORMAL_ORGANS,
     WHEN_CALCIFIED,
@@ -46,8 +46,8 @@ from radrl.scoring.weighted_findings.lexicon import (
     LINK,
     LOCATIVE,
     NAMES,
+    PHRASES,
     SAYS,
-    TRIE,
     Meaning,
     bit,
 )
@@ -78,7 +78,7 @@ def read(sentence: str, spelled: list[str], *, brief: bool = False) -> list[Draf
         Findings in the order of the sentence; none where it names none.
     """
     words = [*map(fold, spelled)]
-    parts = lexicon.find(words, TRIE)
+    parts = PHRASES.find(words)
     bits = 0
     for part in parts:
         bits |= part[0].bits
