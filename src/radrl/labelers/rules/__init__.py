@@ -39,11 +39,16 @@ _IRREGULAR: Final = {
 
 def tokens(sentence: str) -> list[str]:
     """Folded tokens of a lower-case sentence: words without plural endings, and the marks between them."""
-    return [fold(word) for word in _TOKEN.findall(sentence)]
+    return [fold(word) for word in unfolded(sentence)]
+
+
+def unfolded(sentence: str) -> list[str]:
+    """The tokens of a lower-case sentence as they are spelled."""
+    return _TOKEN.findall(sentence)
 
 
 def raw_tokens(sentence: str) -> list[re.Match[str]]:
-    """The tokens of a lower-case sentence as they are spelled, with their places."""
+    """As `unfolded`, with their places."""
     return list(_TOKEN.finditer(sentence))
 
 

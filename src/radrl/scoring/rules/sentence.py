@@ -19,6 +19,7 @@ from radrl.labelers.rules.text import fold, tokens
 from radrl.observations import NEGATIVE, OBSERVATIONS, POSITIVE
 from radrl.scoring.rules import vocabulary as known
 from radrl.scoring.rules.owners import Owners
+from radrl.scoring.rules.places import is_place
 from radrl.scoring.rules.vocabulary import Attribute, Mention, Role
 
 CACHED_SENTENCES: Final = 32_768
@@ -117,21 +118,13 @@ def _items(folded: list[str]) -> tuple[list[Item], _Names]:
     for named, start, end in _NAMED.find(folded):
         clash = [item for item in items if item.start < end and start < item.end]
         longer = any(item.end - item.start > end - start for item in clash)
-        if longer or (named.kind is Kind.ORGAN and _is_place(folded, start)):
+        if longer or (named.kind is Kind.ORGAN and is_place(folded, start, known.PREPOSITIONS)):
             continue
         items = [item for item in items if item not in clash]
         items.append(Item(Entry(named.kind), start, end))
         names[start, end] = named
     items.sort(key=lambda item: item.start)
     return [item for i, item in enumerate(items) if not _looks_at_a_mention(items, i, names)], names
-
-
-def _is_place(words: Sequence[str], start: int) -> bool:
-    """Whether an organ is the place of something else, after a preposition."""
-    before = start - 1
-    while before >= 0 and words[before] in known.BEFORE_ORGANS:
-        before -= 1
-    return before >= 0 and words[before] in known.PREPOSITIONS
 
 
 def _looks_at_a_mention(items: list[Item], i: int, names: _Names) -> bool:
@@ -156,7 +149,7 @@ def _mentions(words: list[str], items: list[Item], names: _Names) -> list[Mentio
             for name, polarity in _stated(words, item, named, said):
                 name = subject if name == known.GENERIC else name
                 found.append(Mention(name, polarity, item.start, item.end, look, normal))
-        elif item.kind is Kind.ORGAN and not _is_place(words, item.start):
+        elif item.kind is Kind.ORGAN and not is_place(words, item.start, known.PREPOSITIONS):
             found.append(Mention("", POSITIVE, item.start, item.end))
             subject = named.name if named else subject
     return found
