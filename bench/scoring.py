@@ -361,7 +361,8 @@ def meteor(options: argparse.Namespace, work: Path, said: list[str]) -> Task | N
 
     def again() -> list[float]:
         with MeteorProcess(references=texts.all()) as process:
-            return [process.score(truth, found)[0]]
+            counts, _ = process.score_part(truth, found)
+            return [process.corpus(counts)]
 
     def first() -> list[float]:
         for table in (work / "radrl").rglob("*.gz"):

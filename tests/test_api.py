@@ -115,7 +115,13 @@ def test_types_are_shipped() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["radrl.api", "radrl.rewards.other_trainers", "radrl.credit.other_trainers", "radrl.reports.lists"],
+    [
+        "radrl.api",
+        "radrl.rewards.other_trainers",
+        "radrl.credit.other_trainers",
+        "radrl.reports.lists",
+        "radrl.labelers.rules.phrases",
+    ],
 )
 def test_examples_of_docstrings_run(module: str, monkeypatch: pytest.MonkeyPatch, one_thread: None) -> None:
     monkeypatch.chdir(ROOT)

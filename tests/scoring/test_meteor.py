@@ -32,10 +32,11 @@ def started(monkeypatch):
 @needs_java
 def test_scores_in_order_whatever_the_text_holds_and_ends(started):
     with MeteorProcess() as meteor:
-        corpus, scores = meteor.score(
+        counts, scores = meteor.score_part(
             ["no acute process .", "clear lungs", "left |||\neffusion"],
             ["no acute process .", "", "left effusion"],
         )
+        corpus = meteor.corpus(counts)
     assert scores.tolist() == pytest.approx([1.0, 0.0, 1.0])
     assert 0 < corpus < 1
     assert [process.returncode for process in started] == [0]
@@ -49,12 +50,13 @@ def test_an_error_inside_the_block_ends_the_process(started):
 
 
 @needs_java
-def test_what_java_says_is_passed_on(started):
+def test_what_java_says_is_passed_on(started, monkeypatch):
+    monkeypatch.setattr("radrl.scoring.meteor.HEAP", "16m")
     with (
         pytest.raises(RuntimeError, match=r"METEOR (?s:.*)OutOfMemoryError(?s:.*)larger heap"),
-        MeteorProcess(heap="16m") as meteor,
+        MeteorProcess() as meteor,
     ):
-        meteor.score(["a b"], ["a c"])
+        meteor.counts(["a b"], ["a c"])
     assert started[0].returncode is not None
 
 
@@ -85,7 +87,7 @@ def test_phrases_of_references_stay_in_their_project(tmp_path, monkeypatch):
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", None)
     with MeteorProcess(references=["clear lungs"]) as meteor:
-        assert meteor.score(["clear lungs"], ["clear lungs"])[0] > 0
+        assert meteor.score_part(["clear lungs"], ["clear lungs"])[1] > 0
         assert list((tmp_path / "temporary").rglob("*.gz"))
     assert [path.name for path in tmp_path.rglob("*")] == ["temporary"]
 
@@ -124,7 +126,7 @@ def test_no_reference_is_left_where_a_scoring_is_killed(tmp_path, monkeypatch):
 
     monkeypatch.setattr(subprocess, "run", killed)
     with MeteorProcess(references=["clear lungs"]) as meteor:
-        assert meteor.score(["clear lungs"], ["clear lungs"])[0] > 0
+        assert meteor.score_part(["clear lungs"], ["clear lungs"])[1] > 0
     assert written == []
     assert not left.exists()
 
@@ -144,7 +146,7 @@ def test_where_no_table_can_be_kept_all_paraphrases_are_read(tmp_path, monkeypat
     _project(tmp_path, monkeypatch)
     (tmp_path / "build").touch()
     with MeteorProcess(references=["clear lungs"]) as meteor:
-        assert meteor.score(["clear lungs"], ["clear lungs"])[0] > 0
+        assert meteor.score_part(["clear lungs"], ["clear lungs"])[1] > 0
 
 
 REFERENCES = [
@@ -167,14 +169,16 @@ HYPOTHESES = [
 def test_sums_give_what_the_program_gives() -> None:
     found = MeteorCounts("whitespace").score(REFERENCES, HYPOTHESES)
     with MeteorProcess() as process:
-        corpus, per_report = process.score(REFERENCES, HYPOTHESES)
+        counts, per_report = process.score_part(REFERENCES, HYPOTHESES)
+        corpus = process.corpus(counts)
     assert found.corpus[METEOR] == pytest.approx(corpus, abs=1e-9)
     assert found.per_report[METEOR] == pytest.approx(per_report, abs=1e-9)
     assert found.summed is not None
     weights = np.array([2, 0, 1, 0, 1.0])  # a resample: the first pair twice
     resample = [0, 0, 2, 4]
     with MeteorProcess() as process:
-        corpus, _ = process.score([REFERENCES[i] for i in resample], [HYPOTHESES[i] for i in resample])
+        counts, _ = process.score_part(*([side[i] for i in resample] for side in (REFERENCES, HYPOTHESES)))
+        corpus = process.corpus(counts)
     assert found.summed.of_sums(weights @ found.summed.per_study)[METEOR] == pytest.approx(corpus, abs=1e-9)
 
 

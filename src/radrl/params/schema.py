@@ -217,7 +217,7 @@ class Params(Section):
         """A metric that nobody gives would be found out after the training of every arm."""
         scored = {"families": self.eval.families, "labelers": self.eval.labelers}
         group_names(self.compare.metrics, scored)
-        require_scored(self.eval.headline, scored, key="eval.headline")
+        require_scored(self.eval.headline, scored)
         return self
 
     @model_validator(mode="after")

@@ -12,10 +12,10 @@ def hint(key: str, valid: Iterable[str], called: str = "Valid keys") -> str:
     return f"{near(key, valid)} {called}: {', '.join(valid)}"
 
 
-def near(name: str, valid: Iterable[str]) -> str:
-    """The end of a sentence on a name that is none: the nearest one, if any."""
+def near(name: str, valid: Iterable[str], otherwise: str = ".") -> str:
+    """The end of a sentence on a name that is none: the nearest one, or `otherwise`."""
     close = difflib.get_close_matches(name, list(valid), n=1)
-    return f"; did you mean {close[0]!r}?" if close else "."
+    return f"; did you mean {close[0]!r}?" if close else otherwise
 
 
 def require_one_of(name: str, value: str, valid: Sequence[str]) -> None:

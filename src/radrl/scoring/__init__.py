@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from radrl.evaluation import FloatArray, SummedMetrics, mean_metrics
+
+Missing = Literal["raise", "skip"]
+"""What becomes of a report that has no score."""
 
 
 class ScoringError(RuntimeError):
@@ -86,6 +89,42 @@ def require_pairs(references: Sequence[str], hypotheses: Sequence[str]) -> None:
     """
     if len(references) != len(hypotheses) or not references:
         raise ValueError(f"{len(references)} references, {len(hypotheses)} hypotheses; give a pair a study")
+
+
+def require_missing(missing: str) -> None:
+    """Refuse what is no value of `Missing`.
+
+    Args:
+        missing: as given.
+
+    Raises:
+        ValueError: naming the value and the valid ones.
+    """
+    if missing not in get_args(Missing):
+        raise ValueError(f"unknown value {missing!r} of missing; valid: {', '.join(get_args(Missing))}")
+
+
+def refuse_unscored(
+    failures: Sequence[tuple[object, str]], total: int, missing: Missing, *, score: str, mend: str
+) -> None:
+    """Refuse reports without a score where they may not be left out, or none is left.
+
+    Args:
+        failures: of each such report its row or id, and why it has none.
+        total: how many reports there are.
+        missing: whether they may be left out.
+        score: its name.
+        mend: what to do, in whole sentences.
+
+    Raises:
+        ScoringError: naming the first and how many there are.
+    """
+    if failures and (missing == "raise" or len(failures) == total):
+        which, reason = failures[0]
+        raise ScoringError(
+            f"report {which} has no {score} score: {reason} ({len(failures)} of {total} reports have none). "
+            f"{mend}"
+        )
 
 
 def means_of(values: Mapping[str, npt.ArrayLike], *, about: Mapping[str, str] | None = None) -> Scores:

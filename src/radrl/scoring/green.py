@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Any, Final
 
 import numpy as np
 from pydantic import Field
@@ -19,12 +19,15 @@ from pydantic import Field
 from radrl.evaluation import green, mean_metrics
 from radrl.evaluation.green import ERRORS, MAX_WORDS, GreenAnswerError, GreenCounts
 from radrl.parts.section import Section, takes
-from radrl.scoring import Scores, ScoringError, require_pairs
+from radrl.scoring import Missing, Scores, refuse_unscored, require_missing, require_pairs
 from radrl.scoring.judge import Answer, EndpointSection, FolderSection, Judge, build_judge
 
-Missing = Literal["raise", "skip"]
-
 METRICS: Final[tuple[str, ...]] = ("green", *(f"green_{kind}" for kind in ERRORS), "green_matched")
+
+_MEND: Final = (
+    "Run again for what failed on the way (whole answers are in the judge's cache, if it has one), or set "
+    "missing to skip to leave out what cannot be read"
+)
 
 
 class GreenSection(Section):
@@ -49,8 +52,7 @@ class Green:
     name = "green"
 
     def __init__(self, judge: Judge, *, missing: Missing) -> None:
-        if missing not in get_args(Missing):
-            raise ValueError(f"unknown value {missing!r} of missing; valid: {', '.join(get_args(Missing))}")
+        require_missing(missing)
         self.judge, self.missing = judge, missing
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
@@ -66,22 +68,13 @@ class Green:
             if not text.strip():
                 raise ValueError(f"reference {row} is empty; leave the study out")
         read = read_pairs(self.judge, references, hypotheses)
-        failures = {row: found for row, found in enumerate(read) if isinstance(found, str)}
-        if failures and (self.missing == "raise" or len(failures) == len(read)):
-            raise ScoringError(self._complaint(failures, len(read)))
+        failures = [(row, found) for row, found in enumerate(read) if isinstance(found, str)]
+        refuse_unscored(failures, len(read), self.missing, score="GREEN", mend=_MEND)
         rows = np.array([_row(found) for found in read])  # (N, metrics)
         per_report = {name: rows[:, i] for i, name in enumerate(METRICS)}
         summed = mean_metrics(per_report, missing=True)
         corpus = summed.values() | {"green_unscored": float(len(failures))}
         return Scores(corpus, per_report, summed=summed, about=self._about(references, hypotheses))
-
-    def _complaint(self, failures: dict[int, str], total: int) -> str:
-        row, reason = next(iter(failures.items()))
-        return (
-            f"report {row} has no GREEN score: {reason} ({len(failures)} of {total} reports have none). Run "
-            "again for what failed on the way (whole answers are in the judge's cache, if it has one), or "
-            "set missing to skip to leave out what cannot be read"
-        )
 
     def _about(self, references: Sequence[str], hypotheses: Sequence[str]) -> dict[str, str]:
         cut = sum(len(text.split()) > MAX_WORDS for text in (*references, *hypotheses))

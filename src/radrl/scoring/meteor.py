@@ -44,7 +44,7 @@ _KEPT: Final = 16
 _FORSAKEN: Final = 3600.0
 """Seconds after which nobody writes to a table's own folder any more: to cut one takes ten."""
 
-DEFAULT_HEAP: Final = "1g"
+HEAP: Final = "1g"
 """The paraphrase table needs about 500 MB; 256 MB runs out of memory."""
 _SHORT: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """For a few thousand pairs, which are scored before a second compilation and more collectors pay."""
@@ -162,19 +162,18 @@ class MeteorProcess:
     """METEOR's Java process, for the time of a `with` block.
 
     Args:
-        heap: largest Java heap, in Java's notation.
         references: all references that will be scored, of `radrl.scoring.meteor.Texts.all`; nothing to
             have METEOR read all its paraphrases.
     """
 
-    def __init__(self, heap: str = DEFAULT_HEAP, *, references: Sequence[str] = ()) -> None:
-        self._heap, self._references = heap, references
+    def __init__(self, *, references: Sequence[str] = ()) -> None:
+        self._references = references
         self._cut = ExitStack()
 
     def __enter__(self) -> MeteorProcess:
         table = self._cut.enter_context(cut(_jar(), self._references, table_folder()))
         command = [
-            "java", *(_SHORT if table else ()), "-Dfile.encoding=UTF-8", f"-Xmx{self._heap}",
+            "java", *(_SHORT if table else ()), "-Dfile.encoding=UTF-8", f"-Xmx{HEAP}",
             "-jar", str(_jar()), "-", "-", "-stdio", "-l", "en", "-norm",
             *(("-a", str(table)) if table else ()),
         ]  # fmt: skip
@@ -199,22 +198,6 @@ class MeteorProcess:
             self._errors.close()
             self._cut.close()
 
-    def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> tuple[float, FloatArray]:
-        """METEOR of prepared texts.
-
-        Args:
-            references: N reference reports, one line each.
-            hypotheses: N generated reports, one line each.
-
-        Returns:
-            The corpus figure, from pooled counts, and one value per report, shape (N,).
-
-        Raises:
-            RuntimeError: when the process ends early or answers with an error.
-        """
-        counts, per_report = self.score_part(references, hypotheses)
-        return self.corpus(counts), per_report
-
     def score_part(
         self, references: Sequence[str], hypotheses: Sequence[str]
     ) -> tuple[FloatArray, FloatArray]:
@@ -228,7 +211,7 @@ class MeteorProcess:
             METEOR's counts pooled over these reports, shape (23,), and one value per report, shape (N,).
 
         Raises:
-            RuntimeError: as `score`.
+            RuntimeError: when the process ends early or answers with an error.
         """
         counts = self._answers(references, hypotheses)
         self._write(" ||| ".join(["EVAL", *counts]))
@@ -247,7 +230,7 @@ class MeteorProcess:
             Counts, shape (N, 23).
 
         Raises:
-            RuntimeError: as `score`.
+            RuntimeError: as `score_part`.
         """
         return _numbers(self._answers(references, hypotheses))
 
@@ -261,7 +244,7 @@ class MeteorProcess:
             METEOR of the pooled counts.
 
         Raises:
-            RuntimeError: as `score`.
+            RuntimeError: as `score_part`.
         """
         self._write(f"EVAL ||| {' '.join(map(str, counts.tolist()))}")
         self._read()  # the same, as of a single report

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from radrl.evaluation.clinical_efficacy import gold_labeler
 from radrl.evaluation.meteor import METEOR
 from radrl.labelers import LabelMatrix
 from radrl.observations import OBSERVATIONS
+from radrl.parts.choices import hint, near
 from radrl.parts.find import own_names
 from radrl.scoring import Scores
 from radrl.scoring.build import build
@@ -107,13 +107,12 @@ def group_names(metrics: Sequence[str], settings: Mapping[str, Any]) -> dict[str
     return grouped
 
 
-def require_scored(metrics: Sequence[str], settings: Mapping[str, Any], *, key: str) -> None:
-    """Refuse figures that eval will not have, before anything is scored.
+def require_scored(metrics: Sequence[str], settings: Mapping[str, Any]) -> None:
+    """Refuse headline figures that eval will not have, before anything is scored.
 
     Args:
         metrics: metrics of any kind, and `COUNTS`.
         settings: `families` and `labelers` of the section `eval`.
-        key: where in params.yaml they stand.
 
     Raises:
         ValueError: when one belongs to no family that eval scores, or is none of a family of `WITHOUT_MODEL`.
@@ -121,8 +120,8 @@ def require_scored(metrics: Sequence[str], settings: Mapping[str, Any], *, key: 
     owners = _owners(settings)
     for metric in metrics:
         if metric not in COUNTS:
-            owner = _owner(metric, owners, key=key)
-            _require_known(metric, _all_of(owner), key=key)
+            owner = _owner(metric, owners, key="eval.headline")
+            _require_known(metric, _all_of(owner), key="eval.headline")
 
 
 def unknown_metric(name: str, valid: Sequence[str], *, key: str) -> str:
@@ -136,9 +135,7 @@ def unknown_metric(name: str, valid: Sequence[str], *, key: str) -> str:
     Returns:
         The message, with the likeliest meaning and every valid name.
     """
-    close = difflib.get_close_matches(name, valid, n=1)
-    guess = f"; did you mean {close[0]!r}?" if close else "."
-    return f"{key}: {name!r} is no metric{guess} Valid names: {', '.join(valid)}"
+    return f"{key}: {name!r} is no metric{hint(name, valid, 'Valid names')}"
 
 
 def _owners(settings: Mapping[str, Any]) -> list[str]:
@@ -156,11 +153,9 @@ def _owner(metric: str, owners: Sequence[str], *, key: str) -> str:
     found = [name for name in owners if f"{metric}_".startswith(f"{name}_")]
     if not found:
         known = [name for owner in owners for name in _in_table(owner)]
-        close = difflib.get_close_matches(metric, known, n=1)
-        guess = f"; did you mean {close[0]!r}?" if close else ""
         raise ValueError(
             f"{key}: {metric!r} is none of what eval.families and eval.labelers give, whose "
-            f"metrics begin with {', '.join(owners)}{guess}"
+            f"metrics begin with {', '.join(owners)}{near(metric, known, otherwise='')}"
         )
     return max(found, key=len)
 
@@ -260,9 +255,9 @@ class Wanted:
 
     def _unknown(self, item: str) -> UnknownMetric:
         known = [*self._known, *(name for family in WITHOUT_MODEL for name in names(family, self._labelers))]
-        near = get_close_matches(item, known) or [name for name in known if item in name][:3]
-        hint = f"; near it: {', '.join(near)}" if near else ""
-        return UnknownMetric(f"no metric is {item!r}{hint}")
+        close = get_close_matches(item, known) or [name for name in known if item in name][:3]
+        guess = f"; near it: {', '.join(close)}" if close else ""
+        return UnknownMetric(f"no metric is {item!r}{guess}")
 
 
 def _matching(item: str, known: Mapping[str, Sequence[str]]) -> list[str]:

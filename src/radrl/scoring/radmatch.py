@@ -14,18 +14,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
 from radrl.algorithms.f_measure import ratio
 from radrl.evaluation import FloatArray, Metrics, SummedMetrics
 from radrl.parts.section import LocalPath, PositiveFloat, PositiveInt, Section
-from radrl.scoring import Scores, ScoringError, require_pairs
+from radrl.scoring import Missing, Scores, refuse_unscored, require_pairs
 from radrl.scoring.isolated import SILENCE, WORKERS, Worker
 from radrl.scoring.judge.endpoint import allowed, api_key
-
-Missing = Literal["raise", "skip"]
 
 _SHARES: Final = {
     "radmatch_triage_recall": ("triage_hit_count", "triage_gt_total"),
@@ -36,6 +34,9 @@ _SHARES: Final = {
 """By metric, RadMatch's counts of hits and of findings, which add up over reports."""
 
 _ERRORS: Final = "radmatch_actionable_errors"
+_MEND: Final = (
+    "Run again for what failed on the way (with `folder` the other answers are kept), or set missing to skip"
+)
 
 
 class RadMatchSection(Section):
@@ -135,9 +136,8 @@ class RadMatch:
         require_pairs(references, hypotheses)
         request = self._request | {"references": list(references), "hypotheses": list(hypotheses)}
         reply = self._worker.ask(request, len(references), "reports")
-        failures = {row: one["failure"] for row, one in enumerate(reply.answers) if "failure" in one}
-        if failures and (self._missing == "raise" or len(failures) == len(reply.answers)):
-            raise ScoringError(_complaint(failures, len(reply.answers)))
+        failures = [(row, one["failure"]) for row, one in enumerate(reply.answers) if "failure" in one]
+        refuse_unscored(failures, len(reply.answers), self._missing, score="RadMatch", mend=_MEND)
         summed = SummedMetrics(np.array([_row(one) for one in reply.answers], np.float64), _of_sums)
         found = summed.values()
         corpus = {name: value for name, value in found.items() if not math.isnan(value)}
@@ -160,11 +160,3 @@ def _row(answer: Mapping[str, Any]) -> list[float]:
     if "failure" in answer:
         return [0.0] * (2 + 2 * len(_SHARES))
     return [1.0, answer["errors"], *(answer[count] for counts in _SHARES.values() for count in counts)]
-
-
-def _complaint(failures: Mapping[int, str], total: int) -> str:
-    row, reason = next(iter(failures.items()))
-    return (
-        f"report {row} has no RadMatch score: {reason} ({len(failures)} of {total} reports have none). Run "
-        "again for what failed on the way (with `folder` the other answers are kept), or set missing to skip"
-    )

@@ -57,13 +57,18 @@ def test_labels_are_the_argmax_of_each_head_one_by_one(
     assert set(labels[:, 13]) <= {0, 1}
 
 
-@pytest.mark.parametrize("batch_tokens", [1, 40, 10_000])
+@pytest.mark.parametrize("tokens", [1, 40, 10_000])
 def test_batches_do_not_change_labels(
-    model: CheXbert, tokenizer: BertTokenizer, reports: list[str], batch_tokens: int
+    model: CheXbert,
+    tokenizer: BertTokenizer,
+    reports: list[str],
+    tokens: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    labeler = CheXbertLabeler(model, tokenizer, batch_tokens=batch_tokens)
+    monkeypatch.setattr("radrl.labelers.chexbert.labeler.CPU_BATCH", tokens)
+    labeler = CheXbertLabeler(model, tokenizer)
     alone = [labeler.label([report])[0].tolist() for report in reversed(reports)]
-    fresh = CheXbertLabeler(model, tokenizer, batch_tokens=batch_tokens)
+    fresh = CheXbertLabeler(model, tokenizer)
     assert fresh.label(reports).tolist() == alone[::-1]
 
 
@@ -161,7 +166,7 @@ def test_broken_weights_raise(model: CheXbert, tokenizer: BertTokenizer) -> None
 
 
 def test_from_folder_labels_as_the_model(saved: Path, labeler: CheXbertLabeler, reports: list[str]) -> None:
-    loaded = CheXbertLabeler.from_folder(saved, name="chexbert_compact", batch_tokens=64)
+    loaded = CheXbertLabeler.from_folder(saved, name="chexbert_compact")
     assert loaded.name == "chexbert_compact"
     assert loaded.device == torch.device("cpu")
     assert loaded.label(reports).tolist() == labeler.label(reports).tolist()
@@ -176,12 +181,9 @@ def test_labels_on_a_gpu_are_those_of_the_cpu(
     assert on_gpu.label(reports).tolist() == labeler.label(reports).tolist()
 
 
-@pytest.mark.parametrize("settings", [{"batch_tokens": 0}, {"cache_size": -1}])
-def test_settings_out_of_range_are_refused(
-    model: CheXbert, tokenizer: BertTokenizer, settings: dict[str, int]
-) -> None:
-    with pytest.raises(ValueError, match=f"{next(iter(settings))} {next(iter(settings.values()))}"):
-        CheXbertLabeler(model, tokenizer, **settings)  # type: ignore[arg-type]
+def test_a_cache_of_less_than_nothing_is_refused(model: CheXbert, tokenizer: BertTokenizer) -> None:
+    with pytest.raises(ValueError, match="cache_size -1"):
+        CheXbertLabeler(model, tokenizer, cache_size=-1)
 
 
 def test_batches_hold_each_report_once_within_their_tokens() -> None:

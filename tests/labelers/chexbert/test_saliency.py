@@ -86,12 +86,13 @@ def test_uncertain_adds_nothing_to_no_finding(exact: CheXbertLabeler) -> None:
     assert plain.tolist() == with_uncertain.tolist()
 
 
-@pytest.mark.parametrize("batch_tokens", [1, 50, 10_000])
+@pytest.mark.parametrize("tokens", [1, 50, 10_000])
 def test_padding_and_neighbours_change_no_value(
-    labeler: CheXbertLabeler, reports: list[str], batch_tokens: int
+    labeler: CheXbertLabeler, reports: list[str], tokens: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("radrl.labelers.chexbert.saliency.BATCH", tokens)
     chosen = some(len(reports))
-    found = token_saliency(labeler, reports, chosen, batch_tokens=batch_tokens)
+    found = token_saliency(labeler, reports, chosen)
     for i, report in enumerate(reports):
         alone = token_saliency(labeler, [report], chosen[[i]])
         np.testing.assert_allclose(found.reports[i].values, alone.reports[0].values, rtol=1e-4, atol=1e-6)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from radrl.labelers.rules import fold, spelled
+from radrl.labelers.rules import fold
+from radrl.labelers.rules.phrases import spelled
 from radrl.scoring.weighted_findings import Finding, vocabulary
-from radrl.scoring.weighted_findings.lexicon import written
 from radrl.scoring.weighted_findings.reader import findings_of
 from radrl.scoring.weighted_findings.score import WeightedFindings
 from radrl.scoring.weighted_findings.tables import UNKNOWN, default
@@ -48,7 +48,7 @@ QUALITIES = {
     word
     for table in ("SIDES", "REGIONS", "HINTS", "SEVERITIES", "CHANGES", "TIPS")
     for lines in getattr(vocabulary, table).values()
-    for phrase in written(lines)
+    for phrase in spelled(lines, fold)
     for word in phrase
 }
 """Words that say more than a name."""
@@ -58,7 +58,7 @@ QUALITIES = {
 def plain(concept: str) -> tuple[str, ...]:
     """Sentences that state a concept by the phrases of the lexicon that have no word of a quality."""
     named = spelled(vocabulary.CONCEPTS[concept])
-    return tuple(f"There is {one}." for one in named if QUALITIES.isdisjoint(map(fold, one.split())))
+    return tuple(f"There is {' '.join(one)}." for one in named if QUALITIES.isdisjoint(map(fold, one)))
 
 
 def unlike(concept: str, *texts: str) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.labelers.rules import spelled
+from radrl.labelers.rules.phrases import spelled
 from radrl.labelers.rules.text import sentences
 from radrl.observations import OBSERVATIONS
 from radrl.scoring.weighted_findings import sentence, vocabulary
@@ -149,7 +149,7 @@ def test_every_phrase_of_a_concept_reads_the_same(concept):
     while names != grown:
         grown = set(names)
         names |= {name for one, _, name in vocabulary.REFINED if one in names}
-    for phrase in spelled(vocabulary.CONCEPTS[concept]):
+    for phrase in map(" ".join, spelled(vocabulary.CONCEPTS[concept])):
         stated = [one.concept for one in findings_of(f"There is {phrase}.") if one.present]
         assert len(stated) == 1, (phrase, stated)
         assert stated[0] in names, phrase
@@ -157,7 +157,7 @@ def test_every_phrase_of_a_concept_reads_the_same(concept):
 
 @pytest.mark.parametrize("concept", ["pleural_effusion", "pneumothorax", "cardiomegaly", "picc", "scoliosis"])
 def test_every_phrase_of_a_concept_can_be_denied(concept):
-    for phrase in spelled(vocabulary.CONCEPTS[concept]):
+    for phrase in map(" ".join, spelled(vocabulary.CONCEPTS[concept])):
         if not {" is ", " are ", " appear "} & {f" {word} " for word in phrase.split()}:
             found = findings_of(f"There is no {phrase}.")
             assert [(one.concept, one.present) for one in found] == [(concept, False)], phrase
@@ -165,7 +165,7 @@ def test_every_phrase_of_a_concept_can_be_denied(concept):
 
 @pytest.mark.parametrize("organ", vocabulary.ORGANS)
 def test_a_normal_organ_is_nothing_that_is_there(organ):
-    for phrase in spelled(vocabulary.ORGANS[organ]):
+    for phrase in map(" ".join, spelled(vocabulary.ORGANS[organ])):
         found = findings_of(f"The {phrase} is normal.")
         assert [one.present for one in found] == [False], phrase
 
@@ -173,7 +173,7 @@ def test_a_normal_organ_is_nothing_that_is_there(organ):
 def test_no_phrase_names_two_concepts():
     named = {}
     for concept, lines in vocabulary.CONCEPTS.items():
-        for phrase in spelled(lines):
+        for phrase in map(" ".join, spelled(lines)):
             assert named.setdefault(phrase, concept) == concept, phrase
 
 

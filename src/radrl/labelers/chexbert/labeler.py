@@ -27,7 +27,8 @@ from radrl.observations import BLANK, OBSERVATIONS
 from radrl.storage import pointers
 
 CPU_BATCH: Final = 1024
-"""Tokens whose activations stay in a core's cache: 9 reports/s with bert-base's sizes, at 8192 tokens 6."""
+"""Most tokens of a batch, padding included. So many's activations stay in a core's cache: 9 reports/s with
+bert-base's sizes, at 8192 tokens 6."""
 GPU_BATCH: Final = 8192
 
 _CHUNK: Final = 4096  # texts tokenised at a time: tokens take many times the memory of their text
@@ -43,11 +44,10 @@ class CheXbertLabeler:
         model: on the device where it is to run.
         tokenizer: of `radrl.labelers.chexbert.model.build_tokenizer`.
         name: goes into every metric's name.
-        batch_tokens: most tokens of a batch, padding included; by default `CPU_BATCH` or `GPU_BATCH`.
         cache_size: texts whose labels are remembered, the least recently asked dropped first; 0 for none.
 
     Raises:
-        ValueError: `batch_tokens` is not positive or `cache_size` is negative.
+        ValueError: `cache_size` is negative.
     """
 
     def __init__(
@@ -56,17 +56,14 @@ class CheXbertLabeler:
         tokenizer: BertTokenizer,
         *,
         name: str = "chexbert",
-        batch_tokens: int | None = None,
         cache_size: int = 32_768,
     ) -> None:
-        if cache_size < 0 or (batch_tokens is not None and batch_tokens < 1):
-            raise ValueError(
-                f"batch_tokens {batch_tokens} must be positive, cache_size {cache_size} not negative"
-            )
+        if cache_size < 0:
+            raise ValueError(f"cache_size {cache_size} must not be negative")
         self.name = name
         self.model = model.eval()
         self.tokenizer = tokenizer
-        self._batch_tokens = batch_tokens or (CPU_BATCH if self.device.type == "cpu" else GPU_BATCH)
+        self._batch_tokens = CPU_BATCH if self.device.type == "cpu" else GPU_BATCH
         self._cache_size = cache_size
         self._rows: OrderedDict[str, LabelRow] = OrderedDict()  # by text, the last asked last
 
@@ -77,13 +74,12 @@ class CheXbertLabeler:
         *,
         name: str = "chexbert",
         device: str | torch.device = "cpu",
-        batch_tokens: int | None = None,
         cache_size: int = 32_768,
     ) -> CheXbertLabeler:
         """A labeler from disk; what `radrl.labelers.chexbert.folder.load` refuses is refused."""
         model, tokenizer = on_disk.load(folder, device=device)
         model.requires_grad_(False)  # of gradients, saliency wants none but the embeddings'
-        return cls(model, tokenizer, name=name, batch_tokens=batch_tokens, cache_size=cache_size)
+        return cls(model, tokenizer, name=name, cache_size=cache_size)
 
     @property
     def device(self) -> torch.device:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,10 @@ from radrl.labelers import LabelMatrix, check_texts
 from radrl.labelers.chexbert.labeler import CheXbertLabeler, classes
 from radrl.labelers.chexbert.model import CheXbert, Encoded, by_length, pad
 from radrl.observations import OBSERVATIONS, POSITIVE, UNCERTAIN
+
+BATCH: Final = 1024
+"""Most tokens of a batch, padding included. Gradients keep all layers' activations: about 0.6 MB a token with
+a BERT of bert-base's sizes."""
 
 BoolMatrix = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
@@ -58,7 +63,6 @@ def token_saliency(
     chosen: BoolMatrix,
     *,
     uncertain: bool = False,
-    batch_tokens: int = 1024,
 ) -> Saliencies:
     """Find each token's saliency for chosen observations.
 
@@ -69,8 +73,6 @@ def token_saliency(
         reports: N generated reports, raw.
         chosen: which observations S sums over in each report, shape (N, 14).
         uncertain: whether S sums the uncertain class's logits too (No Finding has none).
-        batch_tokens: most tokens of a batch, padding included. Gradients keep all layers' activations: about
-            0.6 MB a token with a BERT of bert-base's sizes.
 
     Returns:
         Labels and saliencies, in the order of the reports.
@@ -91,7 +93,7 @@ def token_saliency(
 
     values = {i: np.zeros(len(encoded[i].spans)) for i in firsts.values()}
     labels = np.zeros((len(reports), len(OBSERVATIONS)), dtype=np.int8)
-    for batch in by_length([len(encoded[i].ids) for i in asked], batch_tokens):
+    for batch in by_length([len(encoded[i].ids) for i in asked], BATCH):
         rows = [asked[i] for i in batch]
         labels[rows], norms = _read_batch(labeler, [encoded[i] for i in rows], chosen[rows], uncertain)
         values.update((i, row[1 : 1 + len(values[i])]) for i, row in zip(rows, norms, strict=True))

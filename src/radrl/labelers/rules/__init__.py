@@ -1,22 +1,19 @@
 """Rule labeler in CheXpert's manner: text -> sentences -> lexicon items -> assertion -> 14 classes.
 
-Here its lexicon: tokens, phrases of phrases.yml in one trie, and the search of a sentence for them.
-
-A phrase is a row of slots: ``a|b`` are alternatives, ``?`` at a slot's end makes the whole slot optional.
-Phrases are matched on folded tokens (`fold`), the longest first, left to right, so a longer phrase shadows
-the words inside it ("pericardial effusion" is no effusion, "not excluded" is no denial).
+Here its lexicon: tokens, what the phrases of phrases.yml stand for, and the search of a sentence for them
+(`radrl.labelers.rules.phrases`), on folded tokens (`fold`).
 """
 
 from __future__ import annotations
 
 import enum
-import itertools
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from radrl.labelers.rules.phrases import Phrases, Words, entries
 from radrl.observations import INDEX
 from radrl.storage import yaml_files
 
@@ -42,11 +39,16 @@ _IRREGULAR: Final = {
 
 def tokens(sentence: str) -> list[str]:
     """Folded tokens of a lower-case sentence: words without plural endings, and the marks between them."""
-    return [fold(word) for word in _TOKEN.findall(sentence)]
+    return [fold(word) for word in unfolded(sentence)]
+
+
+def unfolded(sentence: str) -> list[str]:
+    """The tokens of a lower-case sentence as they are spelled."""
+    return _TOKEN.findall(sentence)
 
 
 def raw_tokens(sentence: str) -> list[re.Match[str]]:
-    """The tokens of a lower-case sentence as they are spelled, with their places."""
+    """As `unfolded`, with their places."""
     return list(_TOKEN.finditer(sentence))
 
 
@@ -213,81 +215,38 @@ CONGESTION: Final = _TABLES.text("congestion")
 HEART_FAILURE: Final = _TABLES.text("heart_failure")
 
 
-class Node:
-    """A place in the trie: what ends here, and where the next token leads."""
-
-    __slots__ = ("entry", "next")
-
-    def __init__(self) -> None:
-        self.entry: Entry | None = None
-        self.next: dict[str, Node] = {}
-
-
-def _slots(phrase: str) -> list[list[str]]:
-    """The alternatives of each slot of a phrase, the empty string standing for an optional slot left out."""
-    slots = []
-    for slot in phrase.split():
-        optional = slot.endswith("?") and slot != "?" and not slot.endswith("|?")
-        words = (slot[:-1] if optional else slot).split("|")
-        slots.append([*words, ""] if optional else words)
-    return slots
-
-
-def spelled(phrases: str) -> list[str]:
-    """Every way of writing phrases (one a line), as they would stand in a report."""
-    return [" ".join(row) for phrase in phrases.splitlines() for row in _expansions(phrase)]
-
-
-def _expansions(phrase: str) -> Iterator[list[str]]:
-    """Every row of words that a phrase stands for."""
-    for words in itertools.product(*_slots(phrase)):
-        row = [word for word in words if word]
-        if row:
-            yield row
-
-
-def _add(trie: Node, phrases: str, entry: Entry) -> None:
-    """Enter phrases (one a line) into a trie; the first entry of a phrase stays."""
-    for phrase in filter(str.strip, phrases.splitlines()):
-        for row in _expansions(phrase):
-            node = trie
-            for word in map(fold, row):
-                node = node.next.setdefault(word, Node())
-            if node.entry is None:
-                node.entry = entry
-
-
-def build() -> Node:
-    """The trie of all phrases. Earlier tables win over later ones where a phrase stands in several."""
-    trie = Node()
+def _entries() -> dict[Words, Entry]:
+    """What each phrase stands for. Earlier tables win over later ones where a phrase stands in several."""
     heart, edema, effusion = INDEX["Cardiomegaly"], INDEX["Edema"], INDEX["Pleural Effusion"]
-    _add(trie, SHADOWED, Entry(Kind.IGNORED))
-    _add(trie, HEART_FAILURE, Entry(Kind.MENTION, (edema,), implied=(heart,)))
-    _add(trie, BORDERLINE_HEART, Entry(Kind.MENTION, (heart,), weak=True))
-    _add(trie, FISSURE_FLUID, Entry(Kind.MENTION, (effusion,)))
-    _add(trie, CONGESTION, Entry(Kind.MENTION, (edema,), weak=True))
-    for names, phrases in ORGANS.items():
-        _add(trie, phrases, Entry(Kind.ORGAN, tuple(INDEX[name] for name in names)))
-    for names, phrases in FINDINGS.items():
-        _add(trie, phrases, Entry(Kind.MENTION, tuple(INDEX[name] for name in names)))
-    for kind, phrases in CUES.items():
-        _add(trie, phrases, Entry(kind))
-    for short, phrase in ABBREVIATIONS.items():
-        _add(trie, short, _entry(trie, phrase))
-    return trie
+    tables = [
+        (Entry(Kind.IGNORED), SHADOWED),
+        (Entry(Kind.MENTION, (edema,), implied=(heart,)), HEART_FAILURE),
+        (Entry(Kind.MENTION, (heart,), weak=True), BORDERLINE_HEART),
+        (Entry(Kind.MENTION, (effusion,)), FISSURE_FLUID),
+        (Entry(Kind.MENTION, (edema,), weak=True), CONGESTION),
+    ]
+    for kind, named in ((Kind.ORGAN, ORGANS), (Kind.MENTION, FINDINGS)):
+        tables += [(Entry(kind, tuple(INDEX[name] for name in names)), own) for names, own in named.items()]
+    tables += [(Entry(kind), own) for kind, own in CUES.items()]
+    found: dict[Words, Entry] = {}
+    for words, entry in entries(tables, fold):
+        found.setdefault(words, entry)
+    for words, phrase in entries(((phrase, short) for short, phrase in ABBREVIATIONS.items()), fold):
+        found.setdefault(words, _meant(found, phrase))
+    return found
 
 
-def _entry(trie: Node, phrase: str) -> Entry:
+def _meant(known: Mapping[Words, Entry], phrase: str) -> Entry:
     """What a phrase of the lexicon stands for."""
-    node: Node | None = trie
-    for word in phrase.split():
-        node = node.next.get(fold(word)) if node else None
-    if node is None or node.entry is None:
+    entry = known.get(tuple(map(fold, phrase.split())))
+    if entry is None:
         raise yaml_files.NoYaml(f"phrases.yml: abbreviations: {phrase!r} is no phrase of the other tables")
-    return node.entry
+    return entry
 
 
-TRIE: Final = build()
+ENTRIES: Final = _entries()
+"""What each phrase of the lexicon stands for, by its folded words."""
+_PHRASES: Final = Phrases(ENTRIES.items())
 
 
 def find(words: list[str]) -> list[Item]:
@@ -299,25 +258,4 @@ def find(words: list[str]) -> list[Item]:
     Returns:
         Items in the order of the sentence.
     """
-    items, at = [], 0
-    while at < len(words):
-        end = at
-        if words[at] in TRIE.next:  # most words begin no phrase
-            entry, end = _longest(words, at)
-            if entry is not None:
-                items.append(Item(entry, at, end))
-        at = max(end, at + 1)
-    return items
-
-
-def _longest(words: list[str], start: int) -> tuple[Entry | None, int]:
-    """The longest phrase that begins at a token, and where it ends."""
-    node: Node | None = TRIE
-    entry, end = None, start
-    for at in range(start, len(words)):
-        node = node.next.get(words[at]) if node else None
-        if node is None:
-            break
-        if node.entry is not None:
-            entry, end = node.entry, at + 1
-    return entry, end
+    return [Item(entry, start, end) for entry, start, end in _PHRASES.find(words)]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from radrl.labelers.rules import Item, find, raw_tokens, tokens
+from radrl.labelers.rules import Item, find, raw_tokens, tokens, unfolded
 from radrl.labelers.rules.assertion import statements
 from radrl.labelers.rules.text import sentences
 from radrl.observations import UNCERTAIN
@@ -51,7 +51,7 @@ def mentions(report: str, *, alternatives: int = UNCERTAIN) -> list[Mention]:
     found: list[Mention] = []
     at = 0
     for sentence in sentences(report):
-        words = [token.group() for token in raw_tokens(sentence)]
+        words = unfolded(sentence)
         begin = _sought(spelled, [word for word in words if word.isalnum()], at)
         if begin is not None:
             own = _placed(words, spelled, begin)

@@ -34,8 +34,8 @@ from radrl.labelers.rules import (
     find,
     fold,
     raw_tokens,
-    spelled,
 )
+from radrl.labelers.rules.phrases import spelled
 
 _END: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
 _LONGEST_FROM: Final = 0.8
@@ -251,7 +251,8 @@ def _plural(phrase: str) -> str:
 @cache
 def _groups(kinds: tuple[Kind, ...]) -> list[list[str]]:
     tables = [table for kind in kinds for table in _tables(kind)]
-    return [phrases for phrases in map(spelled, tables) if phrases]
+    spellings = ([*map(" ".join, spelled(table))] for table in tables)
+    return [phrases for phrases in spellings if phrases]
 
 
 def _tables(kind: Kind) -> list[str]:

@@ -13,9 +13,9 @@ import re
 import unicodedata
 from typing import Final
 
-from radrl.labelers.rules import Kind, find, fold, raw_tokens, tokens
+from radrl.labelers.rules import Kind, find, fold, tokens, unfolded
 
-__all__ = ["fold", "raw_tokens", "sentences", "tokens"]
+__all__ = ["fold", "sentences", "tokens", "unfolded"]
 
 _FOREIGN: Final = (
     "indication|indications|clinical indication|clinical history|clinical information|history|"

@@ -14,23 +14,26 @@ import enum
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, Protocol, get_args
+from typing import Final, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from radrl.algorithms.f_measure import FloatArray, Labels, f_beta
 from radrl.algorithms.facts import Verdicts, fact_precision_recall, fact_verdicts
 from radrl.observations import BLANK, NEGATIVE, OBSERVATIONS, POSITIVE
-from radrl.scoring import ScoringError
+from radrl.scoring import Missing, refuse_unscored, require_missing
 
 Facts = tuple[str, ...]
 """Atomic facts of one report, in its order, each a text that is not blank; none for an empty report."""
 
-Missing = Literal["raise", "skip"]
 Outcome = Literal["entailed", "contradicted", "missing", "unsupported"]
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("entailed", "contradicted", "missing", "unsupported")
 """Of a label that is both contradicted and missing the first is told."""
 _NAMES: Final = {("judge", "judge"): "facts", ("rules", "rules"): "facts_rules"}
+_MEND: Final = (
+    "Run again for what failed on the way (usable answers are in the judge's cache, if it has one), or set "
+    "missing to skip to leave out what cannot be read"
+)
 
 
 class Verdict(enum.IntEnum):
@@ -199,8 +202,7 @@ class FactS:
         both_empty: float = 1.0,
         missing: Missing = "raise",
     ) -> None:
-        if missing not in get_args(Missing):
-            raise ValueError(f"unknown value {missing!r} of missing; valid: {', '.join(get_args(Missing))}")
+        require_missing(missing)
         self.extractor, self.entailment, self.missing = extractor, entailment, missing
         self.beta, self.xi, self.both_empty = beta, xi, both_empty
         self.name = _NAMES.get((extractor.name, entailment.name), f"facts_{extractor.name}_{entailment.name}")
@@ -243,7 +245,10 @@ class FactS:
             )
         facts = self.extractor.extract(hypotheses)
         rulings = self._rulings(facts, hypotheses)
-        self._complain(ids, rulings)
+        failures = [
+            (of, own.reason) for of, own in zip(ids, rulings, strict=True) if isinstance(own, Failure)
+        ]
+        refuse_unscored(failures, len(ids), self.missing, score=self.name, mend=_MEND)
         claimed = np.zeros(labels.shape, np.int8)  # (N, 14)
         for row, own in enumerate(rulings):
             if not isinstance(own, Failure):
@@ -268,17 +273,6 @@ class FactS:
             Failure(f"no facts, {own.reason}") if isinstance(own, Failure) else _ruled(next(rulings))
             for own in facts
         ]
-
-    def _complain(self, ids: Sequence[str], rulings: Sequence[Rulings | Failure]) -> None:
-        failed = [(of, own) for of, own in zip(ids, rulings, strict=True) if isinstance(own, Failure)]
-        if failed and (self.missing == "raise" or len(failed) == len(ids)):
-            of, failure = failed[0]
-            raise ScoringError(
-                f"report {of} has no {self.name} score: {failure.reason} "
-                f"({len(failed)} of {len(ids)} reports have none). "
-                "Run again for what failed on the way (usable answers are in the judge's cache, if it has "
-                "one), or set missing to skip to leave out what cannot be read"
-            )
 
     def _numbers(self, verdicts: Verdicts) -> FloatArray:
         """Precision, recall and F-beta of N reports, shape (3, N)."""

@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Final
 
 from radrl.labelers.rules.labeler import RulesLabeler
-from radrl.labelers.rules.text import raw_tokens, sentences
+from radrl.labelers.rules.text import sentences, unfolded
 from radrl.observations import NEGATIVE, NO_FINDING, POSITIVE, SUPPORT_DEVICES, UNCERTAIN
 from radrl.scoring.facts import Facts, Failure, Ruling, Rulings, Verdict
 from radrl.scoring.rules.reading import STUDY, Finding, read
@@ -59,7 +59,7 @@ def _facts(report: str) -> Iterator[str]:
 @lru_cache(maxsize=CACHED)
 def _worded(sentence: str, findings: tuple[Finding, ...]) -> Facts:
     """The facts of one sentence from its findings, which come in the order of its mentions."""
-    words = [token.group() for token in raw_tokens(sentence)]
+    words = unfolded(sentence)
     stated = [finding for finding in findings if finding.name != STUDY]
     mentions = parse(sentence).mentions
     return tuple(_fact(*pair, words) for pair in zip(stated, mentions, strict=True))

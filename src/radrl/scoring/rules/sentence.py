@@ -8,72 +8,19 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from radrl.labelers.rules import Entry, Item, Kind, find
 from radrl.labelers.rules.assertion import statements
+from radrl.labelers.rules.phrases import Phrases, Words, entries
 from radrl.labelers.rules.text import fold, tokens
 from radrl.observations import NEGATIVE, OBSERVATIONS, POSITIVE
 from radrl.scoring.rules import vocabulary as known
 from radrl.scoring.rules.owners import Owners
+from radrl.scoring.rules.places import is_place
 from radrl.scoring.rules.vocabulary import Attribute, Mention, Role
-
-T = TypeVar("T")
-
-
-def written(table: Mapping[T, str], fold: Callable[[str], str] = str) -> Iterator[tuple[tuple[str, ...], T]]:
-    """The phrases of a written table.
-
-    Args:
-        table: phrases by what they stand for, one a line; ``a|b`` are alternative words.
-        fold: applied to every word.
-
-    Yields:
-        (words of a phrase, what it stands for), in the order of the table.
-    """
-    for meaning, lines in table.items():
-        for line in filter(str.strip, lines.splitlines()):
-            for words in itertools.product(*(slot.split("|") for slot in line.split())):
-                yield tuple(map(fold, words)), meaning
-
-
-class Phrases(Generic[T]):
-    """A set of phrases that finds the longest one at each place of a sentence.
-
-    Args:
-        entries: (words, meaning) pairs; of equal phrases the first stays.
-    """
-
-    def __init__(self, entries: Iterable[tuple[tuple[str, ...], T]]) -> None:
-        self._meanings: dict[tuple[str, ...], T] = {}
-        for words, meaning in entries:
-            self._meanings.setdefault(words, meaning)
-        lengths: dict[str, set[int]] = {}
-        for words in self._meanings:
-            lengths.setdefault(words[0], set()).add(len(words))
-        self._lengths = {word: sorted(found, reverse=True) for word, found in lengths.items()}
-
-    def find(self, words: Sequence[str]) -> Iterator[tuple[T, int, int]]:
-        """The phrases in a sentence, left to right, never overlapping.
-
-        Args:
-            words: of one sentence.
-
-        Yields:
-            (meaning, start, end), tokens ``start`` to ``end`` (exclusive).
-        """
-        at = 0
-        while at < len(words):
-            end = at
-            for length in self._lengths.get(words[at], ()):
-                if tuple(words[at : at + length]) in self._meanings and at + length <= len(words):
-                    end = at + length
-                    yield self._meanings[tuple(words[at:end])], at, end
-                    break
-            at = max(end, at + 1)
-
 
 CACHED_SENTENCES: Final = 32_768
 """Sentences remembered; a corpus of 2,400 Open-i reports has about 6,000 different ones."""
@@ -119,7 +66,7 @@ _Names = dict[tuple[int, int], _Named]
 """What the vocabulary knows of a sentence, by tokens."""
 
 
-def _named() -> Iterator[tuple[tuple[str, ...], _Named]]:
+def _named() -> Iterator[tuple[Words, _Named]]:
     tables: tuple[dict[_Named, str], ...] = (
         {_Named(Kind.DENY): known.DENIALS, _Named(Kind.NORMAL): known.NORMAL_WORDS},
         {_Named(Kind.MENTION, name, True): lines for name, lines in known.REVERSED.items()},
@@ -127,12 +74,12 @@ def _named() -> Iterator[tuple[tuple[str, ...], _Named]]:
         {_Named(Kind.ORGAN, name): lines for name, lines in known.ORGANS.items()},
     )
     for table in tables:
-        yield from written(table, fold)
+        yield from entries(table.items(), fold)
 
 
 _NAMED: Final = Phrases(_named())
 _ATTRIBUTES: Final = tuple(
-    (role, Phrases(written(table)))
+    (role, Phrases(entries(table.items())))
     for role, table in (
         (Role.SIDE, known.SIDES),
         (Role.PLACE, known.PLACES),
@@ -171,21 +118,13 @@ def _items(folded: list[str]) -> tuple[list[Item], _Names]:
     for named, start, end in _NAMED.find(folded):
         clash = [item for item in items if item.start < end and start < item.end]
         longer = any(item.end - item.start > end - start for item in clash)
-        if longer or (named.kind is Kind.ORGAN and _is_place(folded, start)):
+        if longer or (named.kind is Kind.ORGAN and is_place(folded, start, known.PREPOSITIONS)):
             continue
         items = [item for item in items if item not in clash]
         items.append(Item(Entry(named.kind), start, end))
         names[start, end] = named
     items.sort(key=lambda item: item.start)
     return [item for i, item in enumerate(items) if not _looks_at_a_mention(items, i, names)], names
-
-
-def _is_place(words: Sequence[str], start: int) -> bool:
-    """Whether an organ is the place of something else, after a preposition."""
-    before = start - 1
-    while before >= 0 and words[before] in known.BEFORE_ORGANS:
-        before -= 1
-    return before >= 0 and words[before] in known.PREPOSITIONS
 
 
 def _looks_at_a_mention(items: list[Item], i: int, names: _Names) -> bool:
@@ -210,7 +149,7 @@ def _mentions(words: list[str], items: list[Item], names: _Names) -> list[Mentio
             for name, polarity in _stated(words, item, named, said):
                 name = subject if name == known.GENERIC else name
                 found.append(Mention(name, polarity, item.start, item.end, look, normal))
-        elif item.kind is Kind.ORGAN and not _is_place(words, item.start):
+        elif item.kind is Kind.ORGAN and not is_place(words, item.start, known.PREPOSITIONS):
             found.append(Mention("", POSITIVE, item.start, item.end))
             subject = named.name if named else subject
     return found

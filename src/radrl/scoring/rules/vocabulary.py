@@ -1,9 +1,9 @@
 """What the reading of a report knows by name: findings, organs, and attributes of findings.
 
-Phrases of findings and organs stand in vocabulary.yml, one a line, ``a|b`` for alternative words, matched on
-the rule labeler's folded tokens (no plurals). A finding that is not there goes by the name of its observation
-(`OBSERVATION_NAMES`). Phrases of attributes (sides, places, severities, changes, and little words) are
-matched on the words as they stand: "bases" says more than "base".
+Phrases of findings and organs stand in vocabulary.yml, one a line, as `radrl.labelers.rules.phrases` has
+them, matched on the rule labeler's folded tokens (no plurals). A finding that is not there goes by the name
+of its observation (`OBSERVATION_NAMES`). Phrases of attributes (sides, places, severities, changes, and
+little words) are matched on the words as they stand: "bases" says more than "base".
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from radrl.labelers.rules import Tables
+from radrl.scoring.rules import places
 
 _TABLES: Final = Tables(
     Path(__file__).with_name("vocabulary.yml"),
@@ -324,11 +325,7 @@ BESIDE: Final = _words(
 )
 """Words before a finding that lies where the one before it does."""
 
-PREPOSITIONS: Final = _words(
-    """
-    in at of within over overlying along near throughout on to from by into above below under adjacent
-    """
-)
+PREPOSITIONS: Final = places.PREPOSITIONS | {"adjacent"}
 """Words that end a noun phrase."""
 
 LOCATIVES: Final = _words(
@@ -337,13 +334,6 @@ LOCATIVES: Final = _words(
     """
 )
 """Prepositions whose side or place belongs to what precedes."""
-
-BEFORE_ORGANS: Final = _words(
-    """
-    the both left right bilateral visualized upper mid middle lower anterior posterior lateral medial
-    """
-)
-"""Words between a preposition and an organ."""
 
 FILLERS: Final = _words(
     """

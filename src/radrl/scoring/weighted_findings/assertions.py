@@ -29,6 +29,7 @@ from radrl.labelers.rules import (
 )
 from radrl.labelers.rules.assertion import statements
 from radrl.observations import NEGATIVE, POSITIVE, UNCERTAIN
+from radrl.scoring.rules.places import is_place
 from radrl.scoring.weighted_findings import vocabulary
 from radrl.scoring.weighted_findings.lexicon import (
     NAMES,
@@ -80,18 +81,6 @@ WHEN_CALCIFIED: Final = {
     "tortuous_aorta": "tortuous_aorta",
 }
 """What a calcified one is called."""
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_BEFORE_ORGANS: Final = _words("""
-    the both left right bilateral visualized upper mid middle lower anterior posterior lateral medial
-""")
-_PREPOSITIONS: Final = _words("""
-    in at of within over overlying along near throughout on to from by into above below under
-""")
 
 
 def all_normal(parts: list[Part]) -> bool:
@@ -174,14 +163,6 @@ def _of_another(items: list[Item], organ: int, size: int) -> bool:
 def _looks_at_a_mention(words: list[str], items: list[Item], start: int) -> bool:
     """Whether a look is said of a finding: "wires are intact" denies no wires."""
     return len(items) > 1 and items[-1].kind is VERB and items[-2].kind is MENTION and words[start] in _LOOKS
-
-
-def is_place(words: list[str], start: int) -> bool:
-    """Whether an organ is the place of something else, after a preposition."""
-    before = start - 1
-    while before >= 0 and words[before] in _BEFORE_ORGANS:
-        before -= 1
-    return before >= 0 and words[before] in _PREPOSITIONS
 
 
 @dataclass(slots=True, eq=False)

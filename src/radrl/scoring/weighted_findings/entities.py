@@ -17,19 +17,16 @@ the attributes of two differ: places, degrees, sizes, changes, tips.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from itertools import chain
 from typing import Final
 
 from radrl.scoring.weighted_findings import Finding
-from radrl.scoring.weighted_findings.tables import Context, Tables
+from radrl.scoring.weighted_findings.tables import Context, Tables, ancestors, own_rows
 
 _VAGUE: Final = frozenset({"lung"})
 """Says nothing of where in a lung."""
@@ -71,15 +68,8 @@ _NO_SIDE: Final = ("",)
 @cache
 def _lines() -> dict[str, tuple[str, ...]]:
     """By region, itself and what it lies in, from the nearest on."""
-    text = files(__package__).joinpath("regions.csv").read_text(encoding="utf-8")
-    parents = {row["region"]: row["parent"] for row in csv.DictReader(io.StringIO(text))}
-    lines = {}
-    for region in parents:
-        line = [region]
-        while parent := parents[line[-1]]:
-            line.append(parent)
-        lines[region] = tuple(line)
-    return lines
+    parents = {row["region"]: row["parent"] for row in own_rows("regions.csv")}
+    return {region: (region, *ancestors(region, parents)) for region in parents}
 
 
 @cache

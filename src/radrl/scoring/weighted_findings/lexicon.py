@@ -1,20 +1,21 @@
-"""One trie of all that the reader knows: the labeler's cues, the names of concepts, the words of qualities.
+"""All phrases that the reader knows: the labeler's cues, the names of concepts, the words of qualities.
 
-The rule labeler's phrases are in it with the parts that they play in a sentence (`radrl.labelers.rules`), so
-that its rules decide what is asserted, denied or hedged. A sentence is searched once, the longest phrase at
-each place, left to right.
+The rule labeler's phrases are among them with the parts that they play in a sentence
+(`radrl.labelers.rules`), so that its rules decide what is asserted, denied or hedged. A sentence is searched
+once (`radrl.labelers.rules.phrases`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeVar
 
-from radrl.labelers import rules as labeler
-from radrl.labelers.rules import Entry, Kind, fold
+from radrl.labelers.rules import ENTRIES, Entry, Kind, fold
+from radrl.labelers.rules.phrases import Phrases, Words, entries, spelled
 from radrl.observations import OBSERVATIONS
 from radrl.scoring.weighted_findings import Change, Side, vocabulary
 
+T = TypeVar("T")
 _NONE: Final[frozenset[Any]] = frozenset()
 _PLAIN: Final = Entry(Kind.MENTION)
 _ORGAN: Final = Entry(Kind.ORGAN)
@@ -122,16 +123,6 @@ ENDING, LOCATIVE, LINK = 1, 2, 3
 """Words that end a noun phrase; of these, prepositions whose place belongs to what precedes, and words by
 which one finding points to the next."""
 
-Words = tuple[str, ...]
-Trie = dict[Any, Any]
-"""By word the next node; under None the meaning of what ends here."""
-
-
-def written(lines: str) -> Iterator[Words]:
-    """Every way of writing the phrases of a table's row, in folded words."""
-    for row in labeler.spelled("\n".join(filter(str.strip, lines.splitlines()))):
-        yield tuple(map(fold, row.split()))
-
 
 class _Table(dict[Words, Meaning]):
     """Meanings by phrase, made as they are asked for."""
@@ -145,34 +136,25 @@ def _qualities() -> _Table:
     """The words of qualities alone."""
     table = _Table()
     named = frozenset[Side]
-    for sides, lines in vocabulary.SIDES.items():
-        for words in written(lines):
-            table[words].sides = named(sides.split())  # type: ignore[arg-type]
-    for (sides, regions), lines in vocabulary.REGIONS.items():
-        for words in written(lines):
-            table[words].sides = named(sides.split())  # type: ignore[arg-type]
-            table[words].regions = frozenset(regions.split())
-    for hint, lines in vocabulary.HINTS.items():
-        for words in written(lines):
-            table[words].hints |= {hint}
-    for severity, lines in vocabulary.SEVERITIES.items():
-        for words in written(lines):
-            table[words].severity = severity
-    for change, lines in vocabulary.CHANGES.items():
-        for words in written(lines):
-            table[words].change = change or None  # type: ignore[assignment]
-    for tip, lines in vocabulary.TIPS.items():
-        for words in written(lines):
-            table[words].tip = tip
+    for words, sides in _folded(vocabulary.SIDES):
+        table[words].sides = named(sides.split())  # type: ignore[arg-type]
+    for words, (sides, regions) in _folded(vocabulary.REGIONS):
+        table[words].sides = named(sides.split())  # type: ignore[arg-type]
+        table[words].regions = frozenset(regions.split())
+    for words, hint in _folded(vocabulary.HINTS):
+        table[words].hints |= {hint}
+    for words, severity in _folded(vocabulary.SEVERITIES):
+        table[words].severity = severity
+    for words, change in _folded(vocabulary.CHANGES):
+        table[words].change = change or None  # type: ignore[assignment]
+    for words, tip in _folded(vocabulary.TIPS):
+        table[words].tip = tip
     return table
 
 
-def _labelers(node: labeler.Node, before: Words = ()) -> Iterator[tuple[Words, Entry]]:
-    """The rule labeler's phrases."""
-    if node.entry is not None:
-        yield before, node.entry
-    for word, after in node.next.items():
-        yield from _labelers(after, (*before, word))
+def _folded(table: Mapping[T, str]) -> Iterator[tuple[Words, T]]:
+    """The phrases of a table by what they say, in folded words."""
+    return entries(table.items(), fold)
 
 
 def _concept_of(entry: Entry) -> str:
@@ -184,25 +166,23 @@ def _names(table: _Table) -> None:
     """Enter concepts, organs and reversed phrases; the first entry of a phrase stays."""
     taken: set[Words] = set()
     for reverse, names in ((True, vocabulary.REVERSED), (False, vocabulary.CONCEPTS)):
-        for concept, lines in names.items():
-            for words in written(lines):
-                if words not in taken:
-                    taken.add(words)
-                    meaning = table[words]
-                    meaning.entry, meaning.concept, meaning.reversed = _PLAIN, concept, reverse
-                    meaning.severity = meaning.change = None
-    for concept, lines in vocabulary.ORGANS.items():
-        for words in written(lines):
+        for words, concept in _folded(names):
             if words not in taken:
                 taken.add(words)
-                table[words].entry, table[words].concept = _ORGAN, concept
-    for words in written(vocabulary.SHADOWED):
+                meaning = table[words]
+                meaning.entry, meaning.concept, meaning.reversed = _PLAIN, concept, reverse
+                meaning.severity = meaning.change = None
+    for words, organ in _folded(vocabulary.ORGANS):
+        if words not in taken:
+            taken.add(words)
+            table[words].entry, table[words].concept = _ORGAN, organ
+    for words in spelled(vocabulary.SHADOWED, fold):
         table[words] = Meaning()
 
 
 def _cues(table: _Table) -> None:
     """Enter the labeler's phrases, and what the vocabulary of normal statements adds to them."""
-    for words, entry in _labelers(labeler.TRIE):
+    for words, entry in ENTRIES.items():
         meaning = table[words]
         if entry.kind is Kind.MENTION:
             # What the labeler takes for uncertain at most is so here only where it is borderline.
@@ -213,40 +193,36 @@ def _cues(table: _Table) -> None:
             first, *others = (vocabulary.OF_OBSERVATION[OBSERVATIONS[i]] for i in entry.observations)
             meaning.concept, meaning.also = first, others[0] if others else ""
         meaning.entry = entry
-    for kind, lines in (
-        (Kind.NORMAL, vocabulary.NORMAL_WORDS),
-        (Kind.ENLARGED, vocabulary.ENLARGED_WORDS),
-        (Kind.DENY, vocabulary.DENIALS),
-        (Kind.DENY_BACK, vocabulary.REMOVALS),
-        (Kind.HEDGE, vocabulary.HEDGES),
-        (Kind.HEDGE_BACK, vocabulary.HEDGES_BACK),
-        (Kind.IGNORED, vocabulary.NO_DENIALS),
-    ):
-        for words in written(lines):
-            table[words].entry = Entry(kind)
-    for word, lines in (
-        (ENDING, vocabulary.ENDINGS),
-        (LOCATIVE, vocabulary.PREPOSITIONS),
-        (LINK, vocabulary.LINKS),
-    ):
-        for words in written(lines):
-            table[words].word = word
+    kinds = {
+        Kind.NORMAL: vocabulary.NORMAL_WORDS,
+        Kind.ENLARGED: vocabulary.ENLARGED_WORDS,
+        Kind.DENY: vocabulary.DENIALS,
+        Kind.DENY_BACK: vocabulary.REMOVALS,
+        Kind.HEDGE: vocabulary.HEDGES,
+        Kind.HEDGE_BACK: vocabulary.HEDGES_BACK,
+        Kind.IGNORED: vocabulary.NO_DENIALS,
+    }
+    for words, kind in _folded(kinds):
+        table[words].entry = Entry(kind)
+    ends = {ENDING: vocabulary.ENDINGS, LOCATIVE: vocabulary.PREPOSITIONS, LINK: vocabulary.LINKS}
+    for words, word in _folded(ends):
+        table[words].word = word
 
 
-def build() -> Trie:
-    """The trie of all phrases."""
+def _phrases() -> Phrases[Meaning]:
+    """All phrases."""
     own = _qualities()
-    alone = _trie(own.items())
+    alone = Phrases(own.items())
     table = _Table(own)
     _cues(table)
     _names(table)
     for words, meaning in table.items():
         _add_parts(words, meaning, alone, table)
         meaning.settle()
-    return _trie(table.items())
+    return Phrases(table.items())
 
 
-def _add_parts(words: Words, meaning: Meaning, alone: Trie, table: _Table) -> None:
+def _add_parts(words: Words, meaning: Meaning, alone: Phrases[Meaning], table: _Table) -> None:
     """What a longer phrase says by its parts: the base of a "basilar density", the side of a "left lung"."""
     if len(words) == 1:
         return
@@ -258,7 +234,7 @@ def _add_parts(words: Words, meaning: Meaning, alone: Trie, table: _Table) -> No
                 meaning.entry = first.entry
         return
     named = entry.kind in (Kind.MENTION, Kind.ORGAN)
-    for part, start, end in find(list(words), alone):
+    for part, start, end in alone.find(words):
         if end - start < len(words):
             meaning.take(part, changes=not named)
             if named and words[start] in vocabulary.DEGREES and meaning.severity is None:
@@ -268,42 +244,4 @@ def _add_parts(words: Words, meaning: Meaning, alone: Trie, table: _Table) -> No
         meaning.word = LINK
 
 
-def _trie(entries: Iterable[tuple[Words, Meaning]]) -> Trie:
-    root: Trie = {}
-    for words, meaning in entries:
-        node = root
-        for word in words:
-            node = node.setdefault(word, {})
-        node[None] = meaning
-    return root
-
-
-def find(words: list[str], trie: Trie) -> list[tuple[Meaning, int, int]]:
-    """The phrases in a sentence, the longest at each place, left to right, never overlapping.
-
-    Args:
-        words: folded tokens.
-        trie: from `build`.
-
-    Returns:
-        (meaning, start, end): tokens ``start`` to ``end`` (exclusive).
-    """
-    found: list[tuple[Meaning, int, int]] = []
-    at, count = 0, len(words)
-    while at < count:
-        node = trie.get(words[at])
-        start = at
-        at += 1
-        if node is None:
-            continue
-        meaning, k = node.get(None), at
-        while k < count and (node := node.get(words[k])) is not None:
-            k += 1
-            if (longer := node.get(None)) is not None:
-                meaning, at = longer, k
-        if meaning is not None:
-            found.append((meaning, start, at))
-    return found
-
-
-TRIE: Final = build()
+PHRASES: Final = _phrases()

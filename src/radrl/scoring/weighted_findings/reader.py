@@ -20,13 +20,13 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Final
 
-from radrl.labelers.rules.text import sentences
+from radrl.labelers.rules.text import sentences, unfolded
 from radrl.observations import NEGATIVE, UNCERTAIN
 from radrl.scoring.weighted_findings import Change, Finding, Side, vocabulary
 from radrl.scoring.weighted_findings.assertions import Draft
 from radrl.scoring.weighted_findings.lexicon import Meaning
 from radrl.scoring.weighted_findings.measures import degree
-from radrl.scoring.weighted_findings.sentence import read, tokens
+from radrl.scoring.weighted_findings.sentence import read
 from radrl.scoring.weighted_findings.vocabulary import ENLARGED, STATED_ABSENT_ONLY
 
 _PIECE: Final = re.compile(r"[a-z0-9]+|[^a-z0-9]+")
@@ -79,7 +79,7 @@ def statements_of(report: str, *, brief: bool = False) -> list[Finding]:
     stated: list[Finding] = []
     text: _Text | None = None
     for sentence in sentences(report):
-        spelled = tokens(sentence)
+        spelled = unfolded(sentence)
         drafts = read(sentence, spelled, brief=brief)
         if not drafts:
             continue

@@ -10,7 +10,6 @@ of it; what a finding points to ("left opacity suggests pneumonia") lies where i
 from __future__ import annotations
 
 import itertools
-import re
 from typing import Final
 
 from radrl.labelers.rules import (
@@ -28,9 +27,11 @@ from radrl.labelers.rules import (
     VERB,
     Kind,
     fold,
+    unfolded,
 )
 from radrl.observations import NEGATIVE
-from radrl.scoring.weighted_findings import lexicon, vocabulary
+from radrl.scoring.rules.places import is_place
+from radrl.scoring.weighted_findings import vocabulary
 from radrl.scoring.weighted_findings.assertions import (
     BEYOND_NORMAL_ORGANS,
     WHEN_CALCIFIED,
@@ -38,7 +39,6 @@ from radrl.scoring.weighted_findings.assertions import (
     Part,
     all_normal,
     assertions,
-    is_place,
     lend,
     lend_degree_and_change,
 )
@@ -46,24 +46,18 @@ from radrl.scoring.weighted_findings.lexicon import (
     LINK,
     LOCATIVE,
     NAMES,
+    PHRASES,
     SAYS,
-    TRIE,
     Meaning,
     bit,
 )
 from radrl.scoring.weighted_findings.measures import meanings, measures
 
-_TOKEN: Final = re.compile(r"[a-z0-9]+|[,:/?()]")
 _JOINTS: Final = frozenset({COMMA, AND, EITHER})
 _BLOCKING: Final = bit(*_JOINTS, VERB, SEEN, STOP, DENY)
 """Parts that do not stand between an adjective and its noun."""
 _HEDGING: Final = bit(HEDGE, OPEN)
 _FILLERS: Final = frozenset({"the", "a", "an", "lung", "xxxx", "aspect", "portion", "side"})
-
-
-def tokens(sentence: str) -> list[str]:
-    """The tokens of a lower-case sentence as they are spelled."""
-    return _TOKEN.findall(sentence)
 
 
 def read(sentence: str, spelled: list[str], *, brief: bool = False) -> list[Draft]:
@@ -78,7 +72,7 @@ def read(sentence: str, spelled: list[str], *, brief: bool = False) -> list[Draf
         Findings in the order of the sentence; none where it names none.
     """
     words = [*map(fold, spelled)]
-    parts = lexicon.find(words, TRIE)
+    parts = PHRASES.find(words)
     bits = 0
     for part in parts:
         bits |= part[0].bits
@@ -112,7 +106,7 @@ def _with_measurements(sentence: str, parts: list[Part]) -> list[Part]:
     """The phrases with the measurements among them."""
     found = list(parts)
     for meaning, at in meanings(sentence):
-        place = len(tokens(sentence[:at]))
+        place = len(unfolded(sentence[:at]))
         found.append((meaning, place, place + 1))
     return sorted(found, key=lambda part: part[1])
 

@@ -9,7 +9,6 @@ judgements of this project's authors, made without any ratings to fit them to; n
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import math
 import operator
@@ -21,6 +20,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from radrl.parts.choices import near
 from radrl.scoring import ScoringError
 from radrl.scoring.weighted_findings import SEVERITIES, Finding
 
@@ -240,12 +240,12 @@ def default() -> Tables:
 
 def concepts() -> dict[str, str]:
     """By concept, its parent; empty for a root."""
-    return {row["concept"]: row["parent"] for row in _own("concepts.csv")}
+    return {row["concept"]: row["parent"] for row in own_rows("concepts.csv")}
 
 
 def reasons() -> list[dict[str, str]]:
     """The rows of `weights.csv`."""
-    return _own("weights.csv")
+    return own_rows("weights.csv")
 
 
 def listed() -> str:
@@ -253,7 +253,7 @@ def listed() -> str:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("concept", "when", "weight", "reason"))
-    writer.writerows((row["name"], "", row["value"], row["reason"]) for row in _own("costs.csv"))
+    writer.writerows((row["name"], "", row["value"], row["reason"]) for row in own_rows("costs.csv"))
     writer.writerows(row.values() for row in reasons())
     return text.getvalue()
 
@@ -282,7 +282,7 @@ def _rows_of(path: Path) -> Iterable[tuple[int, Row]]:
 
 def _changed(given: Sequence[tuple[str, str, str, str]]) -> Tables:
     """The tables with what a user gives, each row after where it stands."""
-    known, numbers = concepts(), {row["name"] for row in _own("costs.csv")}
+    known, numbers = concepts(), {row["name"] for row in own_rows("costs.csv")}
     costs: dict[str, float] = {}
     rows: list[Row] = []
     for where, name, when, weight in given:
@@ -290,8 +290,7 @@ def _changed(given: Sequence[tuple[str, str, str, str]]) -> Tables:
             costs[name] = _cost(where, name, when, weight)
             continue
         if name not in known:
-            close = difflib.get_close_matches(name, (*known, *numbers), n=1)
-            guess = f"; did you mean {close[0]!r}?" if close else ""
+            guess = near(name, (*known, *numbers), otherwise="")
             raise ScoringError(f"{where}: there is no concept and no cost {name!r}{guess}")
         _check(where, when, weight)
         rows.append(Row(name, when, weight))
@@ -327,15 +326,16 @@ def _number(said: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _own(name: str) -> list[dict[str, str]]:
+def own_rows(name: str) -> list[dict[str, str]]:
+    """The rows of a table that ships beside this module."""
     text = files(__package__).joinpath(name).read_text(encoding="utf-8")
     return list(csv.DictReader(io.StringIO(text)))
 
 
 def _built(costs: Mapping[str, float], rows: Sequence[Row]) -> Tables:
-    numbers = {row["name"]: float(row["value"]) for row in _own("costs.csv")} | dict(costs)
+    numbers = {row["name"]: float(row["value"]) for row in own_rows("costs.csv")} | dict(costs)
     parents = concepts()
-    lines = {concept: _line(concept, parents) for concept in parents}
+    lines = {concept: ancestors(concept, parents) for concept in parents}
     shipped = [Row(one["concept"], one["when"], one["weight"]) for one in reasons()]
     by_concept = _by_concept(shipped, rows, lines)
     weights = {}
@@ -368,12 +368,17 @@ def _by_concept(
     return found
 
 
-def _line(concept: str, parents: Mapping[str, str]) -> list[str]:
-    """What a concept is a kind of, the nearest first."""
+def ancestors(name: str, parents: Mapping[str, str]) -> list[str]:
+    """What a concept is a kind of, or a region lies in, the nearest first.
+
+    Args:
+        name: its name.
+        parents: by name the nearest; empty for a root.
+    """
     found: list[str] = []
-    while parent := parents[concept]:
+    while parent := parents[name]:
         found.append(parent)
-        concept = parent
+        name = parent
     return found
 
 
@@ -383,7 +388,7 @@ def _likeness(lines: Mapping[str, Sequence[str]], step: float) -> dict[str, dict
         for steps, ancestor in enumerate(line, 1):
             if (close := step**steps) >= _LEAST_LIKE:
                 like[concept][ancestor] = like[ancestor][concept] = close
-    for row in _own("similarities.csv"):
+    for row in own_rows("similarities.csv"):
         one, other = row["concept"], row["other"]
         like[one][other] = like[other][one] = float(row["similarity"])
     return like

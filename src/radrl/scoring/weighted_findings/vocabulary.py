@@ -20,12 +20,9 @@ def _words(name: str) -> frozenset[str]:
     return frozenset(_TABLES.text(name).split())
 
 
-def _by_side_and_region(name: str) -> dict[tuple[str, str], str]:
-    found = {}
-    for key, lines in _TABLES.by_key(name).items():
-        side, _, region = key.rpartition("; ")
-        found[side, region] = lines
-    return found
+def _side_and_region(key: str) -> tuple[str, str]:
+    side, _, region = key.rpartition("; ")
+    return side, region
 
 
 def _triple(line: str) -> tuple[str, str, str]:
@@ -59,7 +56,7 @@ STATED_ABSENT_ONLY: Final = frozenset(
 SIDES: Final = _TABLES.by_key("sides")
 """Phrases by side; those under the empty one only look like a side."""
 
-REGIONS: Final[dict[tuple[str, str], str]] = _by_side_and_region("regions")
+REGIONS: Final = {_side_and_region(key): own for key, own in _TABLES.by_key("regions").items()}
 """Phrases by the side and the regions that they name; those under nothing only look like a region."""
 
 PAIRED: Final = _words("paired")
