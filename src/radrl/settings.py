@@ -9,10 +9,10 @@ from kedro.config import OmegaConfigLoader
 from omegaconf import DictConfig, OmegaConf
 
 from kedro_repro.parent_death import end_with_starter
-from radrl.process import bars, importing
+from radrl.process import importing
 
 importing.prepare()
-bars.apply()
+importing.space_bars()
 end_with_starter(os.environ)  # before the libraries, which take seconds
 
 from kedro_repro.hooks import hooks, not_installed  # noqa: E402

@@ -53,7 +53,7 @@ def test_an_error_inside_the_block_ends_the_process(started):
 def test_what_java_says_is_passed_on(started, monkeypatch):
     monkeypatch.setattr("radrl.scoring.meteor.HEAP", "16m")
     with (
-        pytest.raises(RuntimeError, match=r"METEOR (?s:.*)OutOfMemoryError(?s:.*)larger heap"),
+        pytest.raises(RuntimeError, match=r"METEOR (?s:.*)OutOfMemoryError(?s:.*)its memory: HEAP"),
         MeteorProcess() as meteor,
     ):
         meteor.counts(["a b"], ["a c"])

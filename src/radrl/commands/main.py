@@ -9,10 +9,10 @@ import sys
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-from radrl.process import bars, importing
+from radrl.process import importing
 
 importing.go_offline()
-bars.apply()
+importing.space_bars()
 
 import click  # noqa: E402  (after the switches)
 

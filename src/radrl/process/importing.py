@@ -1,4 +1,4 @@
-"""What a process sets before it imports the libraries that stages need: no hub, no telemetry, quick imports.
+"""What a process sets before it imports libraries: no hub, no telemetry, quick imports, spaced bars.
 
 Patient data stays on the machine, and the study runs with networking cut off. `go_offline` must run before
 `huggingface_hub` or `datasets` are first imported, because both read their switches once, at import;
@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Switch(NamedTuple):
@@ -79,3 +80,23 @@ def first(source: Path, variables: Mapping[str, str]) -> str:
         variables: of the environment, with a PYTHONPATH or without.
     """
     return os.pathsep.join([str(source), *filter(None, [variables.get("PYTHONPATH")])])
+
+
+BETWEEN: Final = 30
+"""Seconds to the first line of a bar in a log, and from one to the next: nothing is written over there."""
+
+
+def space_bars() -> None:
+    """Settle how often progress bars are drawn, for this process and those it starts.
+
+    Live on a terminal, a line now and then in a log, none where CI runs. tqdm, and with it the bars of
+    transformers and datasets, reads its defaults from the environment when it is first imported; this must
+    run before. What the user has set wins: ``TQDM_DISABLE=1`` anywhere, or ``TQDM_DISABLE=`` to see bars
+    where ``CI`` is set.
+    """
+    if os.environ.get("CI", "").lower() not in {"", "0", "false"}:
+        os.environ.setdefault("TQDM_DISABLE", "1")
+    elif not sys.stderr.isatty():
+        os.environ.setdefault("TQDM_DELAY", str(BETWEEN))  # what is done before then has no line
+        os.environ.setdefault("TQDM_MININTERVAL", str(BETWEEN))
+        os.environ.setdefault("TQDM_MAXINTERVAL", str(BETWEEN))  # or its monitor draws them sooner

@@ -276,7 +276,9 @@ class MeteorProcess:
     def _failure(self, what: str) -> RuntimeError:
         self._errors.seek(0)
         said = self._errors.read().decode(errors="replace").strip()
-        return RuntimeError(f"METEOR {what}; Java said: {said[:500] or 'nothing'} (a larger heap may help)")
+        return RuntimeError(
+            f"METEOR {what}; Java said: {said[:500] or 'nothing'} (its memory: HEAP in radrl.scoring.meteor)"
+        )
 
 
 def _numbers(counts: Sequence[str]) -> FloatArray:

@@ -17,9 +17,9 @@ from radrl.labelers.rules.assertion import statements
 from radrl.labelers.rules.phrases import Phrases, Words, entries
 from radrl.labelers.rules.text import fold, tokens
 from radrl.observations import NEGATIVE, OBSERVATIONS, POSITIVE
+from radrl.scoring.rules import is_place
 from radrl.scoring.rules import vocabulary as known
 from radrl.scoring.rules.owners import Owners
-from radrl.scoring.rules.places import is_place
 from radrl.scoring.rules.vocabulary import Attribute, Mention, Role
 
 CACHED_SENTENCES: Final = 32_768

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from radrl.labelers.rules import Tables
-from radrl.scoring.rules import places
+from radrl.scoring import rules
 
 _TABLES: Final = Tables(
     Path(__file__).with_name("vocabulary.yml"),
@@ -325,7 +325,7 @@ BESIDE: Final = _words(
 )
 """Words before a finding that lies where the one before it does."""
 
-PREPOSITIONS: Final = places.PREPOSITIONS | {"adjacent"}
+PREPOSITIONS: Final = rules.PREPOSITIONS | {"adjacent"}
 """Words that end a noun phrase."""
 
 LOCATIVES: Final = _words(

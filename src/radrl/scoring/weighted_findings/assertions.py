@@ -29,7 +29,7 @@ from radrl.labelers.rules import (
 )
 from radrl.labelers.rules.assertion import statements
 from radrl.observations import NEGATIVE, POSITIVE, UNCERTAIN
-from radrl.scoring.rules.places import is_place
+from radrl.scoring.rules import is_place
 from radrl.scoring.weighted_findings import vocabulary
 from radrl.scoring.weighted_findings.lexicon import (
     NAMES,

@@ -30,7 +30,7 @@ from radrl.labelers.rules import (
     unfolded,
 )
 from radrl.observations import NEGATIVE
-from radrl.scoring.rules.places import is_place
+from radrl.scoring.rules import is_place
 from radrl.scoring.weighted_findings import vocabulary
 from radrl.scoring.weighted_findings.assertions import (
     BEYOND_NORMAL_ORGANS,

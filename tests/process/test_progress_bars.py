@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from radrl.process import bars
+from radrl.process import importing
 
 COUNTS = """
-from radrl.process import bars
-bars.apply()
+from radrl.process import importing
+importing.space_bars()
 import time
 from tqdm import tqdm
 for _ in tqdm(range(4), desc="counted"):
@@ -47,5 +47,5 @@ def test_the_users_own_word_wins() -> None:
 def test_a_terminal_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", {})
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    bars.apply()
+    importing.space_bars()
     assert os.environ == {}
