@@ -31,7 +31,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from transformers import Qwen2_5_VLForConditionalGeneration
 from transformers.utils import logging
 
-from radrl.plan import memory, peaks, shapes
+from radrl.plan import memory, peak_memory, shapes
 from radrl.plan.counts import Sample, patches
 from radrl.policy import qwen
 from radrl.process import importing
@@ -188,8 +188,8 @@ def peak(
     counted = shapes.count(shapes.model(shape), "full")
     own = memory.Setting(4, autocast=False, start=True, checkpointing=checkpointing, accelerator=False)
     sample = Sample(1, patches(size, patch=14, merge=2), policies.prompt_tokens(processor, prompts), tokens)
-    model = peaks.Model(shape.sizes, counted.weights, counted.adapted)
-    moments = peaks.of_training(model, own, settings, sample, tunes="full")
+    model = peak_memory.Model(shape.sizes, counted.weights, counted.adapted)
+    moments = peak_memory.of_training(model, own, settings, sample, tunes="full")
     planned = max(sum(items.values()) for items in moments.values())
     held = memory.persistent_bytes(counted.weights, own)
     return measured / MIB, (planned - held["weights"] - held["frozen start"]) / MIB
@@ -217,8 +217,8 @@ def lessons(size: int, at_once: int, tokens: int, tunes: str) -> tuple[float, fl
     own = memory.Setting(4, autocast=False, accelerator=False)
     prompt = policies.prompt_tokens(policy.processor, prompts)
     sample = Sample(1, patches(size, patch=14, merge=2), prompt, tokens)
-    model = peaks.Model(shape.sizes, counted.weights, counted.adapted, settings["lora"]["rank"])
-    moments = peaks.of_lessons(model, own, settings, sample, tunes=tunes, section="sft")
+    model = peak_memory.Model(shape.sizes, counted.weights, counted.adapted, settings["lora"]["rank"])
+    moments = peak_memory.of_fine_tuning(model, own, settings, sample, tunes=tunes, section="sft")
     planned = max(sum(items.values()) for items in moments.values())
     return measured / MIB, (planned - memory.persistent_bytes(counted.weights, own)["weights"]) / MIB
 

@@ -10,7 +10,7 @@ from grpo_steps.measure import Job
 from gpu_check import speed
 from gpu_check.parts import Keep
 from gpu_check.setup import Setup
-from radrl.plan import memory, peaks, shapes
+from radrl.plan import memory, peak_memory, shapes
 from radrl.plan.counts import Sample, patches
 
 
@@ -34,7 +34,7 @@ def planned(job: Job) -> int:
     prompt = policies.prompt_tokens(policies.reads(job.start, job.cell.size), job.prompts)
     longest = int(settings["max_new_tokens"])
     sample = Sample(1, patches(job.cell.size, patch=14, merge=2), prompt, longest)
-    moments = peaks.of_training(model, own, settings, sample, tunes=settings["tunes"])
+    moments = peak_memory.of_training(model, own, settings, sample, tunes=settings["tunes"])
     whole = max(sum(items.values()) for items in moments.values())
     if own.accelerator:
         return whole
@@ -42,11 +42,11 @@ def planned(job: Job) -> int:
     return whole - held["weights"] - held["frozen start"]
 
 
-def _model(job: Job, settings: Any) -> peaks.Model:
+def _model(job: Job, settings: Any) -> peak_memory.Model:
     shape = shapes.of_folder(job.start)
     lora = settings["lora"] if settings["tunes"] == "lora" else None
     counted = shapes.count(shapes.model(shape), settings["tunes"], lora)
-    return peaks.Model(shape.sizes, counted.weights, counted.adapted, int(lora["rank"]) if lora else 0)
+    return peak_memory.Model(shape.sizes, counted.weights, counted.adapted, int(lora["rank"]) if lora else 0)
 
 
 def _setting(job: Job) -> memory.Setting:
@@ -65,6 +65,6 @@ def writing_planned(setup: Setup, films: int, prompt: int) -> int:
     counted = shapes.count(shapes.model(shape), None)
     own = memory.Setting(4 if setup.dtype == "float32" else 2, autocast=False)
     sample = Sample(1, patches(setup.size, patch=14, merge=2), prompt, setup.tokens)
-    model = peaks.Model(shape.sizes, counted.weights, counted.adapted)
-    items = peaks.of_reports(model, own, sample, films=films, rows=setup.rows, longest=setup.tokens)
+    model = peak_memory.Model(shape.sizes, counted.weights, counted.adapted)
+    items = peak_memory.of_reports(model, own, sample, films=films, rows=setup.rows, longest=setup.tokens)
     return sum(items.values())

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from radrl.credit.base import Rollouts
-from radrl.credit.build import OfFunction
+from radrl.credit.build import FunctionMetric
 
-Build = Callable[..., OfFunction]
+Build = Callable[..., FunctionMetric]
 
 
 @pytest.fixture
 def credit(letters: Any) -> Build:
-    def build(function: Any, **settings: Any) -> OfFunction:
+    def build(function: Any, **settings: Any) -> FunctionMetric:
         part: Any = SimpleNamespace(object=function, path="my_lab:own", settings=lambda given: dict(given))
         named: Any = "labeler {}".format
-        return OfFunction(part, settings, letters, named)
+        return FunctionMetric(part, settings, letters, named)
 
     return build
 

@@ -10,7 +10,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from radrl.labelers.mapped import Ranges, Rows, ranges
+from radrl.labelers.parallel import Ranges, Rows, ranges
 
 SIZES = (10, 1, 0, 7)
 

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from radrl.commands import doctor
-from radrl.doctor import Finding, environment
+from radrl.doctor import Check, environment
 from radrl.doctor.recipe import device_and_files, settings
 from radrl.params.schema import validate
 from radrl.storage import yaml_files
@@ -29,7 +29,7 @@ def values() -> dict[str, Any]:
     return loaded
 
 
-def found(values: dict[str, Any], root: Path = ROOT, **how: Any) -> dict[str, Finding]:
+def found(values: dict[str, Any], root: Path = ROOT, **how: Any) -> dict[str, Check]:
     return {one.name: one for one in device_and_files(validate(values), root, **how)}
 
 

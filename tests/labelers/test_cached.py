@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radrl.labelers import LabelMatrix
-from radrl.labelers.cached import Remembering
+from radrl.labelers.cached import CachedLabeler
 
 
 class Lengths:
@@ -30,7 +30,7 @@ class Lengths:
 @given(st.lists(st.lists(st.text("ab", max_size=4), max_size=8), max_size=4))
 def test_the_same_labels_from_one_reading_a_text(calls: list[list[str]]) -> None:
     labeler = Lengths()
-    remembering = Remembering(labeler)
+    remembering = CachedLabeler(labeler)
     for reports in calls:
         labels = remembering.label(reports)
         assert (labels.shape, labels.dtype) == ((len(reports), 14), np.int8)
@@ -41,13 +41,13 @@ def test_the_same_labels_from_one_reading_a_text(calls: list[list[str]]) -> None
 def test_what_is_known_is_not_read() -> None:
     labeler = Lengths()
     known = np.full(14, 3, dtype=np.int8)
-    labels = Remembering(labeler, {"aa": known}).label(["b", "aa", "b"])
+    labels = CachedLabeler(labeler, {"aa": known}).label(["b", "aa", "b"])
     assert labels[:, 0].tolist() == [1, 3, 1]
     assert labeler.asked == ["b"]
 
 
 def test_it_bears_the_labelers_name_and_keeps_its_labels_from_changes() -> None:
-    remembering = Remembering(Lengths())
+    remembering = CachedLabeler(Lengths())
     assert remembering.name == "lengths"
     remembering.label(["aa"])[:] = 0
     assert remembering.label(["aa"])[0, 0] == 2

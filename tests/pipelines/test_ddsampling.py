@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from radrl.labelers import mapped
+from radrl.labelers import parallel
 from radrl.pipelines.ddsampling import Read, label_rollouts, score_diversity, take_drawn, take_most_diverse
 from radrl.pipelines.label import label_reports
 
@@ -67,7 +67,7 @@ def test_draw_follows_the_seed_and_ties_do_not_follow_the_ids() -> None:
 
 def test_labels_do_not_follow_how_many_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = labelled(ROLLOUTS)
-    monkeypatch.setattr(mapped, "OF_FILES", 3)  # a film's rollouts come in two parts
+    monkeypatch.setattr(parallel, "OF_FILES", 3)  # a film's rollouts come in two parts
     parts = labelled(ROLLOUTS)
     assert parts[0] == whole[0]
     assert np.array_equal(parts[1], whole[1])

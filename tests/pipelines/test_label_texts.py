@@ -36,7 +36,7 @@ from radrl.reports.cleaning import clean
 from radrl.rewards.bleu2 import Bleu2
 from radrl.rewards.build import build as build_reward
 from radrl.scoring import Texts
-from radrl.scoring.build import OfFunction
+from radrl.scoring.build import FunctionMetric
 from radrl.training.watching.watch import draw_sample
 
 SLASHED: Final = "Right base scarring/atelectasis."
@@ -298,9 +298,9 @@ def test_a_metric_of_ones_own_says_which_form_it_reads() -> None:
     def words(references: Sequence[str], hypotheses: Sequence[str]) -> list[int]:
         return [len(text) for text in references]
 
-    def scorer() -> OfFunction:
+    def scorer() -> FunctionMetric:
         part: Any = SimpleNamespace(name="words", object=words, settings=dict)
-        return OfFunction(part, {}, [])
+        return FunctionMetric(part, {}, [])
 
     assert texts.read_by(scorer()) == [SLASHED]
     words.wording = True  # type: ignore[attr-defined]

@@ -16,7 +16,7 @@ from dying_writers import open_dying
 
 from radrl.data import corpus as corpora
 from radrl.datasets import ParquetShards
-from radrl.labelers import mapped
+from radrl.labelers import parallel
 from radrl.pipelines.ddsampling import label_rollouts
 from radrl.pipelines.eval import score_reports
 from radrl.pipelines.generate import write_reports
@@ -58,8 +58,8 @@ def two(request: pytest.FixtureRequest) -> Iterator[Compute]:
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapped, "OF_FILES", 3)
-    monkeypatch.setattr(mapped, "OF_TEXTS", 3)
+    monkeypatch.setattr(parallel, "OF_FILES", 3)
+    monkeypatch.setattr(parallel, "OF_TEXTS", 3)
     monkeypatch.setattr(build, "PAIRS", 2)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radrl.plan import memory, peaks, shapes
+from radrl.plan import memory, peak_memory, shapes
 from radrl.plan.counts import Sample
 from radrl.plan.memory import Part, Setting, Sizes, Weights
 
@@ -87,8 +87,8 @@ def test_checkpointing_keeps_inputs_and_one_layer():
 
 
 def total(own, settings=SETTINGS, weights=WEIGHTS):
-    model = peaks.Model(SIZES, weights, {})
-    found = peaks.of_training(model, own, settings, SAMPLE, tunes="full")
+    model = peak_memory.Model(SIZES, weights, {})
+    found = peak_memory.of_training(model, own, settings, SAMPLE, tunes="full")
     return max(sum(items.values()) for items in found.values())
 
 
@@ -119,9 +119,9 @@ def test_checkpointing_and_8_bits_never_need_more(at_once, start):
 
 def test_a_start_on_the_host_is_on_the_device_while_it_is_asked():
     own = Setting(frozen_bytes=2, autocast=True, start=True)
-    model = peaks.Model(SIZES, WEIGHTS, {})
-    here = peaks.of_training(model, own, SETTINGS, SAMPLE, tunes="full")
-    there = peaks.of_training(model, replace(own, start_on_host=True), SETTINGS, SAMPLE, tunes="full")
+    model = peak_memory.Model(SIZES, WEIGHTS, {})
+    here = peak_memory.of_training(model, own, SETTINGS, SAMPLE, tunes="full")
+    there = peak_memory.of_training(model, replace(own, start_on_host=True), SETTINGS, SAMPLE, tunes="full")
     assert "start" not in here
     for moment, items in here.items():
         assert items["frozen start"] == 2 * 1000
@@ -133,8 +133,8 @@ def test_a_start_on_the_host_is_on_the_device_while_it_is_asked():
 def test_a_large_vocabulary_goes_in_tiles():
     own = Setting(frozen_bytes=2, autocast=True)
     sizes = replace(SIZES, vocabulary=151_936)
-    found = peaks.of_training(
-        peaks.Model(sizes, WEIGHTS, {}), own, SETTINGS | {"max_new_tokens": 256}, SAMPLE, tunes="full"
+    found = peak_memory.of_training(
+        peak_memory.Model(sizes, WEIGHTS, {}), own, SETTINGS | {"max_new_tokens": 256}, SAMPLE, tunes="full"
     )
     tokens = 16 * 256
     # one tile of bfloat16, and the head's gradient in float32
@@ -145,6 +145,6 @@ def test_a_tower_under_adapters_of_the_language_model_keeps_nothing(shipped, mod
     lora = {"rank": 4, "targets": ["model.language_model.layers.*.mlp.*_proj"]}
     counted = shapes.count(model, "lora", lora)
     own = Setting(frozen_bytes=4, autocast=False)
-    found = peaks.Model(shipped.sizes, counted.weights, counted.adapted, rank=4)
-    few, many = (peaks.of_passes(found, own, patches, 0, tunes="lora") for patches in (64, 128))
+    found = peak_memory.Model(shipped.sizes, counted.weights, counted.adapted, rank=4)
+    few, many = (peak_memory.of_passes(found, own, patches, 0, tunes="lora") for patches in (64, 128))
     assert many - few == 64 * (4 * (3 * 256 + 3 * 96) + 3 * 4 * 96)

@@ -13,7 +13,7 @@ from pycocoevalcap.rouge.rouge import Rouge, my_lcs
 
 from radrl.scoring.meteor import MeteorProcess, meteor_missing
 from radrl.scoring.ngrams import sentence_bleu2
-from radrl.scoring.nlg import Nlg, NlgCourse, basic, common_words, nlg_scores, whitespace
+from radrl.scoring.nlg import Nlg, NlgByParts, basic, common_words, nlg_scores, whitespace
 
 REFERENCES = ["no acute process .", "the lungs are clear . no effusion .", "small right effusion ."]
 HYPOTHESES = ["no acute change .", "the lungs are clear . small effusion .", "right effusion ."]
@@ -208,7 +208,7 @@ def test_parts_are_the_whole_and_both_are_pycocoevalcaps_to_the_last_bit():
     assert whole.corpus == pytest.approx({name: one for name, (one, _) in expected.items()}, rel=1e-12)
     for name, (_, each) in expected.items():
         assert whole.per_report[name].tolist() == np.asarray(each).tolist(), name
-    with NlgCourse("whitespace", meteor=False) as course:
+    with NlgByParts("whitespace", meteor=False) as course:
         parts = [slice(0, 7), slice(7, 700), slice(700, 1200)]
         for part in parts:
             course.learn(references[part], hypotheses[part])

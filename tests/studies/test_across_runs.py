@@ -9,7 +9,7 @@ import pytest
 from radrl.evaluation import mean_metrics
 from radrl.evaluation.bootstrap import patient_groups, replicates
 from radrl.studies.claims.across_runs import KEPT, SCORED, errors
-from radrl.studies.claims.stated import Claim, hypotheses
+from radrl.studies.claims.schema import Claim, hypotheses
 from radrl.studies.claims.verdict import judge
 from radrl.studies.execution import Experiment
 

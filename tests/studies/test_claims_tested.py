@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from radrl.studies.claims.page import lines, section, summary, verdicts
-from radrl.studies.claims.stated import Claim, hypotheses
+from radrl.studies.claims.schema import Claim, hypotheses
 from radrl.studies.claims.verdict import judge
 from radrl.studies.levelling import Levelled
 from radrl.training.watching.levelling import State

@@ -11,7 +11,7 @@ import pytest
 from radrl.evaluation.paired import holm
 from radrl.evaluation.pooling import pool_differences, standard_error
 from radrl.pages.tables import p_value
-from radrl.studies.budget import Budget, Seen
+from radrl.studies.budget import Budget, FilmExposure
 from radrl.studies.page import Described, page, table
 from radrl.studies.published import OtherRows, Published
 from radrl.studies.tables import pooled
@@ -183,7 +183,7 @@ def test_other_systems_are_listed_as_published_and_not_ours(rows: pd.DataFrame, 
 
 
 def test_the_films_an_arm_sees_stand_in_its_budget(rows: pd.DataFrame, described: Make) -> None:
-    budgets = {("", "grpo"): Budget("sft", "full", 50, 3200, 0, seen=Seen(1200, 1 / 3, 400))}
+    budgets = {("", "grpo"): Budget("sft", "full", 50, 3200, 0, seen=FilmExposure(1200, 1 / 3, 400))}
     text = page(rows, described(budgets=budgets))
     assert "| arm | starts from | trains on | updates | rollouts | films seen |" in text
     assert "| grpo | sft | full | 50 | 3,200 | 400 of about 1,200 |" in text

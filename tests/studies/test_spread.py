@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from radrl.studies.claims.stated import Claim, Hypothesis, hypotheses
+from radrl.studies.claims.schema import Claim, Hypothesis, hypotheses
 from radrl.studies.claims.verdict import judge
 from radrl.studies.spread import Parts, lines, parts, section
 from radrl.studies.tables import pooled

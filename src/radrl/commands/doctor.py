@@ -13,7 +13,7 @@ import click
 from radrl.commands.project import project_folder
 
 if TYPE_CHECKING:
-    from radrl.doctor import Finding
+    from radrl.doctor import Check
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -68,7 +68,7 @@ def command(
         )
 
 
-def _r2gen_split(recipe: Path, annotation: Path | None, output: Path | None) -> Finding:
+def _r2gen_split(recipe: Path, annotation: Path | None, output: Path | None) -> Check:
     from radrl.doctor.r2gen_split import r2gen_split
     from radrl.doctor.recipe import settings
 
@@ -76,7 +76,7 @@ def _r2gen_split(recipe: Path, annotation: Path | None, output: Path | None) -> 
     return r2gen_split(params, annotation, output) if params else of_params
 
 
-def _examined(root: Path, recipe: Path, *, hashed: bool) -> dict[str, list[Finding]]:
+def _examined(root: Path, recipe: Path, *, hashed: bool) -> dict[str, list[Check]]:
     from radrl.doctor import environment
     from radrl.doctor.recipe import device_and_files, settings
 
@@ -90,7 +90,7 @@ def _examined(root: Path, recipe: Path, *, hashed: bool) -> dict[str, list[Findi
     }
 
 
-def _show(found: Mapping[str, Iterable[Finding]]) -> None:
+def _show(found: Mapping[str, Iterable[Check]]) -> None:
     from rich.console import Console
     from rich.table import Table
 

@@ -17,11 +17,11 @@ from radrl.commands.common import build_labeler
 from radrl.commands.options import Given
 from radrl.commands.pairs import Pairs
 from radrl.labelers import LABELER, Labeler, LabelMatrix
-from radrl.labelers.cached import Remembering
+from radrl.labelers.cached import CachedLabeler
 from radrl.parts.find import own_names
 from radrl.scoring import Scorer, Scores, ScoringError
 from radrl.scoring.build import build
-from radrl.scoring.by_parts import course_of
+from radrl.scoring.by_parts import scoring_by_parts
 from radrl.scoring.names import EVAL, WITHOUT_MODEL, UnknownMetric, Wanted
 from radrl.storage import yaml_files
 from radrl.storage.digests import sha256
@@ -151,7 +151,7 @@ def set_up(
         wanted = Wanted(asked, read_by, evaluation)
     if "ce" not in wanted.families:
         read_by = []
-    readers = [Remembering(build_labeler(name, model, device, labeler), most=_KEPT) for name in read_by]
+    readers = [CachedLabeler(build_labeler(name, model, device, labeler), most=_KEPT) for name in read_by]
     source = str(settings or "--settings")
     record: dict[str, Any] = {"metrics": wanted.items}
     for name in read_by:
@@ -187,13 +187,13 @@ class Run:
 
     def __init__(self, given: Given, scoring: Scoring) -> None:
         self._given, self._scoring = given, scoring
-        self._courses = {family: course_of(scorer) for family, scorer in scoring.scorers.items()}
+        self._scorings = {family: scoring_by_parts(scorer) for family, scorer in scoring.scorers.items()}
         self._numbers: Sequence[int] = ()
         self._stack = ExitStack()
 
     def __enter__(self) -> Run:
-        for course in self._courses.values():
-            self._stack.enter_context(course)
+        for scoring in self._scorings.values():
+            self._stack.enter_context(scoring)
         return self
 
     def __exit__(
@@ -203,8 +203,8 @@ class Run:
 
     def learn(self, pairs: Pairs) -> None:
         """Take in the pairs, all of which are learnt before one is scored."""
-        for course in self._courses.values():
-            course.learn(pairs.references, pairs.hypotheses)
+        for scoring in self._scorings.values():
+            scoring.learn(pairs.references, pairs.hypotheses)
 
     def ready(self, numbers: Sequence[int]) -> None:
         """All are learnt.
@@ -216,10 +216,10 @@ class Run:
             ScoringError: naming the row of a report that could not be scored.
         """
         self._numbers = numbers
-        with self._given.progress("scoring", len(self._courses), "families") as bar:
-            for family, course in self._courses.items():
+        with self._given.progress("scoring", len(self._scorings), "families") as bar:
+            for family, scoring in self._scorings.items():
                 bar.set_description(f"scoring {family}")
-                self._named(family, course.ready)
+                self._named(family, scoring.ready)
                 bar.update()
 
     def score(self, pairs: Pairs) -> Part:
@@ -236,8 +236,8 @@ class Run:
         """
         texts = (pairs.references, pairs.hypotheses)
         scores = {
-            family: self._named(family, partial(course.score, *texts))
-            for family, course in self._courses.items()
+            family: self._named(family, partial(scoring.score, *texts))
+            for family, scoring in self._scorings.items()
         }
         labels = {one.name: (one.label(texts[0]), one.label(texts[1])) for one in self._scoring.readers}
         return Part(scores, labels)
@@ -248,7 +248,7 @@ class Run:
         Raises:
             click.BadParameter: when a metric that was asked for is none.
         """
-        scores = {family: self._named(family, course.corpus) for family, course in self._courses.items()}
+        scores = {family: self._named(family, scoring.corpus) for family, scoring in self._scorings.items()}
         found = {name: [*one.corpus, *one.skipped] for name, one in scores.items()}
         with _naming_option():
             self._scoring.wanted.require_found(found)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from radrl.policy.spans import ByteLevelSpans
 
 
-class OfFunction:
+class FunctionMetric:
     """The weights that a function gives the tokens of rollouts.
 
     Args:
@@ -88,6 +88,6 @@ def build(
     if part.is_function:
         from radrl.policy.spans import ByteLevelSpans
 
-        return OfFunction(part, own, ByteLevelSpans(tokenizer), labelers)
+        return FunctionMetric(part, own, ByteLevelSpans(tokenizer), labelers)
     credit: Credit = part.make(own, tokenizer=tokenizer, labelers=labelers)
     return credit

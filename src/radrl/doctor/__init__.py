@@ -15,7 +15,7 @@ State = Literal["there", "without", "lacking"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Check:
     """One thing and how it stands.
 
     Args:
@@ -33,7 +33,7 @@ class Finding:
     mend: str = ""
 
 
-def mends(findings: Iterable[Finding]) -> list[str]:
+def mends(findings: Iterable[Check]) -> list[str]:
     """A line each for a message: what is wrong and how to mend it.
 
     Args:

@@ -16,23 +16,23 @@ from typing import Final
 import httpx2
 import psutil
 
-from radrl.doctor import Finding, State, size
+from radrl.doctor import Check, State, size
 from radrl.storage import yaml_files
 
 
-def machine(root: Path) -> Iterator[Finding]:
+def machine(root: Path) -> Iterator[Check]:
     """What the machine has.
 
     Args:
         root: the project, on whose disk artifacts come to lie.
     """
-    yield Finding("Python", f"{platform.python_version()}, {sys.executable}")
-    yield Finding("system", platform.platform(terse=True))
-    yield Finding("cores", f"{_cores()} for this process")
+    yield Check("Python", f"{platform.python_version()}, {sys.executable}")
+    yield Check("system", platform.platform(terse=True))
+    yield Check("cores", f"{_cores()} for this process")
     memory = psutil.virtual_memory()
-    yield Finding("memory", f"{size(memory.available)} free of {size(memory.total)}")
+    yield Check("memory", f"{size(memory.available)} free of {size(memory.total)}")
     disk = shutil.disk_usage(root)
-    yield Finding("disk", f"{size(disk.free)} free of {size(disk.total)}, where the project lies")
+    yield Check("disk", f"{size(disk.free)} free of {size(disk.total)}, where the project lies")
     yield from _accelerators()
 
 
@@ -40,17 +40,17 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _accelerators() -> Iterator[Finding]:
+def _accelerators() -> Iterator[Check]:
     import torch
 
     kind = torch.accelerator.current_accelerator(check_available=True)
     if kind is None:
         costs = "policies of billions of weights: they load on a CPU and take months"
-        yield Finding("accelerator", f"none that torch {torch.__version__} finds", "without", costs, _BUILD)
+        yield Check("accelerator", f"none that torch {torch.__version__} finds", "without", costs, _BUILD)
         return
     for number in range(torch.accelerator.device_count()):
         where = torch.device(kind.type, number)
-        yield Finding(str(where), _named(where))
+        yield Check(str(where), _named(where))
 
 
 _BUILD = "where this machine has a card: `make env TORCH_INDEX=URL` takes the build of torch for it"
@@ -88,7 +88,7 @@ EXTRAS: Final = {
 """By name: the package, what it gives, and the extra that brings it."""
 
 
-def packages(root: Path) -> Iterator[Finding]:
+def packages(root: Path) -> Iterator[Check]:
     """Releases of the packages that matter, beside those that were tested.
 
     Args:
@@ -98,21 +98,21 @@ def packages(root: Path) -> Iterator[Finding]:
     for name in CORE:
         own, wanted = _version(name), tested.get(name)
         if own is None:
-            yield Finding(name, "not installed", "lacking", "everything", "make env")
+            yield Check(name, "not installed", "lacking", "everything", "make env")
         elif wanted is None or own.split("+")[0] == wanted:
-            yield Finding(name, own)
+            yield Check(name, own)
         else:
             costs = "the numbers of the docs: they are another release's"
-            yield Finding(name, f"{own}; tested is {wanted}", "without", costs, "make env")
+            yield Check(name, f"{own}; tested is {wanted}", "without", costs, "make env")
     for name, (package, gives, extra) in EXTRAS.items():
         if (own := _version(package)) is not None:
-            yield Finding(name, f"{package} {own}")
+            yield Check(name, f"{package} {own}")
         else:
             mend = f"pip install -c constraints.txt -e '.[{extra}]'"
-            yield Finding(name, f"{package} is not installed", "without", gives, mend)
+            yield Check(name, f"{package} is not installed", "without", gives, mend)
 
 
-def programs() -> Iterator[Finding]:
+def programs() -> Iterator[Check]:
     """Programs that radrl starts."""
     yield _program(
         "git", ["git", "--version"], "the project itself: DVC, studies and the digests of code", "lacking"
@@ -120,12 +120,12 @@ def programs() -> Iterator[Finding]:
     yield _program("Java", ["java", "-version"], "METEOR (nlg_meteor), which is left out by name", "without")
 
 
-def _program(name: str, command: list[str], costs: str, state: State) -> Finding:
+def _program(name: str, command: list[str], costs: str, state: State) -> Check:
     if shutil.which(command[0]) is None:
         mend = f"install {name} so that `{command[0]}` is on PATH"
-        return Finding(name, "not on PATH", state, costs, mend)
+        return Check(name, "not on PATH", state, costs, mend)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return Finding(name, (done.stdout or done.stderr).strip().partition("\n")[0] or "there")
+    return Check(name, (done.stdout or done.stderr).strip().partition("\n")[0] or "there")
 
 
 def _version(package: str) -> str | None:
@@ -149,7 +149,7 @@ _SECONDS: Final = 5.0
 """That an MLflow server is waited for."""
 
 
-def record(root: Path) -> Iterator[Finding]:
+def record(root: Path) -> Iterator[Check]:
     """The tracking store, the remote and the cache.
 
     Args:
@@ -160,13 +160,13 @@ def record(root: Path) -> Iterator[Finding]:
     yield _cache(root)
 
 
-def _cache(root: Path) -> Finding:
+def _cache(root: Path) -> Check:
     done = _dvc(root, "cache", "dir")
     if done.returncode:
-        return Finding("DVC cache", _last(done), "lacking", "every artifact", "mend .dvc/config")
+        return Check("DVC cache", _last(done), "lacking", "every artifact", "mend .dvc/config")
     cache = root / done.stdout.strip()
     held = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())
-    return Finding("DVC cache", f"{size(held)} in {cache}; `dvc gc --workspace` drops what no lock names")
+    return Check("DVC cache", f"{size(held)} in {cache}; `dvc gc --workspace` drops what no lock names")
 
 
 def _dvc(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -189,7 +189,7 @@ def _uri(root: Path) -> str:
     return os.environ.get("MLFLOW_TRACKING_URI", conf.get("tracking_uri", ""))
 
 
-def tracking(uri: str, root: Path) -> Finding:
+def tracking(uri: str, root: Path) -> Check:
     """Whether runs can be recorded.
 
     Args:
@@ -198,19 +198,19 @@ def tracking(uri: str, root: Path) -> Finding:
     """
     name, mend = "MLflow", "docs/tracking-server.md, or MLFLOW_TRACKING_URI=off for no record"
     if uri in ("", "off"):
-        return Finding(name, "off", "without", "the record of runs", "unset MLFLOW_TRACKING_URI")
+        return Check(name, "off", "without", "the record of runs", "unset MLFLOW_TRACKING_URI")
     if uri.startswith(("http://", "https://")):
         said = _answers(uri)
         if said is None:
-            return Finding(name, f"{_shown(uri)} answers")
-        return Finding(
+            return Check(name, f"{_shown(uri)} answers")
+        return Check(
             name, f"{_shown(uri)}: {said}", "lacking", "every stage: a run ends before it trains", mend
         )
     if uri.startswith("sqlite:///"):
         file = root / uri.removeprefix("sqlite:///")
         there = size(file.stat().st_size) if file.is_file() else "made by the first run"
-        return Finding(name, f"{uri}, {there}")
-    return Finding(name, _shown(uri))
+        return Check(name, f"{uri}, {there}")
+    return Check(name, _shown(uri))
 
 
 def _answers(uri: str) -> str | None:
@@ -228,14 +228,12 @@ def _shown(uri: str) -> str:
     return f"{scheme}{mark}{rest.rpartition('@')[2]}"
 
 
-def _remote(root: Path) -> Finding:
+def _remote(root: Path) -> Check:
     done = _dvc(root, "remote", "list")
     mend = "dvc remote add --default NAME PATH_OR_URL (docs/remotes.md)"
     if done.returncode:
-        return Finding("DVC remote", _last(done), "lacking", "sharing artifacts, and DVC itself", mend)
+        return Check("DVC remote", _last(done), "lacking", "sharing artifacts, and DVC itself", mend)
     remotes = [" ".join(map(_shown, line.split())) for line in done.stdout.splitlines() if line.strip()]
     if not remotes:
-        return Finding(
-            "DVC remote", "none", "without", "sharing artifacts: they lie on this disk alone", mend
-        )
-    return Finding("DVC remote", "; ".join(remotes))
+        return Check("DVC remote", "none", "without", "sharing artifacts: they lie on this disk alone", mend)
+    return Check("DVC remote", "; ".join(remotes))

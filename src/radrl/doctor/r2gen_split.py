@@ -14,14 +14,14 @@ from typing import Any
 from radrl.data.sources.mimic_cxr import MimicCxrSection, mimic_cxr
 from radrl.data.sources.mimic_cxr.r2gen_split import SAMPLES, Comparison, Difference, numbers
 from radrl.data.tables import SourceError
-from radrl.doctor import Finding
+from radrl.doctor import Check
 from radrl.params.schema import Params
 from radrl.storage.whole_files import whole_file
 
 _NAME = "R2Gen's split"
 
 
-def r2gen_split(params: Params, annotation: Path | None, differences: Path | None) -> Finding:
+def r2gen_split(params: Params, annotation: Path | None, differences: Path | None) -> Check:
     """Read tables and reports, count R2Gen's samples, and hold them against its annotation.json.
 
     Args:
@@ -34,26 +34,24 @@ def r2gen_split(params: Params, annotation: Path | None, differences: Path | Non
     """
     own = params.ingest.parts().get("mimic_cxr")
     if params.ingest.source != "mimic_cxr" or not isinstance(own, MimicCxrSection):
-        return Finding(
-            _NAME, f"ingest.source is {params.ingest.source}", "lacking", "", "name another recipe"
-        )
+        return Check(_NAME, f"ingest.source is {params.ingest.source}", "lacking", "", "name another recipe")
     settings = dict(own) | {"split": "r2gen", "text": "r2gen", "view_positions": None, "gold": None}
     try:
         if annotation is None:
             return _counted(settings)
         return _compared(settings, annotation, differences)
     except SourceError as error:
-        return Finding(_NAME, str(error), "lacking", "the stage ingest", "mend ingest.mimic_cxr")
+        return Check(_NAME, str(error), "lacking", "the stage ingest", "mend ingest.mimic_cxr")
 
 
-def _counted(settings: Mapping[str, Any]) -> Finding:
+def _counted(settings: Mapping[str, Any]) -> Check:
     comparison = Comparison(mimic_cxr(**{**settings, "annotation": None}).records, ())
     for _ in comparison.differences():
         pass
     return _told(comparison.samples_rebuilt, "")
 
 
-def _compared(settings: Mapping[str, Any], annotation: Path, differences: Path | None) -> Finding:
+def _compared(settings: Mapping[str, Any], annotation: Path, differences: Path | None) -> Check:
     comparison = Comparison(
         mimic_cxr(**{**settings, "annotation": None}).records,
         mimic_cxr(**{**settings, "annotation": str(annotation)}).records,
@@ -74,10 +72,10 @@ def _compared(settings: Mapping[str, Any], annotation: Path, differences: Path |
     return _told(comparison.samples_rebuilt, said + (f" ({differences})" if differences else ""))
 
 
-def _told(samples: Counter[str], said: str) -> Finding:
+def _told(samples: Counter[str], said: str) -> Check:
     if samples == SAMPLES:
-        return Finding(_NAME, f"{numbers(samples)}, R2Gen's numbers{said}")
-    return Finding(
+        return Check(_NAME, f"{numbers(samples)}, R2Gen's numbers{said}")
+    return Check(
         _NAME,
         f"{numbers(samples)} samples, where R2Gen has {numbers(SAMPLES)}{said}",
         "without",

@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from radrl.doctor import Finding, size
+from radrl.doctor import Check, size
 from radrl.params.messages import ParamsError, local_paths
 from radrl.params.schema import Params, read
 from radrl.process.devices import DeviceError, place
 from radrl.storage.digests import sha256
 
 
-def settings(recipe: Path) -> tuple[Params | None, Finding]:
+def settings(recipe: Path) -> tuple[Params | None, Check]:
     """Read a recipe, and say whether it is valid.
 
     Args:
@@ -26,9 +26,9 @@ def settings(recipe: Path) -> tuple[Params | None, Finding]:
     try:
         params = read(recipe)
     except (ParamsError, FileNotFoundError) as error:
-        return None, Finding("parameters", str(error), "lacking", "every stage", f"mend {recipe.name}")
+        return None, Check("parameters", str(error), "lacking", "every stage", f"mend {recipe.name}")
     arms = ", ".join(params.arms)
-    return params, Finding(
+    return params, Check(
         "parameters", f"valid; source {params.ingest.source}, device {params.device}, arms {arms}"
     )
 
@@ -52,7 +52,7 @@ _MENDS: Final = {
 }
 
 
-def device_and_files(params: Params, root: Path, *, hashed: bool = True) -> Iterator[Finding]:
+def device_and_files(params: Params, root: Path, *, hashed: bool = True) -> Iterator[Check]:
     """The device, files and folders that a recipe's stages use.
 
     Args:
@@ -67,11 +67,11 @@ def device_and_files(params: Params, root: Path, *, hashed: bool = True) -> Iter
             continue
         path = root / Path(value).expanduser()
         if path.exists():
-            yield Finding(key, f"{value}, {_told(path, hashed)}")
+            yield Check(key, f"{value}, {_told(path, hashed)}")
         else:
             section = key.split(".")[0]
             said = f"{value}: nothing is there" + (f" ({path})" if str(path) != value else "")
-            yield Finding(key, said, "lacking", _COSTS.get(section, ""), _MENDS.get(section, f"mend {key}"))
+            yield Check(key, said, "lacking", _COSTS.get(section, ""), _MENDS.get(section, f"mend {key}"))
     yield from _left_out(params)
 
 
@@ -92,7 +92,7 @@ def refusal(recipe: Path) -> str:
     return ""
 
 
-def lacking(recipe: Path, root: Path, stages: Collection[str]) -> list[Finding]:
+def lacking(recipe: Path, root: Path, stages: Collection[str]) -> list[Check]:
     """What is not there of what some stages will open, so that nobody learns of it hours later.
 
     Of a recipe that the schema refuses nothing is known; the first stage says why.
@@ -111,26 +111,24 @@ def lacking(recipe: Path, root: Path, stages: Collection[str]) -> list[Finding]:
     return [one for one, stage in opened if stage is None or stage in stages]
 
 
-def _device(asked: str) -> Finding:
+def _device(asked: str) -> Check:
     if asked == "cpu":  # always there; `place` would import torch, also where `radrl repro` starts
-        return Finding("device", asked)
+        return Check("device", asked)
     try:
-        return Finding("device", str(place(asked)))
+        return Check("device", str(place(asked)))
     except DeviceError as error:
         costs = "all stages with a policy or a CheXbert"
-        return Finding(
-            "device", str(error), "lacking", costs, "device: auto or cpu, or a machine that has it"
-        )
+        return Check("device", str(error), "lacking", costs, "device: auto or cpu, or a machine that has it")
 
 
-def _left_out(params: Params) -> Iterator[Finding]:
+def _left_out(params: Params) -> Iterator[Check]:
     """What other recipes have and this one does not ask for."""
     if params.labeler.chexbert is None:
         costs = "F1 by the published CheXbert, which the papers report"
-        yield Finding("labeler.chexbert", "null", "without", costs, _MENDS["labeler"])
+        yield Check("labeler.chexbert", "null", "without", costs, _MENDS["labeler"])
     for family in ("radgraph", "green", "radeval", "radmatch"):
         if family not in params.eval.families:
-            yield Finding(
+            yield Check(
                 f"eval.{family}", "not asked for", "without", f"{family}'s own metrics", _MENDS["eval"]
             )
 

@@ -11,7 +11,7 @@ from radrl.labelers import Labeler, LabelMatrix
 from radrl.observations import OBSERVATIONS
 
 
-class Remembering:
+class CachedLabeler:
     """A labeler that reads a text once.
 
     Args:
@@ -39,7 +39,7 @@ class Remembering:
         return rows.reshape(-1, len(OBSERVATIONS))
 
 
-class OnDemand:
+class LazyLabeler:
     """A labeler.
 
     Args:

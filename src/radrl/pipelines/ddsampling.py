@@ -14,7 +14,7 @@ from kedro.pipeline import Pipeline, node, pipeline
 
 from radrl.algorithms.f_measure import Labels
 from radrl.data import corpus as corpora
-from radrl.labelers.mapped import Reader
+from radrl.labelers.parallel import ParallelLabeler
 from radrl.observations import OBSERVATIONS
 from radrl.pipelines import subsets
 from radrl.selections.ddsampling import score, taken
@@ -46,7 +46,7 @@ def label_rollouts(
         The films and their labels.
     """
     films = _films(rollouts)
-    reader = Reader(labeler, labeler_models, device=device, threads=threads, compute=compute)
+    reader = ParallelLabeler(labeler, labeler_models, device=device, threads=threads, compute=compute)
     labels = np.empty((rollouts.count_rows(), len(OBSERVATIONS)), dtype=np.int8)
     at = 0
     for part in reader.of_rows(rollouts, "report"):

@@ -138,7 +138,7 @@ def score_reports(
         ValueError: when there is no report, or a film has none (an empty text is one, a missing text is not).
         radrl.scoring.ScoringError: when a scorer lacks what it needs.
     """
-    from radrl.labelers.mapped import Reader
+    from radrl.labelers.parallel import ParallelLabeler
     from radrl.pipelines.scored_texts import SIDES, gold_of_reports, texts_of, with_both_forms
     from radrl.scoring.build import build as build_scorers
     from radrl.scoring.clinical import GoldEfficacy
@@ -147,7 +147,9 @@ def score_reports(
     reports = with_both_forms(reports, settings)
     references, hypotheses = (texts_of(reports, side) for side in SIDES)
     clinical = references.clinical, hypotheses.clinical
-    reader = partial(Reader, labeler, labeler_models, device=device, threads=threads, compute=compute)
+    reader = partial(
+        ParallelLabeler, labeler, labeler_models, device=device, threads=threads, compute=compute
+    )
     readers = [reader(name=name).knowing([*chain(*clinical)]) for name in settings["labelers"]]
     scorers = build_scorers(settings["families"], settings, readers, compute=compute, device=device)
     gold = gold_of_reports(reports) if "ce" in settings["families"] else None

@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 from kedro.pipeline import Pipeline, node, pipeline
 
 from radrl.data import corpus as corpora
-from radrl.labelers.mapped import Reader
+from radrl.labelers.parallel import ParallelLabeler
 from radrl.observations import OBSERVATIONS
 
 
@@ -38,7 +38,7 @@ def label_reports(
         sample_id, study_id, split and a class index for each observation, one row a film.
     """
     frame = corpora.read(corpus, columns=["sample_id", "study_id", "split"])
-    reader = Reader(settings, labeler_models, device=device, threads=threads, compute=compute)
+    reader = ParallelLabeler(settings, labeler_models, device=device, threads=threads, compute=compute)
     labels = np.concatenate(list(reader.of_rows(corpus, "label_text")))
     return pd.concat([frame, pd.DataFrame(labels, columns=list(OBSERVATIONS), index=frame.index)], axis=1)
 

@@ -26,7 +26,7 @@ from radrl.plan.counts import Tokens
 from radrl.plan.memory import FLOAT, FOUR_BIT, Setting
 
 if TYPE_CHECKING:
-    from radrl.plan.peaks import Model
+    from radrl.plan.peak_memory import Model
 
 FILE: Final = "throughputs.yml"
 

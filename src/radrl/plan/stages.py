@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
-from radrl.plan import counts, hours, peaks, shapes
+from radrl.plan import counts, hours, peak_memory, shapes
 from radrl.plan.counts import Sample, Tokens
 from radrl.plan.films import Films, of_selection
 from radrl.plan.memory import FLOAT, Engine, Setting
-from radrl.plan.peaks import Items, Model
+from radrl.plan.peak_memory import Items, Model
 from radrl.reports import prompts
 from radrl.training import length
 from radrl.training.preflight import check_redrawing
@@ -251,7 +251,7 @@ class Planner:
         own = self._setting(settings, processes, engine)
         sample = self.sample(longest=settings["max_tokens"])
         tokens = counts.supervised(settings, sample, films) + (more or Tokens())
-        moments = peaks.of_lessons(model, own, settings, sample, tunes=tunes, section=section)
+        moments = peak_memory.of_fine_tuning(model, own, settings, sample, tunes=tunes, section=section)
         seconds = hours.seconds(tokens, self._costs(model, own, tunes), self.asked.card, processes=processes)
         return Stage(name, films, settings["epochs"] * films, processes, tokens, seconds, moments)
 
@@ -280,12 +280,14 @@ class Planner:
         rows: int | None = None
         if settings["engine"] == "vllm":
             most = sample.prompt + longest
-            items = peaks.persistent_items(model, own, self.asked.card, self.params.compute.vllm, most)
-            rows = min(int(self.asked.pace.vllm_rows), items["cache"] // peaks.of_a_report(model, own, most))
-            usual = peaks.of_a_report(model, own, sample.prompt + sample.report // 2)
+            items = peak_memory.persistent_items(model, own, self.asked.card, self.params.compute.vllm, most)
+            rows = min(
+                int(self.asked.pace.vllm_rows), items["cache"] // peak_memory.of_a_report(model, own, most)
+            )
+            usual = peak_memory.of_a_report(model, own, sample.prompt + sample.report // 2)
             costs = replace(costs, loop="vllm", cached_bytes=min(rows, reports) * usual)
         else:
-            items = peaks.of_reports(model, own, sample, films=batch, rows=reports, longest=longest)
+            items = peak_memory.of_reports(model, own, sample, films=batch, rows=reports, longest=longest)
         tokens = counts.writing(sample, share, samples=samples, batch=batch, longest=longest, rows=rows)
         seconds = hours.seconds(tokens, costs, self.asked.card)
         whole = replace(counts.times(tokens, workers), reports=0)
@@ -339,12 +341,12 @@ class Planner:
             *(getattr(each, "labeler", None) for each in arm.credit.parts().values()),
         }
         weights = sum(self._reader(each) for each in readers if isinstance(each, str))
-        moments = peaks.of_training(model, own, settings, sample, tunes=tunes, labeler=weights)
+        moments = peak_memory.of_training(model, own, settings, sample, tunes=tunes, labeler=weights)
         if settings["engine"] == "vllm":
             drawn_by = Setting(2 if settings["bf16"] else FLOAT, autocast=False)
             at = self.asked.card, self.params.compute.vllm, sample.prompt + longest
             beside = sum(
-                peaks.persistent_items(self.model(None), drawn_by, *at).values()
+                peak_memory.persistent_items(self.model(None), drawn_by, *at).values()
             )  # from its start to its end
             moments = {moment: items | {"vllm": beside} for moment, items in moments.items()}
         costs = self._costs(model, own, tunes)
@@ -390,7 +392,7 @@ class Planner:
     def _reader(self, name: str) -> int:
         """Weights of a labeler."""
         if name == "chexbert":
-            return peaks.CHEXBERT
+            return peak_memory.CHEXBERT
         compact = self.params.labeler.parts().get("compact")
         return shapes.compact_weights(compact) if name == "chexbert_compact" and compact else 0
 

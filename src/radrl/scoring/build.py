@@ -27,7 +27,7 @@ _Shard = tuple[int, Sequence[str], Sequence[str]]
 Settings = Mapping[str, Any]
 
 
-class SharedOut:
+class ParallelScorer:
     """A scorer whose figures are the means of what each pair is given, whatever the other pairs.
 
     Shards are cut whatever the workers, so that figures are the same whoever scores them.
@@ -80,7 +80,7 @@ def _score(scorer: Scorer, shard: _Shard) -> tuple[dict[str, FloatArray], dict[s
     return found.per_report, found.about
 
 
-class OfFunction:
+class FunctionMetric:
     """The means of what a function gives for each report.
 
     Args:
@@ -145,7 +145,7 @@ def build(
         if compute is not None and getattr(scorer, "by_pair", False):
             make = partial(_scorer, name, settings.get(name), ())
             explained = getattr(scorer, "explained", None)
-            scorer = SharedOut(make, name, compute=compute, device=device, explained=explained)
+            scorer = ParallelScorer(make, name, compute=compute, device=device, explained=explained)
         built.append(scorer)
     return built
 
@@ -155,7 +155,7 @@ def _scorer(name: str, own: Settings | None, labelers: Sequence[Labeler]) -> Sco
     if own is None and any(field.is_required() for field in part.section.model_fields.values()):
         raise ScoringError(f"{name} is asked for but eval.{name} is not set, which says how")
     if part.is_function:
-        return OfFunction(part, own or {}, labelers)
+        return FunctionMetric(part, own or {}, labelers)
     scorer: Scorer = part.make(own or {}, labelers=labelers, name=name)
     _require_name(part, scorer)
     return scorer

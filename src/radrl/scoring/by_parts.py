@@ -11,14 +11,14 @@ from radrl.evaluation import RunningSum
 from radrl.scoring import Scorer, Scores, require_pairs
 
 
-class Course(ABC):
+class ScoringByParts(ABC):
     """One scoring of N pairs in parts, for the time of a `with` block.
 
     Every part is learnt, then `ready` is called, then every part is scored, in the same order and of the same
     sizes or others, then `corpus` says the figures. Errors name a report by its place among all, from 0.
     """
 
-    def __enter__(self) -> Course:
+    def __enter__(self) -> ScoringByParts:
         return self
 
     def __exit__(  # noqa: B027 - most courses start nothing
@@ -60,17 +60,17 @@ class Course(ABC):
 class InParts(Protocol):
     """A scorer that need not hold all pairs."""
 
-    def in_parts(self) -> Course:
+    def in_parts(self) -> ScoringByParts:
         """A course of its own."""
         ...
 
 
-def course_of(scorer: Scorer) -> Course:
+def scoring_by_parts(scorer: Scorer) -> ScoringByParts:
     """The course of any scorer; one that knows no parts gets all pairs at once."""
-    return scorer.in_parts() if isinstance(scorer, InParts) else Whole(scorer)
+    return scorer.in_parts() if isinstance(scorer, InParts) else AllAtOnce(scorer)
 
 
-class OfSums(Course):
+class SumsByParts(ScoringByParts):
     """Of a scorer whose figures are all functions of sums over reports.
 
     Args:
@@ -84,21 +84,21 @@ class OfSums(Course):
         self._last: Scores | None = None
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `Course`."""
+        """See `ScoringByParts`."""
         self._last = self._scorer.score(references, hypotheses)
         assert self._last.summed is not None
         self._total.add(self._last.summed.per_study)
         return self._last
 
     def corpus(self) -> Scores:
-        """See `Course`."""
+        """See `ScoringByParts`."""
         assert self._last is not None
         assert self._last.summed is not None
         figures = self._total.values(self._last.summed.of_sums)
         return Scores(figures, {}, self._last.skipped, about=self._last.about)
 
 
-class Whole(Course):
+class AllAtOnce(ScoringByParts):
     """Of a scorer that wants all pairs at once: they are held, and so are its numbers of each report.
 
     Args:
@@ -112,7 +112,7 @@ class Whole(Course):
         self._next = 0
 
     def learn(self, references: Sequence[str], hypotheses: Sequence[str]) -> None:
-        """See `Course`."""
+        """See `ScoringByParts`."""
         require_pairs(references, hypotheses)
         self._references.extend(references)
         self._hypotheses.extend(hypotheses)
@@ -131,5 +131,5 @@ class Whole(Course):
         return Scores({}, own, summed=None if found.summed is None else found.summed.part(part))
 
     def corpus(self) -> Scores:
-        """See `Course`."""
+        """See `ScoringByParts`."""
         return Scores(self._found.corpus, {}, self._found.skipped, about=self._found.about)

@@ -13,7 +13,7 @@ from radrl.evaluation.label_agreement import metric_name
 from radrl.labelers import Labeler, LabelMatrix
 from radrl.parts.section import Nothing
 from radrl.scoring import Scores
-from radrl.scoring.by_parts import Course, OfSums
+from radrl.scoring.by_parts import ScoringByParts, SumsByParts
 
 
 class ClinicalEfficacy:
@@ -40,9 +40,9 @@ class ClinicalEfficacy:
         summed = join(*families)
         return Scores(summed.values(), per_report, summed=summed)
 
-    def in_parts(self) -> Course:
+    def in_parts(self) -> ScoringByParts:
         """See `radrl.scoring.by_parts.InParts`."""
-        return OfSums(self)
+        return SumsByParts(self)
 
     def sums_of_labels(self, references: Sequence[str], labels: LabelMatrix) -> SummedMetrics:
         """The metrics of generated reports of which there are labels alone.

@@ -31,7 +31,7 @@ from radrl.evaluation import FloatArray, Metrics, RunningSum, SummedMetrics, joi
 from radrl.evaluation.meteor import METEOR, addable, meteor_of_counts
 from radrl.parts.section import Section
 from radrl.scoring import Scores, ScoringError, require_pairs
-from radrl.scoring.by_parts import Course
+from radrl.scoring.by_parts import ScoringByParts
 from radrl.scoring.meteor import MeteorProcess, Texts, meteor_missing
 from radrl.scoring.ngrams import (
     BLEU_ORDER,
@@ -109,7 +109,7 @@ def nlg_scores(
     """
     require_pairs(references, hypotheses)
     parts = [slice(start, start + _AT_ONCE) for start in range(0, len(references), _AT_ONCE)]
-    with NlgCourse(preparation, meteor=meteor, cider=cider) as course:
+    with NlgByParts(preparation, meteor=meteor, cider=cider) as course:
         for part in parts:
             course.learn(references[part], hypotheses[part])
         course.ready()
@@ -124,7 +124,7 @@ def nlg_scores(
     )
 
 
-class NlgCourse(Course):
+class NlgByParts(ScoringByParts):
     """`nlg_scores` part by part: references are read twice, first to count CIDEr's document frequencies.
 
     Args:
@@ -153,7 +153,7 @@ class NlgCourse(Course):
         self._started.__exit__(kind, error, trace)
 
     def learn(self, references: Sequence[str], hypotheses: Sequence[str]) -> None:
-        """See `radrl.scoring.by_parts.Course`."""
+        """See `radrl.scoring.by_parts.ScoringByParts`."""
         require_pairs(references, hypotheses)
         truth = [self._prepare(text) for text in references]
         for row, text in enumerate(truth, self._learnt):
@@ -173,7 +173,7 @@ class NlgCourse(Course):
             self._meteor = self._started.enter_context(MeteorProcess(references=self._references.all()))
 
     def score(self, references: Sequence[str], hypotheses: Sequence[str]) -> Scores:
-        """See `radrl.scoring.by_parts.Course`."""
+        """See `radrl.scoring.by_parts.ScoringByParts`."""
         require_pairs(references, hypotheses)
         truth, found = ([self._prepare(text) for text in texts] for texts in (references, hypotheses))
         known, said = ([precook(text, BLEU_ORDER) for text in texts] for texts in (truth, found))
@@ -193,7 +193,7 @@ class NlgCourse(Course):
         return Scores({}, per_report, summed=join(SummedMetrics(counts, bleu_of_sums), means))
 
     def corpus(self) -> Scores:
-        """See `radrl.scoring.by_parts.Course`."""
+        """See `radrl.scoring.by_parts.ScoringByParts`."""
         assert self._of_means is not None
         skipped: dict[str, str] = {}
         if not self._cider:
@@ -262,9 +262,9 @@ class Nlg:
             for row, (_, values) in rows.items()
         }
 
-    def in_parts(self) -> Course:
+    def in_parts(self) -> ScoringByParts:
         """See `radrl.scoring.by_parts.InParts`."""
-        return NlgCourse(self.preparation, meteor=self.meteor, cider=self.cider)
+        return NlgByParts(self.preparation, meteor=self.meteor, cider=self.cider)
 
 
 def _rouge_l(truth: Sequence[str], found: Sequence[str]) -> FloatArray:

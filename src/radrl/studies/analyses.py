@@ -18,7 +18,7 @@ from radrl.evaluation.pooling import standard_error
 from radrl.params.messages import ParamsError
 from radrl.params.schema import Params
 from radrl.parts.choices import hint
-from radrl.studies.claims.stated import BEST, WITHOUT_MODEL, Hypothesis
+from radrl.studies.claims.schema import BEST, WITHOUT_MODEL, Hypothesis
 from radrl.studies.execution import MASKING, REWARDS, Experiment, collect
 
 

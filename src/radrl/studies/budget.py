@@ -22,7 +22,7 @@ Place = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FilmExposure:
     """What an arm sees of its subset: each film once before any twice.
 
     Args:
@@ -45,7 +45,7 @@ class Seen:
         return f"about {self.films:,}, {least}{'once' if times == '1' else f'{times} times'}"
 
 
-def films_seen(params: Params, arm: str) -> Seen | None:
+def films_seen(params: Params, arm: str) -> FilmExposure | None:
     """What an arm sees: batches x prompts_per_step films, at most those of its subset.
 
     Args:
@@ -62,7 +62,7 @@ def films_seen(params: Params, arm: str) -> Seen | None:
     settings = length.of_arm(params.training.model_dump(), own.training)
     drawn = length.batches(settings, subset) * settings["prompts_per_step"]
     redraws = length.most_redrawn(settings, subset) > 0
-    return Seen(subset, length.passes(settings, subset), min(drawn, subset), redraws)
+    return FilmExposure(subset, length.passes(settings, subset), min(drawn, subset), redraws)
 
 
 def require_passes(runs: Mapping[str, Params], own_arms: bool, *, where: str) -> None:
@@ -116,7 +116,11 @@ def _subset(runs: Mapping[str, Params], place: Place) -> Any:
 
 
 def _require_difference(
-    runs: Mapping[str, Params], less: tuple[Place, Seen], more: tuple[Place, Seen], *, where: str
+    runs: Mapping[str, Params],
+    less: tuple[Place, FilmExposure],
+    more: tuple[Place, FilmExposure],
+    *,
+    where: str,
 ) -> None:
     (_, few), (place, many) = less, more
     if few.subset == many.subset or few.films != many.films:
@@ -146,7 +150,7 @@ def _settings(runs: Mapping[str, Params], place: Place) -> dict[str, Any]:
     return length.of_arm(runs[run].training.model_dump(), runs[run].arms[arm].training)
 
 
-def _named(found: tuple[Place, Seen]) -> str:
+def _named(found: tuple[Place, FilmExposure]) -> str:
     (run, arm), one = found
     return f"arm {arm}{f' of run {run}' if run else ''} ({one})"
 
@@ -174,7 +178,7 @@ class Budget:
     rollouts: int | None
     drawn_before: int
     epochs: float | None = None
-    seen: Seen | None = None
+    seen: FilmExposure | None = None
     redrawn: int = 0
 
     @property

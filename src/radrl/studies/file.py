@@ -19,7 +19,7 @@ from radrl.storage import yaml_files
 from radrl.studies import analyses
 from radrl.studies.analyses import Compared, of_arms
 from radrl.studies.budget import require_passes
-from radrl.studies.claims.stated import Claim, Hypothesis, hypotheses
+from radrl.studies.claims.schema import Claim, Hypothesis, hypotheses
 from radrl.studies.execution import ANALYSES, COMPARE
 from radrl.studies.published import PaperTable, Published, find
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from radrl.evaluation.seed_variance import Spread, split
 from radrl.pages.tables import markdown_table
-from radrl.studies.claims.stated import BEST, Hypothesis, Place
+from radrl.studies.claims.schema import BEST, Hypothesis, Place
 from radrl.studies.claims.verdict import both_ways
 from radrl.studies.tables import share_films
 

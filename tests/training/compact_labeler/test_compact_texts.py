@@ -11,7 +11,7 @@ import pytest
 from radrl.labelers import LabelMatrix
 from radrl.labelers.chexbert.model import SPECIAL, build_tokenizer
 from radrl.labelers.rules.labeler import RulesLabeler
-from radrl.training.compact_labeler.texts import MISREAD, Course, Pool, _batches, gather, harder, plan
+from radrl.training.compact_labeler.texts import MISREAD, Curriculum, Pool, _batches, gather, harder, plan
 
 SETTINGS: dict[str, Any] = {"recombined": 400, "longest": 3, "batch_size": 16, "max_tokens": 48}
 FINDINGS = ("pleural effusion", "pneumothorax", "edema", "consolidation", "atelectasis", "cardiomegaly")
@@ -19,10 +19,10 @@ REPORTS = [f"There is {found}. No {other}." for found in FINDINGS for other in F
 TEACHER = RulesLabeler()
 
 
-def course(pool: Pool, seed: int = 0) -> Course:
+def course(pool: Pool, seed: int = 0) -> Curriculum:
     words = sorted({word.strip(".,?:/()") for text in pool.sentences for word in text.split()} - {""})
     tokenizer = build_tokenizer([*SPECIAL, ".", *words])
-    return Course(REPORTS, pool, TEACHER, tokenizer, SETTINGS, np.random.default_rng(seed))
+    return Curriculum(REPORTS, pool, TEACHER, tokenizer, SETTINGS, np.random.default_rng(seed))
 
 
 def gathered(reworded: int = 100) -> Pool:

@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 
 from radrl.data import corpus as corpora
 from radrl.evaluation.draws import Draw, generator
-from radrl.labelers.cached import Remembering
+from radrl.labelers.cached import CachedLabeler
 from radrl.pipelines.analyses import groups
 from radrl.pipelines.analyses.groups import AnalysisSettings
 
@@ -149,7 +149,7 @@ def measure_rewards(
     asked = {film for pool in pools.values() for film in pool}
     frame = groups.read(rollouts, corpus, [film for film in groups.films_of(rollouts) if film in asked])
     reader = settings.labelers_from(labeler_models)(settings.labeler["name"])
-    reward = ClinicalF1(Remembering(reader), **settings.analyses["f1"])
+    reward = ClinicalF1(CachedLabeler(reader), **settings.analyses["f1"])
     scores = reward(*(frame[name].tolist() for name in ("report", "reference", "sample_id")))
     found = rewards.tabulate(np.array(scores, np.float64), frame, pools, settings)
     table.show_rewards(found, published, level=settings.level, drawn=ingest_summary["drawn"])

@@ -22,7 +22,7 @@ from radrl.evaluation.label_agreement import metric_name
 from radrl.evaluation.meteor import METEOR
 from radrl.labelers import Labeler, LabelMatrix
 from radrl.labelers import build as build_labeler
-from radrl.labelers.cached import Remembering
+from radrl.labelers.cached import CachedLabeler
 from radrl.pipelines.compare.rows import CEILING, Row, RowScores
 from radrl.pipelines.scored_texts import LABEL_TEXTS, gold_of_reports, label_columns
 from radrl.readers import READERS
@@ -81,7 +81,7 @@ def build_groups(
     for number, reader in enumerate(settings["labelers"]):
         if own := {f"ce_{reader}", f"ce_{gold_labeler(reader)}"} & names.keys():
             known = _stored_labels(arms, label_columns(number, reader))
-            one = Remembering(build_labeler(labeler, models, name=reader, device=device), known)
+            one = CachedLabeler(build_labeler(labeler, models, name=reader, device=device), known)
             efficacy |= {name: _efficacy(name, one, names[name], arms) for name in own}
     groups = {}
     for name, metrics in names.items():

@@ -44,7 +44,7 @@ from radrl.evaluation.green import ERRORS, GreenCounts
 from radrl.evaluation.green import score as green_of
 from radrl.parts.section import Nothing
 from radrl.scoring import Scores, means_of, require_pairs
-from radrl.scoring.by_parts import Course, OfSums
+from radrl.scoring.by_parts import ScoringByParts, SumsByParts
 from radrl.scoring.rules.reading import STUDY, Finding, read
 from radrl.scoring.rules.vocabulary import BILATERAL, DEVICES, FAMILIES, LEFT, RANKS, RIGHT, UNCHANGED
 
@@ -133,9 +133,9 @@ class GreenRules:
             values[f"{self.name}_{kind}"] = [count.errors[i] for count in counts]
         return means_of(values)
 
-    def in_parts(self) -> Course:
+    def in_parts(self) -> ScoringByParts:
         """See `radrl.scoring.by_parts.InParts`."""
-        return OfSums(self)
+        return SumsByParts(self)
 
 
 def _summary(findings: Sequence[Finding]) -> _Summary:

@@ -25,7 +25,7 @@ from radrl.labelers.rules.text import sentences
 from radrl.observations import NEGATIVE, POSITIVE, UNCERTAIN
 from radrl.parts.section import Nothing
 from radrl.scoring import Scores, means_of, require_pairs
-from radrl.scoring.by_parts import Course, OfSums
+from radrl.scoring.by_parts import ScoringByParts, SumsByParts
 from radrl.scoring.rules import vocabulary as known
 from radrl.scoring.rules.sentence import CACHED_SENTENCES, Sentence, parse
 from radrl.scoring.rules.vocabulary import Attribute, Mention, Role
@@ -110,9 +110,9 @@ class RadGraphRules:
         }
         return means_of(values)
 
-    def in_parts(self) -> Course:
+    def in_parts(self) -> ScoringByParts:
         """See `radrl.scoring.by_parts.InParts`."""
-        return OfSums(self)
+        return SumsByParts(self)
 
 
 @lru_cache(maxsize=CACHED_SENTENCES)

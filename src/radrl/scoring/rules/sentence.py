@@ -19,7 +19,7 @@ from radrl.labelers.rules.text import fold, tokens
 from radrl.observations import NEGATIVE, OBSERVATIONS, POSITIVE
 from radrl.scoring.rules import is_place
 from radrl.scoring.rules import vocabulary as known
-from radrl.scoring.rules.owners import Owners
+from radrl.scoring.rules.attribute_owners import AttributeOwners
 from radrl.scoring.rules.vocabulary import Attribute, Mention, Role
 
 CACHED_SENTENCES: Final = 32_768
@@ -178,7 +178,7 @@ def _labelers_names(words: list[str], item: Item) -> list[str]:
 def _with_attributes(words: list[str], items: list[Item], mentions: list[Mention]) -> list[Mention]:
     """Mentions with their attributes; those that belong to none under an empty mention of no name."""
     mentions = _without_parts(words, items, mentions)
-    owned, loose = Owners(words, items, mentions).share(_attributes(words, items))
+    owned, loose = AttributeOwners(words, items, mentions).share(_attributes(words, items))
     if loose:
         mentions, owned = [*mentions, Mention("", POSITIVE, 0, 0)], [*owned, loose]
     return [
@@ -193,7 +193,7 @@ def _without_parts(words: list[str], items: list[Item], mentions: list[Mention])
     Such are a "calcified" that describes the next finding ("calcified left hilar granuloma") and an organ
     that the finding before it describes ("elevated right hemidiaphragm").
     """
-    owners = Owners(words, items, mentions)
+    owners = AttributeOwners(words, items, mentions)
     whole = mentions[:1]
     for after in mentions[1:]:
         before = whole[-1]

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from radrl.parts.section import LocalPath, PositiveFloat, Section
 from radrl.scoring import Scores, means_of, require_pairs
-from radrl.scoring.by_parts import Course, OfSums
+from radrl.scoring.by_parts import ScoringByParts, SumsByParts
 from radrl.scoring.weighted_findings import Finding
 from radrl.scoring.weighted_findings.explain import rows
 from radrl.scoring.weighted_findings.matching import Comparison, compare
@@ -158,6 +158,6 @@ class WeightedFindings:
         pairs = zip(references, hypotheses, strict=True)
         return {LINES: [rows(self.compare(*pair), *pair) for pair in pairs]}
 
-    def in_parts(self) -> Course:
+    def in_parts(self) -> ScoringByParts:
         """See `radrl.scoring.by_parts.InParts`."""
-        return OfSums(self)
+        return SumsByParts(self)

@@ -3,8 +3,8 @@
 The rule labeler's rules say what is asserted, denied or hedged (`radrl.labelers.rules.assertion`). A quality
 belongs to the finding whose noun phrase it stands in ("small left effusion"), else to the last one before it
 in its clause ("the effusion is small", "opacity in the left base"), else to the next: the rules of
-`radrl.scoring.rules.owners`, in one pass over the phrases of the sentence. What follows a list is said of all
-of it; what a finding points to ("left opacity suggests pneumonia") lies where it lies.
+`radrl.scoring.rules.attribute_owners`, in one pass over the phrases of the sentence. What follows a list is
+said of all of it; what a finding points to ("left opacity suggests pneumonia") lies where it lies.
 """
 
 from __future__ import annotations

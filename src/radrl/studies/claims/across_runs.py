@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import pandas as pd
 
 from radrl.storage import table_files
-from radrl.studies.claims.stated import Hypothesis
+from radrl.studies.claims.schema import Hypothesis
 from radrl.studies.execution import AGAIN, Experiment
 
 if TYPE_CHECKING:

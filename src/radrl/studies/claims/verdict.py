@@ -15,7 +15,7 @@ import pandas as pd
 from radrl.evaluation.paired import holm
 from radrl.evaluation.pooling import PooledDifference, detectable, detectable_by, pool_differences
 from radrl.evaluation.seed_variance import Prior, variance_prior
-from radrl.studies.claims.stated import BEST, WITHOUT_MODEL, Hypothesis, Place
+from radrl.studies.claims.schema import BEST, WITHOUT_MODEL, Hypothesis, Place
 from radrl.studies.levelling import Levelled, state_of
 from radrl.studies.tables import share_films
 from radrl.training.watching.levelling import State

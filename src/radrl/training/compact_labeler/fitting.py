@@ -35,7 +35,7 @@ from radrl.labelers.chexbert.labeler import CheXbertLabeler
 from radrl.labelers.chexbert.model import CLASSES, SPECIAL, CheXbert, Encoded, build_tokenizer, pad
 from radrl.observations import OBSERVATIONS
 from radrl.training.callbacks import Report, silent
-from radrl.training.compact_labeler.texts import Course, Pool, Text, gather
+from radrl.training.compact_labeler.texts import Curriculum, Pool, Text, gather
 
 INITIAL_SCALE: Final = 0.06
 """Of weights: BERT's 0.02 suits 768 columns; with 128 it learns nothing for a long while."""
@@ -72,7 +72,7 @@ def train(
     pool = gather(reports, teacher, settings["reworded"], rng)
     tokenizer = build_tokenizer(_vocabulary(pool.sentences, settings["vocab_size"]))
     model = build(tokenizer, settings)
-    course = Course(reports, pool, teacher, tokenizer, settings, rng)
+    course = Curriculum(reports, pool, teacher, tokenizer, settings, rng)
     curve = _fit(model, tokenizer, course, pool, settings, report)
     return model.eval(), tokenizer, curve
 
@@ -139,7 +139,7 @@ def _vocabulary(texts: Sequence[str], size: int) -> list[str]:
 def _fit(
     model: CheXbert,
     tokenizer: BertTokenizer,
-    course: Course,
+    course: Curriculum,
     pool: Pool,
     settings: Mapping[str, Any],
     report: Report,

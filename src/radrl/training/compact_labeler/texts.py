@@ -137,7 +137,7 @@ def gather(reports: Sequence[str], teacher: Labeler, reworded: int, rng: np.rand
     return Pool(own + new, np.concatenate([labels, new_labels]), both, known)
 
 
-class Course:
+class Curriculum:
     """The lessons of one training.
 
     Args:

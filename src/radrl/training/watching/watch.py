@@ -40,7 +40,7 @@ from radrl.data import corpus as corpora
 from radrl.evaluation.baselines import NORMAL_REPORT
 from radrl.evaluation.label_agreement import label_agreement, label_rows, metric_name
 from radrl.labelers import Labeler
-from radrl.labelers.cached import Remembering
+from radrl.labelers.cached import CachedLabeler
 from radrl.observations import NO_FINDING
 from radrl.policy import fixed_shapes
 from radrl.policy.encoding import Films
@@ -116,7 +116,7 @@ class Watch:
         self.films, self.references = list(films), list(references)
         self.prompt, self.form, self.every = prompt, form, every
         self.max_new_tokens, self.batch_size = max_new_tokens, batch_size
-        self.labeler = Remembering(labeler)  # references come each time, and reports come again
+        self.labeler = CachedLabeler(labeler)  # references come each time, and reports come again
 
     def column(self, metric: str) -> str:
         """The name in a history of a metric that `training.watch.metric` names.

@@ -21,7 +21,7 @@ _BLOCKS: Final = _JOINTS | {Kind.VERB, Kind.SEEN, Kind.STOP, Kind.DENY}
 _WHERE: Final = frozenset({Role.SIDE, Role.PLACE})
 
 
-class Owners:
+class AttributeOwners:
     """The mentions of one sentence, each asking for its attributes.
 
     Args:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from radrl.labelers import Labeler, LabelMatrix, build
-from radrl.labelers.cached import OnDemand, Remembering
+from radrl.labelers.cached import CachedLabeler, LazyLabeler
 from radrl.mapping.engines import Work, mapped
 
 OF_FILES: Final = 4096
@@ -59,7 +59,7 @@ def ranges(rows: ds.Dataset, most: int) -> list[Rows]:
     ]
 
 
-class Ranges:
+class RowSlices:
     """A data set whose parts are read, best in their order: what lies before a part is passed over once.
 
     Args:
@@ -68,7 +68,7 @@ class Ranges:
 
     def __init__(self, rows: ds.Dataset) -> None:
         self._files = list(rows.get_fragments())
-        self._passage: _Passage | None = None
+        self._passage: _ForwardCursor | None = None
 
     def read(self, part: Rows, column: str) -> list[str]:
         """A column's texts of one part, the only rows that are held.
@@ -78,11 +78,11 @@ class Ranges:
             column: its name.
         """
         if self._passage is None or not self._passage.leads_to(part, column):
-            self._passage = _Passage(self._files[part.file], part, column)
+            self._passage = _ForwardCursor(self._files[part.file], part, column)
         return self._passage.texts(part)
 
 
-class _Passage:
+class _ForwardCursor:
     """A way through one file, forwards."""
 
     def __init__(self, file: ds.Fragment, first: Rows, column: str) -> None:
@@ -116,7 +116,7 @@ class _Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class ParallelLabeler:
     """Who reads labels, and where.
 
     Args:
@@ -159,7 +159,7 @@ class Reader:
         open_ = partial(_with_rows, self.build_labeler, rows, column)
         return self._mapped(Work(f"labels of {column}", open_, _of_rows), ranges(rows, OF_FILES))
 
-    def knowing(self, texts: Sequence[str]) -> Remembering:
+    def knowing(self, texts: Sequence[str]) -> CachedLabeler:
         """A labeler of this process that knows the labels of texts which are in memory.
 
         Args:
@@ -168,8 +168,8 @@ class Reader:
         Returns:
             The labeler; it loads its model when it is asked for another text.
         """
-        labeler = OnDemand(self.name or self.settings["name"], self.build_labeler)
-        return Remembering(labeler, self.of_texts(texts))
+        labeler = LazyLabeler(self.name or self.settings["name"], self.build_labeler)
+        return CachedLabeler(labeler, self.of_texts(texts))
 
     def of_texts(self, texts: Sequence[str]) -> dict[str, LabelMatrix]:
         """Read labels of texts that are in memory.
@@ -197,14 +197,14 @@ class _RowsReader:
     """What a worker reads its rows with."""
 
     labeler: Labeler
-    rows: Ranges
+    rows: RowSlices
     column: str
 
 
 def _with_rows(
     make: Callable[[], Labeler], rows: ds.Dataset, column: str
 ) -> AbstractContextManager[_RowsReader]:
-    return nullcontext(_RowsReader(make(), Ranges(rows), column))
+    return nullcontext(_RowsReader(make(), RowSlices(rows), column))
 
 
 def _of_rows(reader: _RowsReader, part: Rows) -> LabelMatrix:

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from radrl.params.messages import ParamsError
-from radrl.studies.claims.stated import Claim, hypotheses
+from radrl.studies.claims.schema import Claim, hypotheses
 
 ARMS = {"": ["sft", "grpo", "deer"]}
 RUNS = {"few": ["sft", "grpo"], "all": ["sft", "grpo", "deer"]}

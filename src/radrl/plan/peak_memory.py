@@ -99,13 +99,13 @@ def of_training(
     generation = {
         **always,
         "autocast": memory.autocast(model.weights, own, learns=False),
-        **of_writing(model, own, sample, films=own_films, rows=share, longest=longest),
+        **of_generation(model, own, sample, films=own_films, rows=share, longest=longest),
     }
     moments = {"update": update, "step": _step(always, model, own), "generation": generation}
     return moments | (_asking(always, model, own, tokens) if own.start_leaves else {})
 
 
-def of_lessons(
+def of_fine_tuning(
     model: Model, own: Setting, settings: Mapping[str, Any], sample: Sample, *, tunes: str, section: str
 ) -> dict[str, Items]:
     """A supervised training.
@@ -154,10 +154,12 @@ def of_reports(model: Model, own: Setting, sample: Sample, *, films: int, rows: 
     """
     policy = {"weights": own.frozen_bytes * model.weights.all}
     pictures = {"films": films * sample.patches * model.sizes.values * FLOAT}
-    return policy | pictures | of_writing(model, own, sample, films=films, rows=rows, longest=longest)
+    return policy | pictures | of_generation(model, own, sample, films=films, rows=rows, longest=longest)
 
 
-def of_writing(model: Model, own: Setting, sample: Sample, *, films: int, rows: int, longest: int) -> Items:
+def of_generation(
+    model: Model, own: Setting, sample: Sample, *, films: int, rows: int, longest: int
+) -> Items:
     """What writing a batch takes beside the policy: the cache, the reading of prompts, the draw of tokens."""
     language, width = model.sizes.language, _residual(model, own)
     products = 2 if own.autocast else own.frozen_bytes if not model.weights.trained else FLOAT
