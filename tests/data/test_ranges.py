@@ -10,7 +10,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from radrl.labelers.parallel import Ranges, Rows, ranges
+from radrl.labelers.parallel import Rows, RowSlices, ranges
 
 SIZES = (10, 1, 0, 7)
 
@@ -31,7 +31,7 @@ def test_parts_end_with_their_file(rows: ds.Dataset) -> None:
 
 @pytest.mark.parametrize("most", [1, 3, 4, 100])
 def test_every_row_is_read_once_and_in_order(rows: ds.Dataset, most: int) -> None:
-    sent = Ranges(pickle.loads(pickle.dumps(rows)))
+    sent = RowSlices(pickle.loads(pickle.dumps(rows)))
     parts = ranges(rows, most)
     read = [sent.read(part, "report") for part in parts]
     assert [len(own) for own in read] == [part.stop - part.start for part in parts]
@@ -40,7 +40,7 @@ def test_every_row_is_read_once_and_in_order(rows: ds.Dataset, most: int) -> Non
 
 def test_parts_in_another_order_are_the_same(rows: ds.Dataset) -> None:
     parts = ranges(rows, 3)
-    sent = Ranges(rows)
+    sent = RowSlices(rows)
     every = {part: sent.read(part, "report") for part in parts}
     assert {part: sent.read(part, "report") for part in reversed(parts)} == every
     assert [sent.read(part, "report") for part in parts[::2]] == [every[part] for part in parts[::2]]
@@ -49,4 +49,4 @@ def test_parts_in_another_order_are_the_same(rows: ds.Dataset) -> None:
 def test_a_table_in_memory_is_read_too() -> None:
     table = pa.concat_tables([pa.table({"report": ["a", "b", "c"]}), pa.table({"report": ["d"]})])
     rows = ds.dataset(table)
-    assert [text for part in ranges(rows, 2) for text in Ranges(rows).read(part, "report")] == [*"abcd"]
+    assert [text for part in ranges(rows, 2) for text in RowSlices(rows).read(part, "report")] == [*"abcd"]
