@@ -96,10 +96,8 @@ def page(given: argparse.Namespace) -> str:
             "",
             "Drawn reports share sentences, and `sentence_sets` embeds a sentence once: real ones cost more. "
             "Rewards without a model take 0.0 to 0.9 ms "
-            "([table](../weighted_findings.md#what-rewards-pay-for-reports-that-game-them)). On a GPU "
-            "nothing was measured. `green` is no reward for a CPU: one answer of 160 tokens by random "
-            "weights of GREEN-RadPhi2's size (2.7 B, bfloat16) took a quarter of an hour of CPU time here, "
-            "tried by hand.",
+            "([table](../weighted_findings.md#what-rewards-pay-for-reports-that-game-them)). On a GPU, and "
+            "of `green`, a language model of billions that writes its analysis, nothing was measured.",
             "",
         ]
     )

@@ -281,9 +281,8 @@ class Planner:
         if settings["engine"] == "vllm":
             most = sample.prompt + longest
             items = peak_memory.persistent_items(model, own, self.asked.card, self.params.compute.vllm, most)
-            rows = min(
-                int(self.asked.pace.vllm_rows), items["cache"] // peak_memory.of_a_report(model, own, most)
-            )
+            fit = items["cache"] // peak_memory.of_a_report(model, own, most)
+            rows = min(int(self.asked.pace.vllm_rows), fit)
             usual = peak_memory.of_a_report(model, own, sample.prompt + sample.report // 2)
             costs = replace(costs, loop="vllm", cached_bytes=min(rows, reports) * usual)
         else:
@@ -345,9 +344,8 @@ class Planner:
         if settings["engine"] == "vllm":
             drawn_by = Setting(2 if settings["bf16"] else FLOAT, autocast=False)
             at = self.asked.card, self.params.compute.vllm, sample.prompt + longest
-            beside = sum(
-                peak_memory.persistent_items(self.model(None), drawn_by, *at).values()
-            )  # from its start to its end
+            held = peak_memory.persistent_items(self.model(None), drawn_by, *at)  # from its start to its end
+            beside = sum(held.values())
             moments = {moment: items | {"vllm": beside} for moment, items in moments.items()}
         costs = self._costs(model, own, tunes)
         if settings["engine"] == "hf_bfloat16":

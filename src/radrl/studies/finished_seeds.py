@@ -95,7 +95,9 @@ def unpack(given: Sequence[Experiment], path: Path, folder: Path) -> list[Finish
     try:
         members = ZipMembers(path)
         found = [_laid_out(one, members, path, folder) for one in given if _held(one, members)]
-    except (SourceError, DamagedMember, NoJson) as error:
+    except SourceError as error:
+        raise PackError(str(error)) from error
+    except (DamagedMember, NoJson) as error:
         raise PackError(f"{path}: {error}; pack its seeds again") from error
     if not found:
         named = ", ".join(sorted({name.split("/")[0] for name in members.names})) or "nothing"

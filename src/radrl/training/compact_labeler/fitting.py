@@ -72,8 +72,8 @@ def train(
     pool = gather(reports, teacher, settings["reworded"], rng)
     tokenizer = build_tokenizer(_vocabulary(pool.sentences, settings["vocab_size"]))
     model = build(tokenizer, settings)
-    course = Curriculum(reports, pool, teacher, tokenizer, settings, rng)
-    curve = _fit(model, tokenizer, course, pool, settings, report)
+    curriculum = Curriculum(reports, pool, teacher, tokenizer, settings, rng)
+    curve = _fit(model, tokenizer, curriculum, pool, settings, report)
     return model.eval(), tokenizer, curve
 
 
@@ -139,7 +139,7 @@ def _vocabulary(texts: Sequence[str], size: int) -> list[str]:
 def _fit(
     model: CheXbert,
     tokenizer: BertTokenizer,
-    course: Curriculum,
+    curriculum: Curriculum,
     pool: Pool,
     settings: Mapping[str, Any],
     report: Report,
@@ -149,7 +149,7 @@ def _fit(
     _draw_head(sentence_head)
     sentence_labels = torch.from_numpy(pool.labels).long()
     weights = [*model.parameters(), *sentence_head.parameters()]
-    steps = course.steps
+    steps = curriculum.steps
     matrices = _layer_matrices(model) if pool.reworded else []
     optimizers = _optimizers(weights, matrices, settings)
     schedules = [
@@ -166,7 +166,7 @@ def _fit(
 
     model.train()
     curve: list[dict[str, float]] = []
-    batches = tqdm(course.batches(read), total=steps, desc="compact CheXbert", unit="batch")
+    batches = tqdm(curriculum.batches(read), total=steps, desc="compact CheXbert", unit="batch")
     for step, (texts, labels) in enumerate(batches, start=1):
         own, by_sentence = _losses(model, sentence_head, texts, labels, sentence_labels)
         model.zero_grad()

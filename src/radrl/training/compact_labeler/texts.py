@@ -89,7 +89,7 @@ class Lesson:
     Args:
         count: how many are drawn.
         longest: most sentences of one.
-        span: part of the course over which texts grow.
+        span: part of the curriculum over which texts grow.
         own_from: share of the lesson after which the corpus' reports are strewn in, each once; nothing for
             none.
         own_language: whether it holds no rewordings.
@@ -221,7 +221,7 @@ class Curriculum:
 
 
 def plan(count: int, longest: int, *, reworded: bool) -> list[Lesson]:
-    """The lessons of a course.
+    """The lessons of a curriculum.
 
     Args:
         count: texts to draw.

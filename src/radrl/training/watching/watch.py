@@ -137,9 +137,8 @@ class Watch:
         """
         with _undisturbed(policy.model):
             written = self._write(policy)
-        fixed_shapes.forget(
-            bare(policy.model)
-        )  # an update wants the memory; steps are of what lies below adapters
+        # an update wants the memory; steps are kept of what lies below adapters
+        fixed_shapes.forget(bare(policy.model))
         return {f"{PREFIX}{name}": value for name, value in self.read(written).items()}
 
     def read(self, written: Sequence[Written]) -> dict[str, float]:
